@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kTopic = "alignment";
 constexpr std::int64_t kMaxStrideBytes = 256;
 
-// What the worst offset leaves of the bandwidth, and the worst stride of the same width.
+// The title names the worst offset and, for the same width, the worst stride.
 std::string alignment_title(const TitleView& view) {
   const Figure& offset = view.least({.id = "alignment.offset", .name = "share"});
   const auto width = *find_param(offset.by, "width");

@@ -51,9 +51,9 @@ struct Reads {
   std::size_t useful_bytes, offset = 0, stride = 1;
 };
 
-// The shape is the fastest for contiguous reads of this width, aligned and not, so that only what
-// is swept differs between points. Of shapes that are equal where aligned, some lose four times as
-// much where not.
+// The shape is the fastest for contiguous reads of this width, aligned and not, so that points
+// differ only in what is swept. Some shapes that are equal where aligned lose four times as much
+// where not.
 template <class Vec>
 void strided_read(CudaBench& bench, const Reads& reads) {
   const std::size_t count = reads.useful_bytes / sizeof(Vec);

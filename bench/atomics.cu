@@ -22,7 +22,7 @@ using kernels::AtomicTargets;
 using kernels::kAtomicThreads;
 using kernels::kWarpLanes;
 
-// Beside which the start and end of a launch are 0.3 %.
+// Long enough that launch overhead is 0.3 %.
 constexpr double kLaunchSeconds = 1e-3;
 constexpr int kCalibrationTrips = kernels::atomics::kUnroll;
 constexpr double kCalibrationSeconds = 2e-3;
@@ -31,7 +31,7 @@ constexpr int kVerifiedTrips = 2;
 // An L2 works on one sector at a time: warps with an address of their own do not meet there.
 constexpr std::uint32_t kSectorBytes = 32;
 
-// Up to this number sums are exact in whatever order they are made.
+// The largest sum that is exact in whatever order it is made.
 template <class T>
 constexpr std::uint64_t kExactSum = std::uint64_t{1} << 31;
 template <>

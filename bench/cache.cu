@@ -14,8 +14,8 @@ using cuda::DeviceBuffer;
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 // This is half of the smallest L1 there is.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
-// An SM moves so much that the start and the first pass are below 0.3 % on an H200: some 2 ms at
-// 128 B per clock.
+// The bytes that an SM moves, enough that the start and the first pass are below 0.3 % on an H200:
+// some 2 ms at 128 B per clock.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;

@@ -37,8 +37,8 @@ inline cudaLaunchAttribute clusters_of(unsigned blocks) {
   return attribute;
 }
 
-// There are as many clusters of so many blocks as the device holds at a time, each block with an SM
-// to itself: more than half of its shared memory is the block's.
+// Launches as many clusters of so many blocks as the device holds at a time. Each block has an SM
+// to itself, because more than half of the SM's shared memory is the block's.
 template <class... Parameters>
 class Clusters {
  public:

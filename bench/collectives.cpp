@@ -9,7 +9,7 @@
 namespace peakline::bench {
 namespace {
 
-// Up to kSmall the time of an operation tells, from kLarge on its bandwidth does.
+// Up to kSmall the time of an operation matters, from kLarge on its bandwidth.
 constexpr double kSmall = 2 * kMiB, kLarge = 256 * kKiB;
 
 }  // namespace

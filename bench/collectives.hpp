@@ -3,7 +3,7 @@
 // Collective operations and what their figures mean, by the convention of nccl-tests
 // (https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md). The algorithm bandwidth is
 // an operation's bytes over its time. The bus bandwidth is the bytes that each GPU has to send over
-// the time, whatever the algorithm: it can be held against a link's rate, and between nodes of
+// the time, whatever the algorithm: it can be compared with a link's rate, and between nodes of
 // different size.
 
 #include <array>
@@ -34,8 +34,8 @@ double bus_bytes(Collective collective, std::size_t ranks, double bytes);
 // The algorithm bandwidth at a bus bandwidth, both in B/s.
 double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate);
 
-// What all NVLinks of a GPU that are up carry in one direction; not known where the switches do the
-// sums (NVLS), which leaves the GPUs less to send.
+// The rate of all NVLinks of a GPU that are up, in one direction. Unknown where the switches sum
+// (NVLS), because GPUs then send less.
 Limit collective_limit();
 
 // "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what

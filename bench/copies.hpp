@@ -1,6 +1,6 @@
 #pragma once
 
-// What is said of copies to shared memory, of kinds of host memory and of allocations.
+// Curves and pictures of copies to shared memory, kinds of host memory, and allocations.
 
 #include <string>
 
@@ -21,7 +21,7 @@ CurveRule copy_rate_curve(const std::string& label);
 // latency by way and tile.
 CurveRule copy_latency_curve();
 
-// What kinds of host memory differ in: how fast they are copied, and what they cost to have.
+// The topic that compares kinds of host memory by copy rate and by the cost of having them.
 inline constexpr const char* kHostMemory = "host memory";  // the topic of the next seven
 // The rate of pageable copies to the device over that of pinned ones, at the size at which all
 // kinds of memory are compared and at the largest one. Figures share_of_pinned by bytes.

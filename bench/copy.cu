@@ -20,7 +20,7 @@ namespace copy = kernels::copy;
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
-// One launch copies this much, in some 0.4 ms, beside which its start costs little.
+// One launch copies this much in some 0.4 ms, long enough that launch overhead is small.
 constexpr std::size_t kCopiedBytes = 2 * kGiB;
 // One share of the L2 is well inside it, the other inside a part that is near to an SM.
 constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
@@ -79,7 +79,7 @@ std::array<Copy, sizeof...(kIndex)> all_copies(std::index_sequence<kIndex...>) {
   return {nth_copy<kIndex>()...};
 }
 
-// They are in the order of kCopyTiles.
+// In the order of kCopyTiles.
 const auto& copies() {
   static const auto all = all_copies(std::make_index_sequence<kCopyTiles.size()>{});
   return all;
@@ -194,7 +194,8 @@ void copy_from(CudaBench& bench, std::size_t bytes) {
   bench.measure({.bytes_read = static_cast<double>(passes * bytes)}, launch);
 }
 
-// A whole number of tiles of any kind, of which the largest two-dimensional ones fill so many rows.
+// A whole number of tiles of any kind, because the part is a multiple of the rows of a matrix of
+// the largest two-dimensional tiles.
 std::size_t part_of_l2(const CudaBench& bench, double share) {
   constexpr std::size_t kWhole = copy::kRowBytes * 8192 / copy::kTileRowBytes;
   const auto part = static_cast<std::size_t>(share * bench.device().l2_bytes.value_or(0));

@@ -14,7 +14,7 @@ using kernels::kDivergenceUnroll;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerSm = 4;
-// About 0.3 ms with one path, beside which the cost of a launch is small, and 10 ms with 32.
+// About 0.3 ms with one path, so that launch overhead is small, and 10 ms with 32.
 constexpr int kTrips = 1024;
 constexpr int kVerifiedTrips = 3;
 constexpr auto kA = static_cast<float>(kFmaFactor), kB = static_cast<float>(kFmaAddend);

@@ -18,7 +18,7 @@ using kernels::kFmaUnroll;
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.3;
-// They are enough to expose a wrong or missing FMA anywhere in the unrolled loop.
+// Enough trips to expose a wrong or missing FMA anywhere in the unrolled loop.
 constexpr int kVerifiedTrips = 2;
 
 struct Shape {

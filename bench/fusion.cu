@@ -17,7 +17,7 @@ using cuda::DeviceBuffer;
 // left there.
 constexpr std::size_t kLargeBytes = std::size_t{256} << 20;
 constexpr double kLargeL2s = 4;
-// There are as many as a bias, an activation, a dropout and a residual take.
+// As many steps as a bias, an activation, a dropout and a residual take.
 constexpr std::int64_t kSmallSteps = 4;
 constexpr double kSearchSeconds = 0.05;
 constexpr std::array kThreads = {128u, 256u, kernels::kMostSumThreads};

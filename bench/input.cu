@@ -38,7 +38,7 @@ class LockedBlock {
   host::BlockBuffer memory_;
 };
 
-// What a thread has: a stream, and room for two blocks on the device.
+// A thread's stream, and room for two blocks on the device.
 struct Lane {
   explicit Lane(std::size_t block_bytes) : device(2 * block_bytes) {}
   std::byte* block(std::size_t slot) const { return device.data() + slot * device.size() / 2; }
@@ -139,11 +139,11 @@ class Pipeline {
     moved_ += count;
   }
 
-  // Against the sum of the blocks that were moved.
+  // Compares what has arrived with the sum of the blocks that were moved.
   std::string find_mismatch() const {
     std::uint32_t expected = 0;
     const std::uint64_t rounds = moved_ / blocks_, rest = moved_ % blocks_;
-    // Of an even number of times nothing is left.
+    // Blocks that were moved an even number of times cancel in the XOR.
     for (std::uint64_t block = 0; block < blocks_; ++block)
       if ((rounds + (block < rest ? 1 : 0)) % 2 == 1) expected ^= sum_of(block);
     return sum_.get() == expected ? "" : "the sum of what has arrived differs from the file's";
@@ -189,7 +189,7 @@ class Pipeline {
   Accumulator<std::uint32_t> sum_;
 };
 
-// What a point has.
+// The setting of one point: the file, and a lane for each thread.
 struct Setting {
   explicit Setting(CudaBench& bench)
       : file(storage_file(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
@@ -234,8 +234,8 @@ void input_direct(CudaBench& bench) {
     throw Skipped(unavailable.what());
   }
   bench.note("cufile", carrier->version());
-  // What cuFile has let through so far can still fail where storage and GPU cannot reach each
-  // other.
+  // cuFile accepted everything so far, but its first read fails if storage and GPU cannot reach
+  // each other.
   const std::string refused = carrier->bring(0, *setting.lanes.front(), 0, 0);
   if (!refused.empty()) throw Skipped("no GPUDirect Storage: the first read fails: " + refused);
   Pipeline pipeline(setting.lanes, *carrier, setting.file.bytes(), setting.block_bytes);

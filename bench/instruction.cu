@@ -28,12 +28,12 @@ using cuda::DeviceBuffer;
 using kernels::kWarpLanes;
 
 constexpr unsigned kThreads = 256;
-// Beside which the start and end of a launch are 0.1 %.
+// Long enough that launch overhead is 0.1 %.
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationSteps = 8 * kernels::kThroughputSteps;
 constexpr double kCalibrationSeconds = 2e-3;
-// They go through the unrolled loop of either kernel and the loop of single steps. The number is
-// odd, since the values of some instructions go to and fro.
+// Enough steps to go through the unrolled loop of either kernel and the loop of single steps. The
+// number is odd, since the values of some instructions go to and fro.
 constexpr int kVerifiedSteps = kernels::kLatencySteps + 3;
 
 // Start values and operands, and how exact a result is.

@@ -21,8 +21,9 @@ constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
-// On an H200 three shapes of writes are 0.14 and 0.32 % apart; with less tolerance they take turns
-// from run to run. It is one of seconds, not cycles: the L2's rate does not follow the SM clock.
+// On an H200 three shapes of writes are 0.14 and 0.32 % apart; with less tolerance the search would
+// choose another one in each run. Seconds are compared, not cycles: the L2's rate does not follow
+// the SM clock.
 constexpr double kSearchTolerance = 0.005;
 // The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
 // footprints, one after the other.

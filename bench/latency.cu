@@ -27,8 +27,8 @@ constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
 // This is beyond the L2, should it hold host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 constexpr double kHostL2s = 2;
-// No L1 is larger. What may be in one is walked through before the loads that count, since an L1 is
-// empty when a kernel starts.
+// No L1 is larger. A footprint that may be in one is walked through before the loads that count,
+// since an L1 is empty when a kernel starts.
 constexpr std::uint64_t kMostL1Bytes = kMiB;
 // A walk through 1 GiB of lines is beyond any cache; larger footprints are covered by as many
 // lines.
@@ -192,7 +192,7 @@ void latency_stride_past_l2(CudaBench& bench) {
 }
 
 void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
-  // They are enough for an SM to have found the way there.
+  // Enough loads for an SM to have found the way there.
   constexpr std::uint64_t kWarmUp = 16;
   const Cycle cycle{.slots = lines, .stride = kLineBytes};
   kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);

@@ -16,7 +16,7 @@ bool has_tcgen05(const DeviceFacts& device) {
   return device.compute_major == 10 || device.compute_major == 11;
 }
 
-// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it is held against wgmma.
+// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it is compared with wgmma.
 // On 10.x and 11.x only tcgen05 feeds them fully, except in FP64, and on 10.3 in INT8, which it
 // lacks there: a rate from mma.sync alone would be a ceiling below what products reach.
 bool feeds_the_units(const Measurement& m, const DeviceFacts* device) {

@@ -13,8 +13,8 @@ namespace {
 
 using kernels::BlockFormat;
 
-// The same as Operands, of elements that share scales: packed, those of a tile ahead of its scales.
-// Scales are powers of two from 1/2 to 2, or 0.5 to 1.875.
+// Operands whose elements share scales: packed, with a tile's elements ahead of its scales. Scales
+// are powers of two from 1/2 to 2, or 0.5 to 1.875.
 template <class Tile>
 class ScaledOperands {
  public:

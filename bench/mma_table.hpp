@@ -25,7 +25,7 @@ inline constexpr std::array kMatrixInstructions = {
     MatrixInstruction{"mma.wgmma.tf32", "TF32, FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.fp8", "FP8 (e4m3), FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.int8", "INT8, INT32 accumulation"}};
-// Those of compute capability 10.0 and later.
+// Instructions of compute capability 10.0 and later.
 inline constexpr std::array kBlackwellInstructions = {
     MatrixInstruction{"mma.sync.mxfp8", "MXFP8 (e4m3, a scale for 32), FP32 accumulation"},
     MatrixInstruction{"mma.sync.mxfp4", "MXFP4 (e2m1, a scale for 32), FP32 accumulation"},

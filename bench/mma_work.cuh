@@ -1,7 +1,7 @@
 #pragma once
 
-// What the benchmarks of matrix instructions share: operands, launches, verification, the search
-// for the number of blocks.
+// The operands, launches, verification and search for the number of blocks that all benchmarks of
+// matrix instructions share.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.05;
 constexpr unsigned kMaxBlocksPerSm = 8;
-// They are enough to expose one trip too many or too few.
+// Enough trips to expose one too many or too few.
 constexpr int kVerifiedTrips = 2;
 // Integers up to this size are exact in every format, and so are their sums over the verified trips
 // in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's
@@ -55,10 +55,10 @@ double to_double(T value) {
     return static_cast<double>(static_cast<float>(value));
 }
 
-// What the elements of a tile are: integers to verify with, or normal numbers whose products
-// cancel: the second half of each row of A is the negated first half, that of each column of B
-// repeats the first. So sums stay small however long a launch lasts, as in a matrix product:
-// growing sums would overflow, or stop changing once the addends are lost in rounding.
+// The elements of a tile are integers to verify with, or normal numbers whose products cancel: the
+// second half of each row of A is the negated first half, and that of each column of B repeats the
+// first. So sums stay small however long a launch lasts, as in a matrix product; growing sums would
+// overflow, or stop changing once addends are lost in rounding.
 enum class Data { kIntegers, kCancelling };
 
 int random_integer(std::mt19937_64& random) {

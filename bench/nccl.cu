@@ -57,7 +57,7 @@ struct Group {
   NcclRanks ranks;
 };
 
-// What fails once fails for every point.
+// A group that fails once fails for every point.
 Group& group_of(NodeBench& bench) {
   struct Made {
     std::shared_ptr<Group> group;

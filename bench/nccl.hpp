@@ -1,6 +1,6 @@
 #pragma once
 
-// What the registration of NCCL's operations and the code that runs them both need.
+// Names and sizes that both the registration of NCCL's operations and the code that runs them need.
 
 #include <cstddef>
 

@@ -33,7 +33,7 @@ std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is
   return fmt::format("{} ({}) to {}", format(*worst.value), pair_of(worst), format(*best.value));
 }
 
-// What a GPU has beside all others, and what it has alone.
+// A GPU's rate beside all others, and alone.
 struct Loaded {
   int gpu = 0;
   double rate = 0, share = 0;

@@ -21,7 +21,7 @@ CurveRule all_gpus_curve(std::string topic, const std::string& label);
 // share of what it has alone, by group of GPUs that share a PCIe switch or a NUMA node where groups
 // differ. quantity: of the measurements. Figures total, share (the median) and least_share.
 CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
-// What the host's memory reads and copies, the other limit of copies between it and all GPUs.
+// The host's memory reads and copies, the other limit of copies between it and all GPUs.
 CurveRule host_memory_curve(std::string topic);
 
 }  // namespace peakline::bench

@@ -1,5 +1,4 @@
-// Measures reads and FMAs with so many warps on each SM, each thread with so many of them in
-// flight.
+// Measures reads and FMAs by warps per SM and by how many of them each thread has in flight.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +23,7 @@ constexpr double kFmaLaunchClocks = 2e6;
 constexpr double kFmaClocks = 4, kFmasPerClock = 128;
 constexpr int kFmaVerifiedTrips = 2;
 
-// Blocks per SM of so many warps in all.
+// The shape that puts a number of warps on an SM: blocks per SM, and threads of a block.
 struct Shape {
   unsigned blocks_per_sm, threads;
 };
@@ -33,7 +32,7 @@ Shape shape_of(std::int64_t warps) {
   return {static_cast<unsigned>(blocks), static_cast<unsigned>(warps / blocks) * kWarp};
 }
 
-// The blocks that put so many warps on each SM at once.
+// The blocks that put this many warps on each SM at once.
 template <class Kernel>
 unsigned resident_blocks(const CudaBench& bench, Kernel kernel, const Shape& shape) {
   int fit = 0;

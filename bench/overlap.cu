@@ -122,7 +122,8 @@ class Pipeline {
   cuda::Event fork_{cudaEventDisableTiming};
 };
 
-// What leaves is what came in, worked on. results: where it leaves to; nullptr: it stays.
+// Checks that each batch leaves as it came in, worked on. results: where it leaves to; nullptr: it
+// stays.
 std::string find_wrong_batch(CudaBench& bench, Pipeline& pipeline, std::uint32_t* batch,
                              std::uint32_t* results) {
   const std::size_t verified = std::min(pipeline.bytes() / sizeof(std::uint32_t), kVerifiedWords);

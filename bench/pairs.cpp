@@ -48,7 +48,7 @@ std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, cons
 
 std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& like) {
   std::vector<Point> points;
-  // Those that run all at once come first, since they then prepare at once.
+  // Points that run on all GPUs at once come first, since they then prepare at once.
   for (const bool all : {true, false}) {
     for (const int gpu : gpus) {
       Point& point = points.emplace_back(like);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What overlapping, fusing and waiting come to: sentences about copies beside kernels, chains of
-// element-wise steps, and synchronization.
+// Sentences about overlapping, fusing and waiting: copies beside kernels, chains of element-wise
+// steps, and synchronization.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace peakline::bench {
 
-// What the benchmarks of overlap note of each part alone, in nanoseconds.
+// Launch facts in which overlap's benchmarks note the time of each part alone, in nanoseconds.
 inline constexpr const char* kCopyInNs = "copy_in_ns";
 inline constexpr const char* kCopyOutNs = "copy_out_ns";
 inline constexpr const char* kKernelNs = "kernel_ns";
@@ -21,7 +21,7 @@ inline constexpr const char* kKernelNs = "kernel_ns";
 inline constexpr double kMatched = 1.25;
 std::optional<double> overlap_share(const Measurement& m);
 
-// What `steps` of a kernel took.
+// The time that `steps` of a kernel took.
 struct StepsTiming {
   unsigned steps;
   double seconds;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What questions are written with: the registry, the limits and rules that there are, how figures
-// are printed, and points over the values of parameters.
+// Everything a question is written with: the registry, limits and rules, how figures are printed,
+// and points over the values of parameters.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,7 +32,7 @@ using Swept = std::pair<std::string, std::vector<ParamValue>>;
 // Points like `like`, one for each combination of the values, of which the last parameter's change
 // fastest.
 std::vector<Point> points_over(const std::vector<Swept>& params, const Point& like);
-// The same of one parameter.
+// Points over one parameter.
 inline std::vector<Point> points_over(std::string param, std::vector<ParamValue> values,
                                       const Point& like) {
   return points_over({{std::move(param), std::move(values)}}, like);

@@ -9,7 +9,7 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::uint64_t kSectorBytes = 32;
-// They are enough to last much longer than a launch takes to start, and few enough to be over in
+// Enough accesses to last much longer than a launch takes to start, and few enough to take
 // milliseconds.
 constexpr std::uint64_t kGathers = (std::uint64_t{1} << 29) / kSectorBytes;
 constexpr unsigned kThreads = 256;

@@ -13,7 +13,7 @@ using cuda::DeviceBuffer;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 // An SM moves this much in one launch: some 2 ms at 128 B per clock, so the launch costs little.
 constexpr std::size_t kBytesPerSm = 512 * kMiB;
-// With conflicts it takes up to 32 times as long.
+// Conflicts make a pass take up to 32 times as long.
 constexpr std::size_t kConflictBytesPerSm = 64 * kMiB;
 // An SM reads this much from another one.
 constexpr std::size_t kClusterBytesPerSm = 128 * kMiB;

@@ -29,8 +29,8 @@ const host::StorageFile& storage_file(Bench& bench) {
   });
 }
 
-// Where the file system has no O_DIRECT, makes the page cache forget the file: what to call,
-// untimed, ahead of each sample. Empty where reads go past it.
+// Returns a function that makes the page cache forget the file, to be called untimed ahead of each
+// sample, if the file system has no O_DIRECT. Empty if reads go past the cache.
 template <class Bench>
 std::function<void()> forget_cached(Bench& bench, const host::StorageFile& file) {
   if (file.direct()) return {};

@@ -26,7 +26,7 @@ constexpr std::uint32_t kVerifiedCounts = 101;
 // Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
 constexpr std::int64_t kSubmitted = 128;
 
-// Threads that meet at a barrier: `members` at each, in a grid of so many blocks.
+// Threads that meet at a barrier, `members` of them at each, in a grid of `blocks` blocks.
 struct Grid {
   unsigned blocks, threads, members;
   std::vector<cudaLaunchAttribute> attributes = {};

@@ -11,8 +11,8 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kAtomicThreads = 1024;  // of a block
 
-// Which element a thread works on. An argument of the kernels, so that the compiler cannot tell
-// that a warp's operations meet at one address, and do them as one.
+// Chooses the element that a thread works on. An argument of the kernels, so that the compiler
+// cannot tell that a warp's operations meet at one address, and merge them.
 struct AtomicTargets {
   std::uint32_t lane_stride, warp_stride;
 
@@ -95,7 +95,7 @@ __global__ void atomics_global(typename Op::Value* data, AtomicTargets targets,
   succeeded[thread] = Op::run(data + targets.of(thread), first, second, trips);
 }
 
-// The same in the shared memory of each block, from 0; the block's elements then go to data, one a
+// Works in the shared memory of each block, from 0; the block's elements then go to data, one a
 // thread.
 template <class Op>
 __global__ void atomics_shared(typename Op::Value* data, AtomicTargets targets,

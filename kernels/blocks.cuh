@@ -37,7 +37,7 @@ static __global__ void fill_scales(std::uint8_t* data, std::size_t bytes,
     data[i] = static_cast<std::uint8_t>(first + random_bits(seed, i) % codes);
 }
 
-// As gemm_reference, of matrices with blocks. Launch <<<samples, kReferenceThreads>>>.
+// Like gemm_reference, for matrices with blocks. Launch <<<samples, kReferenceThreads>>>.
 static __global__ void block_gemm_reference(BlockMatrix x, BlockMatrix w, const std::int64_t* row,
                                             const std::int64_t* column, double* reference) {
   const std::int64_t x_line = row[blockIdx.x], w_line = column[blockIdx.x];

@@ -11,7 +11,7 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kMostCacheThreads = 1024;
 
-// Which caches may hold what is read: the SM's (the default) and the L2, or the L2 alone.
+// Caches that may hold what is read: the SM's (the default) and the L2, or the L2 alone.
 struct ThroughL1 {
   template <class Vec>
   static __device__ Vec load(const Vec* from) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernels of verify.cuh share with the host: what they look for, and what they find.
+// The patterns and the log that the kernels of verify.cuh share with the host.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ struct DifferenceLog {
   Difference kept[kKeptDifferences];
 };
 
-// What memory is filled with.
+// The pattern that memory is filled with.
 enum class Pattern : std::uint32_t {
   kAddress,  // each 8 bytes hold their own offset: finds lines of the address that are stuck
   kRandom,

@@ -1,7 +1,7 @@
 #pragma once
 
-// The same amount of arithmetic for every thread, on one of `paths` different code paths: within a
-// warp the paths run one after the other; split between warps, they cost nothing.
+// Every thread does equal arithmetic on one of `paths` different code paths. Within a warp the
+// paths run one after the other; split between warps, they cost nothing.
 
 #include <utility>
 

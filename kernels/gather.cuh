@@ -12,7 +12,7 @@ namespace peakline::kernels {
 
 inline constexpr int kGatherInFlight = 4;
 
-// Which of `sectors` the g-th access is to; sectors < 2^32.
+// The sector that the g-th access goes to; sectors < 2^32.
 __host__ __device__ inline std::uint64_t gathered_sector(std::uint64_t seed, std::uint64_t g,
                                                          std::uint64_t sectors) {
   return (random_bits(seed, g) >> 32) * sectors >> 32;

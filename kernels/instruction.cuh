@@ -13,9 +13,9 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
-// The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands that the compiler knows to
-// be uniform but not which, so that it cannot fold steps. kSince: the compute capability
-// (times ten) from which on there is such an instruction.
+// The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands. The compiler knows that the
+// operands are uniform but not their values, so it cannot fold steps. kSince: the compute
+// capability (times ten) from which on there is such an instruction.
 namespace instruction {
 
 template <class T>
@@ -25,7 +25,7 @@ struct Of {
   static constexpr int kInstructions = 1;  // of a step, one after the other
   // Independent chains of a thread in a measurement of throughput.
   static constexpr int kChains = 8;
-  // They turn a start value into the one that the first step takes, and the last result back.
+  // Turn a start value into the one that the first step takes, and the last result back.
   static __device__ T enter(T start) { return start; }
   static __device__ T leave(T x) { return x; }
 };
@@ -315,7 +315,7 @@ class Chains {
       x_[c] = next;
     }
   }
-  // As many steps as are left, kUnroll of them at a time.
+  // Takes the remaining steps, kUnroll of them at a time.
   template <int kUnroll>
   __device__ void run(int steps, Value a, Value b) {
 #pragma unroll 1
@@ -364,7 +364,7 @@ __global__ void instruction_latency(const typename I::Value* start, typename I::
   }
 }
 
-// The same steps one at a time: results[chain][lane]. Launch <<<chains, 32>>>.
+// Does the steps one at a time: results[chain][lane]. Launch <<<chains, 32>>>.
 template <class I>
 __global__ void reference_instruction(const typename I::Value* start, typename I::Value a,
                                       typename I::Value b, typename I::Value* results, int steps) {

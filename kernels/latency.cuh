@@ -13,7 +13,7 @@ namespace peakline::kernels {
 
 inline constexpr std::uint64_t kLineBytes = 128;
 
-// The bits that numbers below `count` need.
+// The number of bits that numbers below `count` need.
 constexpr int bits_below(std::uint64_t count) {
   int bits = 1;
   while ((count - 1) >> bits != 0) ++bits;
@@ -136,8 +136,8 @@ __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t lo
   at[blockIdx.x] = follow_stamped<Load>(at[blockIdx.x], warm_up, loads, stamps);
 }
 
-// The same through shared memory, over cycle.bytes() of it: 4 x (warm_up + loads) bytes loaded. *at
-// is the offset in bytes. Launch <<<1, any, cycle.bytes()>>>.
+// Walks through shared memory, over cycle.bytes() of it: 4 x (warm_up + loads) bytes loaded. *at is
+// the offset in bytes. Launch <<<1, any, cycle.bytes()>>>.
 template <class Reading>
 __global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                              Reading* stamps, Cycle cycle) {
@@ -161,7 +161,7 @@ __device__ inline std::uint64_t in_block_of_cluster(const void* shared, unsigned
   return address;
 }
 
-// The same through the shared memory of the next block of the cluster, by the first thread of each
+// Walks through the shared memory of the next block of the cluster, by the first thread of each
 // block, all at once: 8 x (warm_up + loads) bytes loaded by a block; `at` has an element a block.
 // Launch in whole clusters of `size` blocks, with cycle.bytes() of dynamic shared memory.
 template <class Reading>

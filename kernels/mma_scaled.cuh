@@ -12,10 +12,10 @@ namespace peakline::kernels {
 
 namespace mma_scaled {
 
-// Whether devices of a compute capability (times ten) have it.
+// Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 120 || version == 121; }
 
-// What they have in common.
+// Members that all scaled tiles share.
 struct Common {
   using Output = float;
 };

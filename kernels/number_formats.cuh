@@ -69,7 +69,7 @@ constexpr std::uint32_t encode(const Minifloat& format, float value) {
   const int least = 1 - format.bias;
   const int own = static_cast<int>((bits >> 23) & 0xff) - 127;
   const int exponent = own < least ? least : own;
-  // In units of the last mantissa bit; adding 1.5 x 2^23 leaves no bits below one.
+  // Counts in units of the last mantissa bit; adding 1.5 x 2^23 leaves no bits below one.
   constexpr float kWholeNumbers = 0x1.8p23f;
   const float units =
       size * power_of_two(format.mantissa_bits - exponent) + kWholeNumbers - kWholeNumbers;
@@ -104,7 +104,7 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
 constexpr std::int64_t scale_bytes(std::int64_t rows, std::int64_t blocks) {
   return round_up(rows, kScaleTileRows) * round_up(blocks, kScaleTileColumns);
 }
-// Where the scale of a row's block is, of `blocks` in each row.
+// The place of the scale of a row's block, of `blocks` in each row.
 constexpr std::int64_t scale_offset(std::int64_t row, std::int64_t block, std::int64_t blocks) {
   const std::int64_t tiles = round_up(blocks, kScaleTileColumns) / kScaleTileColumns;
   const std::int64_t tile = row / kScaleTileRows * tiles + block / kScaleTileColumns;
@@ -122,7 +122,7 @@ struct BlockFormat {
   constexpr float scale(std::uint32_t code) const {
     return scale_is_power_of_two ? decode_ue8m0(code) : decode(ue4m3(), code);
   }
-  // Of normally distributed data: those of E2M1, which ends at 6, use its range.
+  // The deviation of normally distributed data: elements of E2M1, which ends at 6, use its range.
   constexpr float deviation() const { return element_bits == 4 ? 2.0F : 1.0F; }
   constexpr std::int64_t blocks(std::int64_t k) const { return (k + block - 1) / block; }
   // The code of element i of packed elements: two to a byte, the first in its lower half, or one.

@@ -134,8 +134,8 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
       [&](std::size_t i) { to[i] = from[i]; });
 }
 
-// The same both ways at once: even blocks copy `there`, odd ones `back`, each `count` vectors.
-// Reads 2 x sizeof(Vec) x count bytes and writes as many. Launch twice as many blocks.
+// Copies both ways at once: even blocks copy `there`, odd ones `back`, each `count` vectors. Reads
+// 2 x sizeof(Vec) x count bytes and writes as many. Launch twice as many blocks.
 template <class Vec>
 struct CopiedBetween {
   const Vec* from;

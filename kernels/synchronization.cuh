@@ -28,7 +28,7 @@ struct ClusterBarrier {
 #endif
   }
 };
-// The same without a fence: for threads that wait for each other alone.
+// A barrier without a fence, for threads that only wait for each other.
 struct RelaxedClusterBarrier {
   static constexpr int kUnroll = 16;
   static __device__ void publish() {
@@ -56,7 +56,7 @@ __host__ __device__ constexpr unsigned partner(unsigned thread, unsigned members
   return thread - rank + (rank + members / 2 + 1) % members;
 }
 
-// The partner's partner, and so on: so many meetings away.
+// The thread that is `meetings` partners away: the partner's partner, and so on.
 constexpr unsigned partner_after(unsigned thread, unsigned members, std::uint64_t meetings) {
   const std::uint64_t rank = thread % members;
   return thread / members * members +

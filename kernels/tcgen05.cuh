@@ -18,7 +18,7 @@ namespace peakline::kernels {
 
 namespace tcgen05 {
 
-// Whether devices of a compute capability (times ten) have it.
+// Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 100 || version == 103 || version == 110; }
 
 // The formats. kKind: the instruction's, with the size of blocks that share a scale; kBits: of an

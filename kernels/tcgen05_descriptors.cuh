@@ -1,8 +1,8 @@
 #pragma once
 
-// What tcgen05.mma is told about its operands, as bits. Plain C++, so that tests need no GPU. PTX
-// ISA 9.0, "Tcgen05 Instruction Descriptor" and "Tcgen05 Shared Memory Descriptor"; only what is
-// used here: dense, nothing negated, K contiguous in A and B.
+// The bits that describe operands to tcgen05.mma. Plain C++, so that tests need no GPU. PTX ISA
+// 9.0, "Tcgen05 Instruction Descriptor" and "Tcgen05 Shared Memory Descriptor"; only what is used
+// here: dense, nothing negated, K contiguous in A and B.
 
 #include <cstdint>
 
@@ -58,9 +58,9 @@ constexpr std::uint64_t swizzled_matrix(std::uint32_t address) {
          matrix_bits::in_16_bytes(kEightRows) << 32 | matrix_bits::kVersion | kSwizzle128 << 61;
 }
 
-// The same for steps of 48 bytes along K, which may end in another matrix: its address stands where
-// an offset would (PTX ISA 9.0, "Leading dimension stride: absolute address mode"). Those that end
-// in this one name it too, as CUTLASS does.
+// The descriptor for steps of 48 bytes along K, which may end in another matrix: its address stands
+// where an offset would (PTX ISA 9.0, "Leading dimension stride: absolute address mode"). Steps
+// that end in this matrix name it too, as CUTLASS does.
 constexpr std::uint64_t swizzled_matrix_for_long_steps(std::uint32_t address) {
   constexpr std::uint64_t kOffset = std::uint64_t{0x3fff} << 16, kAbsolute = std::uint64_t{1} << 52;
   return (swizzled_matrix(address) & ~kOffset) | matrix_bits::in_16_bytes(address) << 16 |

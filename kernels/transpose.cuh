@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kTransposeThreads, kTransposeBlocks)
   constexpr unsigned kVector = kElementsOfVector<Element>;
   constexpr unsigned kSide = kTransposeSide<Element>;
   constexpr unsigned kWordsOfRow = kSide * sizeof(Element) / 4;
-  // The threads take so many rows of a line at a time, and the tile in so many turns.
+  // Threads take this number of rows of a line at a time, and the tile in several turns.
   constexpr unsigned kRowsAtATime = kTransposeThreads / kVectorsOfLine;
   constexpr unsigned kTimes = kSide / kRowsAtATime;
   static_assert(kSide % kRowsAtATime == 0);

@@ -48,7 +48,7 @@ __device__ __noinline__ inline void log_differences(DifferenceLog* log, std::uin
 }
 
 inline constexpr unsigned kVerifyThreads = 256, kVerifyUnroll = 4;
-// The blocks that the kernels over memory take for so many vectors of 16 bytes.
+// The blocks that the kernels over memory take for `vectors` vectors of 16 bytes.
 constexpr unsigned verify_blocks(std::size_t vectors) {
   constexpr std::size_t kTile = std::size_t{kVerifyThreads} * kVerifyUnroll;
   return static_cast<unsigned>((vectors + kTile - 1) / kTile);
@@ -156,7 +156,7 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) words[0] = words[0] ^ flips;
   for (unsigned round = 0; round < rounds; ++round) {
     __syncthreads();
-    // From another warp's words on, so that what is read has been in the memory.
+    // Starts from another warp's words, so that what is read has been in the memory.
     const unsigned start =
         (threadIdx.x + 32 * (1 + round % (kVerifyThreads / 32 - 1))) % kVerifyThreads;
     for (unsigned i = start; i < all; i += kVerifyThreads) {

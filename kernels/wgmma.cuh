@@ -14,7 +14,7 @@ namespace peakline::kernels {
 // The formats of wgmma. kInstruction: shape and types; kModifiers: signs and, if there is a choice,
 // layouts of A and B.
 namespace wgmma {
-// Whether devices of a compute capability (times ten) have it.
+// Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 90; }
 
 struct Fp16 {

@@ -111,7 +111,7 @@ class Gemm {
   struct Operands {
     const void *x = nullptr, *w = nullptr;
     void* y = nullptr;
-    // Of the blocks, where there are some; aligned to 16 bytes.
+    // Scales of the blocks, if the format has them; aligned to 16 bytes.
     const void *x_scales = nullptr, *w_scales = nullptr;
   };
   void launch(const GemmAlgorithm& algorithm, const Operands& operands, cudaStream_t stream) const;

@@ -70,8 +70,8 @@ void summarize_soak(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-// The size of a side at which the rate per clock is lowest, against the longest: the power of two
-// that the others are shorter than.
+// The size of a side at which the rate per clock is lowest, compared with the longest size: the
+// power of two that the others are shorter than.
 struct WorstSize {
   double size = 0, share = 0;
 };
@@ -213,7 +213,7 @@ std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double bur
 }
 
 void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // Up to so many rows, reading the weights from memory dominates.
+  // Up to this number of rows, reading the weights from memory dominates.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
   const auto burst = burst_of(curve, format);
@@ -329,7 +329,7 @@ void summarize_variants(const std::string& format, const CurveView& curve, Sente
     keeps("share_of_burst", "cold L2", *cold);
     sentence.add(std::move(text));
   }
-  // Other encodings and accumulations of a format are held against its own burst.
+  // Other encodings and accumulations of a format are compared with its own burst.
   if (const Measurement* burst = single(curve, {{"load", "burst"}});
       burst != nullptr && format.find('_') != format.npos)
     keeps("burst_share", "burst", *burst);

@@ -38,7 +38,7 @@ std::vector<Point> gemm_points(const Parts& parts) {
   }
   for (Point& point : load_points()) {
     point.quick = point.quick && parts.quick;
-    // Its share of the search, and filling the operands.
+    // The point's share of the search, and filling the operands.
     point.seconds += point.rule == Rule::kBurst ? 0.9 : 0.2;
     points.push_back(std::move(point));
   }

@@ -17,7 +17,7 @@ void gemm_concurrent(CudaBench& bench) {
   const GemmFormat& format = soak_format(bench.device());
   const Product product(bench, format, kShape);
   constexpr double kSearchSeconds = 0.05;
-  // The same alone and beside the others.
+  // One algorithm serves the GPU alone and the GPU beside others.
   const auto& algorithm = bench.remember<GemmAlgorithm>("gemm.concurrent", [&] {
     return product.best_algorithm(bench, kSearchedAlgorithms, kSearchSeconds);
   });

@@ -28,8 +28,8 @@ GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t toke
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
 }
 
-// What the SMs could do in the waves that a product's tiles take: 2mnk over the share of SMs that
-// they keep busy. nullopt if the tiles are not known, or so small that an SM may hold two.
+// The FLOPs that the SMs could do in the waves that a product's tiles take: 2mnk over the share of
+// SMs that are busy. nullopt if the tiles are unknown, or so small that an SM may hold two.
 std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmShape& shape,
                                      unsigned sms) {
   const auto tile = algorithm.tile();
@@ -73,7 +73,7 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
   bench.measure(work, CudaBench::Launch(enqueue, {.operations = operations}));
 }
 
-// The same algorithms from rest and under load.
+// Uses one choice of algorithms from rest and under load.
 void model_ceiling(CudaBench& bench, const GemmFormat& format) {
   measure_layers(bench, format, kHidden, kCeilingTokens, [&](const Product& product) {
     const GemmShape& shape = product.shape();

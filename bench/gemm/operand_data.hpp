@@ -7,7 +7,7 @@
 
 namespace peakline::bench {
 
-// They are measured in this order: what draws the full power comes first, since for half a second
+// Data are measured in this order. Data that draw the full power come first: for half a second
 // after a lighter load the power control grants more than its cap. The one behind the light ones
 // takes that half second from the format that follows.
 inline constexpr auto kOperandData = std::to_array<std::string_view>(

@@ -18,7 +18,7 @@ struct DifferenceLog;
 
 namespace peakline::bench {
 
-// Size of so many elements: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3, 8F_E5M2 or 4F_E2M1;
+// Size of `count` elements: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3, 8F_E5M2 or 4F_E2M1;
 // std::logic_error for others.
 std::size_t bytes_of(cudaDataType_t type, std::size_t count = 1);
 
@@ -72,7 +72,7 @@ std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Nu
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 
-// The same of operands with scales for blocks, whose lines are contiguous.
+// An operand with scales for blocks, whose lines are contiguous.
 struct BlockOperand {
   const Numbers& elements;
   const Scales& scales;

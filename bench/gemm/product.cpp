@@ -169,7 +169,7 @@ void GemmOperands::Counts::include(const GemmShape& shape) {
   x = std::max(x, product(shape.m, shape.k));
   w = std::max(w, product(shape.n, shape.k));
   y = std::max(y, product(shape.m, shape.n));
-  // As of the smallest blocks.
+  // NVFP4 has the smallest blocks, and so the most scales.
   const std::int64_t blocks = kernels::kNvfp4.blocks(shape.k);
   x_scales = std::max(x_scales, static_cast<std::size_t>(kernels::scale_bytes(shape.m, blocks)));
   w_scales = std::max(w_scales, static_cast<std::size_t>(kernels::scale_bytes(shape.n, blocks)));

@@ -24,7 +24,7 @@ struct GemmFormat : ProductFormat {
 // One of kProductFormats by its name; std::logic_error for others.
 const GemmFormat& gemm_format(std::string_view name);
 
-// The same; skips the point where the device has no units for it.
+// Like gemm_format(), but skips the point if the device has no units for the format.
 const GemmFormat& usable_format(const CudaBench& bench, std::string_view name);
 
 // The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.

@@ -24,8 +24,7 @@ constexpr std::int64_t kTileM = 128, kTileN = 256;
 // One wave of the SMs is too short a product; more than four take longer and gain nothing.
 constexpr std::array<std::int64_t, 2> kWaves = {2, 4};
 constexpr std::size_t kSidesPerWaves = 4;
-// Where the longer side is more than so many times the shorter one, operands are read more often
-// than needed.
+// If one side is longer than the other by more than this, operands are read more often than needed.
 constexpr double kMostOblong = 4;
 // Squares for devices whose kernels have other tiles.
 constexpr std::array<std::int64_t, 2> kSquares = {4096, 8192};

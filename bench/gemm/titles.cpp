@@ -40,7 +40,7 @@ std::string variants_title(const TitleView& view) {
 }
 
 std::string sustained_title(const TitleView& view) {
-  // BF16 where it was held, else the format that held the highest rate.
+  // BF16 if its rate was held, else the format that held the highest rate.
   const Ceiling* held = nullptr;
   for (const Ceiling& row : view.profile.ceilings) {
     if (row.device != view.device || row.basis != Basis::kSustained) continue;
@@ -94,7 +94,7 @@ std::string skinny_title(const TitleView& view) {
 }
 
 std::string model_layer_title(const TitleView& view) {
-  // Of BF16 where it was measured, and of the most tokens: a figure for each hidden size.
+  // Figures of BF16 where it was measured, at the most tokens: one for each hidden size.
   std::vector<const Figure*> layers;
   const auto rank = [](const Figure& f) {
     return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));

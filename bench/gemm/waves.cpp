@@ -6,7 +6,7 @@
 
 namespace peakline::bench {
 
-// Measures with a kernel whose tiles have so many rows, and so many of them along M are one wave.
+// Measures with a kernel whose tiles have `tile_m` rows; `wave_tiles` of them along M are one wave.
 void gemm_waves(CudaBench& bench, std::string_view format, std::int64_t tile_m,
                 std::int64_t wave_tiles);
 

@@ -7,7 +7,7 @@
 namespace peakline::bench {
 namespace {
 
-// There are enough that filling and draining the chains, a few dozen cycles, is below 0.1 %.
+// Enough steps that filling and draining the chains, a few dozen cycles, is below 0.1 %.
 constexpr std::int64_t kSteps = 16384;
 
 template <class T>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::uint64_t kVerifiedBlocks = 64, kVerifiedBytes = std::uint64_t{64} << 20;
-// More than this under way has no use, and takes seconds on a slow disk.
+// More bytes in flight have no use, and take seconds on a slow disk.
 constexpr std::int64_t kMostUnderWay = 64 * kMiB;
 
 host::BlockReader::PlaceOf places(bool random, std::uint64_t blocks, std::uint64_t seed) {

@@ -109,7 +109,8 @@ class BothWays {
   }
 
  private:
-  // Fewest bytes per launch and direction: with less, forking and joining the streams would show.
+  // The fewest bytes per launch and direction: with less, forking and joining the streams would
+  // show.
   static constexpr std::size_t kLeastPerLaunch = std::size_t{4} << 30,
                                kLeastOverPcie = std::size_t{256} << 20;
   static constexpr std::size_t kMostCopies = 64;

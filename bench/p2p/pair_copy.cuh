@@ -15,7 +15,7 @@
 
 namespace peakline::bench {
 
-// Arrays of so many bytes fit into both GPUs' memory, with one to verify by.
+// Skips the point unless both GPUs' memory holds the arrays, and one more to verify by.
 inline void need_arrays(const NodeBench& bench, std::size_t arrays, std::size_t bytes) {
   bench.need_memory((arrays + 1) * bytes);
 }
@@ -44,7 +44,7 @@ class PairCopy {
     PEAKLINE_CUDA(cudaMemset(target_.data(), 0xff, bytes_));
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
-  // Against the same random words, made anew where they have arrived.
+  // Compares what has arrived with the same random words, made anew there.
   std::string find_mismatch() const {
     const CurrentGpu current(target_.gpu());
     const auto expected = random_words(words(), seed_);

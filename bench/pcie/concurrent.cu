@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
 constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
-// So many words are compared at either end: comparing everything on the host would take longer than
-// copying it.
+// The number of words compared at either end: comparing all on the host would take longer than
+// copying.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 19;
 constexpr std::array kVerifiedFrom{std::size_t{0}, kWords - kVerifiedWords};
 

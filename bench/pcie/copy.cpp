@@ -36,7 +36,7 @@ Run pageable(Direction direction) {
   return on_gpu([=](auto& bench) { copy_pageable_memory(bench, direction); });
 }
 
-// Where there is one node only, it has a point, too, which says that it is skipped.
+// A single node has a point, too, which says that it is skipped.
 std::vector<Point> node_points() {
   std::vector<ParamValue> nodes;
   for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
@@ -62,8 +62,8 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
-// Whatever else uses the host's memory, other guests of a virtual machine's host above all, slows
-// copies for seconds or minutes and never speeds them up.
+// Other users of the host's memory, above all other guests of a virtual machine's host, slow copies
+// for seconds or minutes and never speed them up.
 constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
 constexpr int kPinnedMethod = 2;  // 1: the median
 
@@ -95,7 +95,7 @@ std::string host_memory_title(const TitleView& view) {
       per_gib("allocation.register"));
 }
 
-// What of the link's raw rate is left for data after the headers of packets. Figure data_rate by
+// The share of the link's raw rate that packet headers leave for data. Figure data_rate by
 // direction; no sentence.
 CurveRule link_data_curve(std::string topic) {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {

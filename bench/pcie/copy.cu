@@ -145,7 +145,7 @@ void copy_pageable_memory_both_ways(CudaBench& bench) {
   bench.measure_on_host({.bytes_read = moved, .bytes_written = moved}, copy);
 }
 
-// Copies so many bytes in pieces, a copy each, timed from the first call until the last copy has
+// Copies the bytes in pieces, a copy each, timed from the first call until the last copy has
 // arrived.
 void copy_in_pieces(CudaBench& bench, std::size_t bytes) {
   const auto piece = static_cast<std::size_t>(bench.integer("piece"));

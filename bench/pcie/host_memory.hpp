@@ -36,8 +36,8 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
                               std::uint32_t* device_data, std::size_t bytes,
                               Memory memory = Memory::kPinned);
 
-// Fills the source with random words, copies, and compares so many words of the destination, half
-// of them at either end.
+// Fills the source with random words, copies, and compares part of the destination, half of it at
+// either end.
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const cuda::DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the verifying soak finds: words on the device that differ from what they have to be.
+// The log of the verifying soak: words on the device that differ from their expected value.
 
 #include <cstdint>
 #include <functional>
@@ -26,8 +26,7 @@ class Differences {
   cuda::DeviceBuffer<kernels::DifferenceLog> log_{1};
 };
 
-// What the words of a log are: bits that have to be the same, or values (FP32) that have to be
-// near.
+// Whether the words of a log must be equal bit for bit, or be near as values (FP32).
 enum class Words { kBits, kValues };
 // Says in the record of a measurement that has ended whether its results are right: how many words
 // were compared, and of those that differ how many there are, which bits, when, and where the first

@@ -20,7 +20,7 @@ void compare(const std::byte* expected, const std::byte* found, std::size_t byte
 void write_pattern(std::byte* data, std::size_t bytes, const kernels::Content& content,
                    cudaStream_t stream);
 
-// What is checked, and what is written then; see kernels::replace_pattern().
+// The pattern to check, and the one to write then; see kernels::replace_pattern().
 struct Replacement {
   kernels::Content now, next;
   unsigned rounds = 1;

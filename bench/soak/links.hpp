@@ -15,8 +15,8 @@ class RoundTrip {
  public:
   explicit RoundTrip(CudaBench& bench);
 
-  // There and back, two halves of the source in turn, so that data that do not arrive show; waits.
-  // between: test only, called while the data are in the host's memory, with its words.
+  // Copies there and back, with two halves of the source in turn, so that data that do not arrive
+  // show; waits. between: test only, called with the host's words while the data are there.
   void once(CudaBench& bench, const std::function<void(std::uint32_t*)>& between = {});
   Work work() const;
   void report(CudaBench& bench) const;

@@ -15,7 +15,7 @@ constexpr std::array kPatterns = {Pattern::kAddress, Pattern::kRandom, Pattern::
 // A pattern, its inverse, and the pattern again.
 constexpr std::uint64_t kStepsPerPattern = 3;
 
-// What memory holds after so many steps.
+// The content of memory after that many steps.
 Content content_after(std::uint64_t step, std::uint64_t seed) {
   const std::uint64_t pattern = step / kStepsPerPattern;
   return {.pattern = kPatterns[pattern % kPatterns.size()],
@@ -25,7 +25,7 @@ Content content_after(std::uint64_t step, std::uint64_t seed) {
 
 // Long enough that a launch costs little: some 2 ms of an L2 of 60 MB.
 constexpr unsigned kCacheRounds = 255;
-// Half of it leaves room for whatever else passes through.
+// Half of the L2 leaves room for whatever else passes through.
 constexpr double kShareOfL2 = 0.5;
 constexpr unsigned kSharedRounds = 256;
 constexpr std::size_t kVectorBytes = 16;
@@ -96,7 +96,7 @@ void PatternedSharedMemory::report(CudaBench& bench) const {
 
 void soak_memory(CudaBench& bench) {
   const std::size_t bytes = bench.whole_memory(kVectorBytes);
-  bench.note("bytes", static_cast<std::int64_t>(bytes));
+  bench.note("memory_tested_bytes", static_cast<std::int64_t>(bytes));
   const PatternedMemory memory(bench, bytes, 1);
   memory.differences().count_from_load(bench);
   bench.measure(memory.work(), memory.launch());

@@ -28,7 +28,7 @@ class VerifiedProduct {
   // The product, and the comparison; then the result is cleared, so that what the next product
   // leaves out shows. between: test only, enqueued before the comparison.
   CudaBench::Launch launch(const std::function<void(cudaStream_t)>& between = {}) const;
-  // To be called after the measurement; where a word differed, runs its tile on each SM.
+  // Call it after the measurement; if a word differed, it runs its tile on each SM.
   void report(CudaBench& bench) const;
 
  private:

@@ -25,7 +25,7 @@ constexpr double kProductsShare = 0.45, kPulsesShare = 0.15, kSmsShare = 0.1, kM
 constexpr std::array kFormats = {"fp64", "tf32", "bf16", "fp8", "int8"};
 // The voltage has to follow from rest to full load and back as often.
 constexpr std::array<std::int64_t, 5> kHertz = {1, 3, 10, 30, 100};
-// What a point takes besides its load: set-up, and the check of the first result.
+// The time a point takes besides its load, for set-up and the check of the first result.
 constexpr double kSetUpSeconds = 1;
 
 Point soaked(double seconds, Params params = {}) {

@@ -29,7 +29,8 @@ struct TileFormat {
 
 // nullptr where the device, or what this build has for it, has no such instruction.
 const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& device);
-// The same; for FP8 without an instruction of a warp FP16, which holds its values.
+// Like find_tile_format(). FP8 without an instruction of a warp is computed in FP16, which holds
+// its values.
 const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFacts& device);
 
 class TileOnEachSm {
@@ -43,10 +44,10 @@ class TileOnEachSm {
   // One launch computes the tile so often in each warp of each SM, and compares each time.
   CudaBench::Launch launch(unsigned trips) const;
   double flops(unsigned trips) const;
-  // In all launches so far.
+  // Counts all launches so far.
   double compared_words() const { return compared_words_; }
   const Differences& differences() const { return differences_; }
-  // What differed so far, in the first result too.
+  // Differences so far, those of the first result included.
   kernels::DifferenceLog read() const;
   // Test only: what the results are compared with.
   const cuda::DeviceBuffer<std::uint32_t>& expected() const { return expected_; }

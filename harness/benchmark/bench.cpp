@@ -15,8 +15,8 @@ namespace {
 // Time limit of the full rule for one sitting.
 constexpr double kFullTimeLimitS = 0.4;
 constexpr double kFullTimeLimitQuickS = 0.15;
-// What varies between GPUs varies from run to run, not from copy to copy, and there is one such
-// point for each GPU.
+// Figures of several GPUs vary from run to run and hardly from copy to copy, and each GPU has such
+// a point.
 constexpr double kFullTimeLimitNodeS = 0.3;
 
 }  // namespace

@@ -27,7 +27,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool verify = true;
   double soak_s = 0;  // seconds of unbroken load at the end; 0: none
-  // After that as many of loads of which every result is compared.
+  // Whether as many seconds of load follow, of which every result is compared.
   bool verified_soak = false;
   double verified_soak_s() const { return verified_soak ? soak_s : 0; }
   // The file of incompressible data that is read, open in every worker; -1: none.
@@ -107,7 +107,7 @@ class Bench {
   // untimed, ahead of each call.
   std::vector<double> seconds_of_calls(const std::function<void()>& call,
                                        const std::function<void()>& before = {}) const;
-  // The same for blocks that are all there is (trains, intervals), in seconds per launch.
+  // Finishes a point whose blocks are all there is (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);
   // The measurement's value for this work in this time, in the benchmark's unit.
@@ -115,8 +115,8 @@ class Bench {
 
   const std::any& recall(const std::string& name, const std::function<std::any()>& make);
 
-  // What is timed from here on is timed together with the other points of its round. Skips a point
-  // that says nothing without them.
+  // From here on, timing happens together with the other points of the round. Skips a point that
+  // says nothing without them.
   void begin_round();
 
   const Benchmark& benchmark_;

@@ -21,8 +21,9 @@ struct SearchCost {
   double tolerance = kEqualWithin;
 };
 
-// This is for shapes that read an SM's own memory. Those closer than its tolerance took turns from
-// run to run; so they would by seconds, as the clock of an H200 moves by 0.8 % during a search.
+// The cost of shapes that read an SM's own memory. With less tolerance, close shapes would take
+// turns from run to run; and so they would by seconds, as the clock of an H200 moves by 0.8 %
+// during a search.
 inline SearchCost cost_on_chip() { return {.in_cycles = true, .tolerance = 0.005}; }
 
 // How long a search may take.

@@ -36,7 +36,7 @@ constexpr double kWarmUpCurveSeconds = 0.003;
 
 // Left free when memory is short: context, cuBLAS workspaces, the driver's own needs.
 constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
-// What is measured over all of the free memory takes as much of it.
+// The share of the free memory that a measurement over all of it takes.
 constexpr double kWholeMemory = 0.95;
 // The operating system, and whatever else runs on the host, need the rest of shared memory.
 constexpr double kWholeSharedMemory = 0.5;
@@ -202,8 +202,8 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const bool soak = rule() == Rule::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
-  // Of a shorter load, or a single launch, no two swings could be held against each other; a soak
-  // is as long as the user asks for.
+  // A shorter load, or a single launch, has no two swings to compare; a soak is as long as the user
+  // asks for.
   const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
                       point_.load_s >= kShortLoadSeconds && !options_.profile;
   const double tolerance = tolerated_shift(benchmark_, point_);
@@ -266,9 +266,9 @@ void CudaBench::take_conditions(bool mostly_rest) {
   if (mostly_rest) {
     conditions.power_w.reset();
     conditions.utilization.reset();
-    // A train is over before the control of the average power reacts, and as fast right after a
-    // capped load as it is after none. What lowers the clock within it acts at once, and NVML has
-    // no counter for it.
+    // A train is over before the control of the average power reacts, and is as fast right after a
+    // capped load as after none. Another limit lowers the clock within it at once, and NVML has no
+    // counter for it.
     conditions.power_cap_share.reset();
     std::erase(conditions.throttle_reasons, cuda::kPowerCapReason);
   }

@@ -52,16 +52,16 @@ class CudaBench : public Bench {
   cudaStream_t stream() const { return session_.sampler.stream(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
 
-  // As of facts.hpp, on this device.
+  // See facts.hpp; for this device.
   std::size_t beyond_l2(std::size_t bytes, double l2s) const {
     return peakline::beyond_l2(device(), bytes, l2s);
   }
   // `bytes`, or the free device memory if that is less (with a remark), rounded down to a multiple
   // of `granule`. Skips the point if not even one granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
-  // The same with no remark, for work that is not what the point measures.
+  // Like fit_memory(), without the remark: for memory that is not what the point measures.
   std::size_t fitting_memory(std::size_t bytes, std::size_t granule) const;
-  // Nearly all of the free device memory, likewise; half of it where the host shares it.
+  // Nearly all of the free device memory; half of it where the host shares it.
   std::size_t whole_memory(std::size_t granule) const;
 
   // Launches once and waits, for verify() to check the result. Returns the seconds by the host's
@@ -126,8 +126,7 @@ class CudaBench : public Bench {
   // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
   // work.
   void take_conditions(bool mostly_rest = false);
-  // To be called once the value is known. nullopt: the clock could not be read, and none stands in
-  // the record.
+  // Call it once the value is known. nullopt: the clock could not be read, and the record has none.
   void take_clock(std::optional<double> clock_hz, ClockSource source = ClockSource::kProbe);
   void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);

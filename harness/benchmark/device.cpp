@@ -176,7 +176,7 @@ void withdraw(Measurement& record, Status status, const std::string& reason) {
 
 Measurement Device::measure_member(const Entry& entry, Round* round) {
   const double start_s = now_s();
-  // Where the device cannot even be opened for it, this is all there is.
+  // If the device cannot even be opened for it, this record is all there is.
   Measurement record = unmeasured(*entry.benchmark, *entry.point);
   try {
     RoundMember member(round);

@@ -21,7 +21,8 @@ class Device {
 
   const std::string& name() const { return name_; }
   virtual DeviceFacts facts() const = 0;
-  // Whether it failed permanently (a sticky CUDA error): this process can measure nothing more.
+  // Whether the device failed permanently (a sticky CUDA error): this process can measure nothing
+  // more.
   virtual bool lost() const { return false; }
 
   // Runs the entries, several at the same time, and returns their records, whatever the outcome.

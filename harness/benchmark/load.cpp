@@ -30,8 +30,8 @@ constexpr double kLeastSoakSeconds = 1.2;
 // Short compared with a swing of the power control, and long compared with the jitter of events.
 constexpr double kIntervalSeconds = 0.02;
 constexpr double kFirstIntervalSeconds = 0.01;
-// What a device's loads may take beyond what is planned, so that those of one that never settles
-// take a minute more and not five.
+// The time a device's loads may take beyond the plan, so that loads that never settle cost a minute
+// more and not five.
 constexpr double kSpareSeconds = 60;
 // Points of a time series kept in the profile, not counting those at the start of the load.
 constexpr std::size_t kSeriesPoints = 50;

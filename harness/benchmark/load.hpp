@@ -14,7 +14,7 @@
 
 namespace peakline::bench {
 
-// By then a load has gone from the burst rate to the sustained rate.
+// The time that a load takes from the burst rate to the sustained rate.
 inline constexpr double kLoadStartSeconds = 0.2;
 
 using LoadIntervals = std::vector<cuda::Sampler::Interval>;

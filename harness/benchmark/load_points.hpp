@@ -21,7 +21,7 @@ inline constexpr int kFirstTrains = 1;
 
 // The trains of a point of this rule (kBurst, kBrief or kLongBurst), in all its sittings.
 Trains trains_of(Rule rule, bool quick);
-// About how long they take in so many sittings.
+// A rough estimate of how long the trains take in `sittings` sittings.
 double seconds_of(const Trains& trains, std::size_t sittings);
 
 // After another load the rate is that of the new one within 0.3 s on an H200.

@@ -43,8 +43,8 @@ class NodeBench : public CudaBench {
       : CudaBench(benchmark, point, options, gpus.front()->cache, gpus.front()->session, round),
         gpus_(std::move(gpus)) {}
 
-  // Those of the point. The first one is current and measures; what the others do, it has to wait
-  // for.
+  // The GPUs of the point. The first one is current and measures; it has to wait for what the
+  // others do.
   std::span<NodeGpu* const> gpus() const { return gpus_; }
 
   // Lets every GPU of the point use the memory of every other, if they could not yet: what the pool
@@ -52,7 +52,7 @@ class NodeBench : public CudaBench {
   // refused, with the reason.
   void connect();
 
-  // Skips the point unless so many bytes are free on every GPU of it.
+  // Skips the point unless these bytes are free on every GPU of it.
   void need_memory(std::size_t bytes) const;
 
  private:

@@ -21,9 +21,9 @@ class NodeBench;
 using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>,
                          std::function<void(NodeBench&)>>;
 
-// What measures a point on a GPU, or on several: `call` takes the CudaBench (the NodeBench). It is
-// instantiated only where there is CUDA, so that a registration compiles in every build, and the
-// functions that it names are needed only where they exist.
+// Wraps the function that measures a point on a GPU, or on several: `call` takes the CudaBench (the
+// NodeBench). It is instantiated only where there is CUDA, so that a registration compiles in every
+// build, and the functions that it names are needed only where they exist.
 template <class Call>
 Run on_gpu([[maybe_unused]] Call call) {
 #ifdef PEAKLINE_HAS_CUDA

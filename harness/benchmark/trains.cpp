@@ -13,13 +13,13 @@ namespace {
 using cuda::Launch;
 using cuda::Sampler;
 
-// A train has at least so many launches, and is timed in as many parts.
+// The fewest launches of a train, and the number of parts that it is timed in.
 constexpr std::size_t kTrainParts = 5;
 constexpr double kWarmUpSeconds = 0.003;
 // Searches keep the mean load at two fifths of the full load, far below the power cap.
 constexpr double kShortTrainSeconds = 0.004;
 constexpr double kShortRestSeconds = 0.008;
-// Rests that do not suffice become so many times as long, up to half a second.
+// The factor by which rests that do not suffice become longer, up to half a second.
 constexpr double kLongerRest = 4;
 constexpr double kLongestRestSeconds = 0.5;
 // The first launches of an interleaved train are not counted.
@@ -36,7 +36,7 @@ std::vector<Sampler::Timing> time_all(Sampler& sampler, const Trains& trains, Ti
   return timings;
 }
 
-// Those that count.
+// The timings that count.
 std::span<const Sampler::Timing> counted(const std::vector<Sampler::Timing>& timings,
                                          const Trains& trains) {
   const auto count = std::min(timings.size(), static_cast<std::size_t>(trains.count));

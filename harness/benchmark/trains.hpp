@@ -37,7 +37,7 @@ BurstTiming time_trains(cuda::Sampler& sampler, const cuda::Launch& launch, std:
 // Launches of an interleaved train that count; a smaller number before them does not.
 inline constexpr std::size_t kInterleavedLaunches = 100;
 
-// The same with `before` ahead of each launch; only the launch is timed. One value per train, the
+// Runs `before` ahead of each launch and times the launch alone. Returns one value per train, the
 // mean of its launches. The code of both must already be loaded.
 TrainTiming time_interleaved_trains(cuda::Sampler& sampler, const cuda::Launch& launch,
                                     const cuda::Launch& before, const Trains& trains);

@@ -46,7 +46,7 @@ struct ChosenDevice {
   }
 };
 
-// What --device names; without it the first GPU, else the host.
+// The device that --device names; without it the first GPU, or else the host.
 ChosenDevice chosen_device(const std::string& wanted) {
   if (wanted == kHostDevice) return {wanted};
   const Gpus gpus;
@@ -97,7 +97,7 @@ std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   return flags;
 }
 
-// What Google Benchmark does not take either.
+// Reports a flag that Google Benchmark does not take either.
 [[noreturn]] void refuse(const std::string& flag, const BenchmarkArguments& arguments) {
   throw UsageError(fmt::format(
       "{}: not an option of benchmark, or a value that it does not take{} (see peakline benchmark "

@@ -54,7 +54,7 @@ void open_standard_descriptors() {
   if (fd >= 0) ::close(fd);
 }
 
-// To CLI11 "--" ends the options; for compare it separates the two sides, and options may follow.
+// CLI11 ends the options at "--". For compare it separates the two sides, and options may follow.
 std::vector<const char*> separator_as_option(int argc, char** argv) {
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "compare") {

@@ -44,7 +44,7 @@ std::string parameters_text(const Benchmark& benchmark) {
 
 int list(const Program& program, bool json) {
   Registry registry;
-  // What only an option of `run` asks for is no part of a run without it.
+  // Benchmarks that only an option of `run` adds are not listed.
   program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);

@@ -10,7 +10,7 @@
 namespace peakline::bench {
 namespace {
 
-// As roff shows it: its own signs escaped, and hyphens that can be copied into a shell.
+// Escapes text for roff: its own signs, and hyphens, which can then be copied into a shell.
 std::string literal(std::string_view text) {
   std::string result;
   bool begins_line = true;

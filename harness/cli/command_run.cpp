@@ -36,7 +36,7 @@
 namespace peakline::bench {
 namespace {
 
-// Without --device: what CUDA_VISIBLE_DEVICES allows. A machine without GPUs is no error then.
+// The GPUs without --device: those that CUDA_VISIBLE_DEVICES allows. No GPU is no error then.
 std::vector<DeviceFacts> default_gpus(const Gpus& gpus, Progress& progress) {
   if (!gpus.why_none().empty()) {
     progress.note(gpus.why_none() + "; measuring only the host");
@@ -54,7 +54,7 @@ std::vector<DeviceFacts> default_gpus(const Gpus& gpus, Progress& progress) {
   return chosen;
 }
 
-// Those that --device names. One that is named and cannot be measured is an error.
+// The GPUs that --device names. One that is named and cannot be measured is an error.
 std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device) {
   if (!gpus.why_none().empty()) {
     throw UsageError(fmt::format("--device {}: {}", shown(device), gpus.why_none()));
@@ -124,7 +124,7 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
   return print(text, kExitOk);
 }
 
-// What a profile in a folder is called, without its suffix.
+// The name of a profile in a folder, without its suffix.
 std::string profile_name(const RunArguments& arguments, const Profile& start) {
   std::string time = start.created;  // 2026-01-31T12:00:00Z
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });

@@ -95,7 +95,7 @@ std::string file_name_part(std::string_view hostname) {
   };
   std::string part(hostname);
   std::ranges::replace_if(part, std::not_fn(fits), '-');
-  // Neither a hidden file nor what a command takes for an option.
+  // The name must be neither hidden nor look like an option.
   part.erase(0, part.find_first_not_of(".-"));
   part = part.substr(0, kMaxChars);
   return part.empty() ? "host" : part;

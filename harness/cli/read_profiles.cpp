@@ -49,7 +49,7 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
 }
 
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files) {
-  // More would not help: they wait for memory, of which a hostile file takes a lot.
+  // More threads would not help: they wait for memory, of which a hostile file takes a lot.
   constexpr std::size_t kMaxThreads = 4;
   std::vector<ReadResult> results(files.size());
   std::atomic<std::size_t> next = 0;

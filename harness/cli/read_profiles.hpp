@@ -16,8 +16,8 @@ struct ReadResult {
   std::exception_ptr error;  // why it could not be read
 };
 
-// What a population beside profiles is called, so that it is found there and is not taken for one
-// of them: "node7.population.json".
+// The suffix of a population beside profiles, by which it is found and not taken for a profile:
+// "node7.population.json".
 inline constexpr std::string_view kPopulationSuffix = ".population.json";
 
 // Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
@@ -30,8 +30,8 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
 // Reads several at once, in the order given.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
 
-// The same; throws what reading the first unreadable one throws, and UsageError where two files are
-// of one run, which would count as two.
+// Reads profiles. Throws the error of the first unreadable one, and UsageError if two files hold
+// the same run, which would count twice.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);
 
 }  // namespace peakline::bench

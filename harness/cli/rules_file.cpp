@@ -10,7 +10,8 @@
 #define TOML_HEADER_ONLY 1
 // Version 3.3 asserts of files what it also checks: that ends a debug build at "[^".
 #define TOML_ASSERT(expression) static_assert(true)
-// To version 3.3 characters beyond ASCII outside of texts are unreachable code; they are no space.
+// Up to version 3.3, characters beyond ASCII outside of texts are unreachable code there; they are
+// not treated as space.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -52,7 +53,7 @@ class RuleTable {
     return *value;
   }
 
-  // Between 0 and `most`, both excluded.
+  // A number between 0 and `most`, both excluded.
   std::optional<double> number(std::string_view key, double most) const {
     const toml::node* node = table_.get(key);
     if (node == nullptr) return std::nullopt;

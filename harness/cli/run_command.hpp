@@ -1,6 +1,6 @@
 #pragma once
 
-// What `run` does, for commands that measure first.
+// The measuring part of `run`, for other commands that measure first.
 
 #include <cstddef>
 #include <filesystem>

@@ -6,8 +6,7 @@
 
 namespace peakline::bench {
 
-// The first screen of a profile, for stdout; its GPUs are held against those that this peakline
-// knows.
+// The first screen of a profile, for stdout. GPUs are compared with those that this peakline knows.
 std::string screen_of(const Profile& profile);
 
 }  // namespace peakline::bench

@@ -10,7 +10,7 @@
 
 namespace peakline::bench {
 
-// Where `run` reads from, and how much.
+// The directory that `run` reads from, and the size of its file.
 struct StorageOptions {
   std::string directory;
   std::uint64_t bytes = std::uint64_t{8} << 30;

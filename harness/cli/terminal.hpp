@@ -12,8 +12,8 @@ int print(const std::string& text, int code);
 // Says on stderr, in one line, why the command failed, and returns `code`.
 int fail(int code, std::string message);
 
-// They serve text on stdout: whether a color terminal is there and wanted, and its columns, at
-// least as many as the tables need.
+// For text on stdout: whether a color terminal is there and wanted, and its columns, at least as
+// many as the tables need.
 bool color_wanted();
 std::size_t terminal_width();
 

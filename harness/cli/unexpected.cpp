@@ -38,7 +38,7 @@ std::vector<std::string> long_names(const CLI::App& command) {
   return names;
 }
 
-// Those for people; in that group are all but what the program starts itself.
+// The commands for people: all but those that the program starts itself.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }

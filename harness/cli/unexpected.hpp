@@ -1,6 +1,6 @@
 #pragma once
 
-// What to say about arguments that are no command and no option.
+// Messages for arguments that are neither a command nor an option.
 
 #include <CLI/CLI.hpp>
 #include <string>

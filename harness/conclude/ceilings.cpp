@@ -33,7 +33,7 @@ bool precise(const Measurement& m) {
   if (m.sittings.empty()) return m.summary->n >= kFullRuleBlocks;
   std::size_t sittings = 0;
   for (const auto& of_run : m.sittings) sittings += of_run.size();
-  // Where there are many, each has as many blocks as still fit.
+  // If there are many sittings, each has as many blocks as still fit.
   const auto fit = static_cast<std::int64_t>(kMaxSamples / sittings);
   return m.sittings.front().front() >= std::min(kFullRuleBlocks, fit);
 }
@@ -52,7 +52,7 @@ std::string why_not_usable(const Measurement& m) {
   return "too few samples";
 }
 
-// What one device's measurements say of one ceiling.
+// One device's candidates for one ceiling.
 struct Tried {
   const Measurement* best = nullptr;   // that is usable
   const Measurement* first = nullptr;  // that counts
@@ -147,7 +147,7 @@ std::vector<Resource> all_resources(Benchmarks benchmarks) {
   return all;
 }
 
-// Whether a benchmark measures it, on some device.
+// Whether any benchmark measures the resource on some device.
 bool is_measurable(const Resource& resource, Benchmarks benchmarks) {
   return std::ranges::any_of(benchmarks, [&](const Benchmark& benchmark) {
     return std::ranges::any_of(benchmark.ceilings, [&](const CeilingRule& rule) {
@@ -178,7 +178,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   const auto any = std::ranges::find_if(tried, [&](const auto& entry) {
     return entry.first.first == resource.name && entry.second.best != nullptr;
   });
-  // Their peaks are those of other resources, which stand above them.
+  // Such ceilings have the peaks of other resources, which stand above them.
   const bool borrowed = resource.kind == Resource::Kind::kCompute && !resource.peak_of.empty();
   if (borrowed && any == tried.end()) return;
   const auto found = limits.find(resource.name);
@@ -197,7 +197,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   }
 }
 
-// Only what was measured of the node has a theory: that of the GPUs it was measured on.
+// A node has a theory only for what was measured of it: that of the GPUs it was measured on.
 void append_node_theory(const Profile& profile, const Resource& resource, Benchmarks benchmarks,
                         const TriedCeilings& tried, std::vector<Ceiling>& rows) {
   const auto found = tried.find({resource.name, Basis::kMeasured});

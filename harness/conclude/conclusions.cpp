@@ -37,8 +37,8 @@ DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measureme
 // Measurements, by device and name.
 using Names = std::set<std::pair<std::string_view, std::string_view>>;
 
-// Finds those whose ceilings have no interval because of what they themselves scatter by. What runs
-// are known to differ by, of a host in a virtual machine, is no fault of this one.
+// Finds the names whose ceilings have no interval because of their own scatter. How far runs of a
+// virtual machine's host differ is no fault of this run.
 Names without_interval(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -66,8 +66,8 @@ Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// What is computed has no more digits than what it is computed from. Whole numbers are sizes,
-// counts and rates of the specification, which are exact.
+// Computed values get no more digits than their inputs. Whole numbers are sizes, counts and rates
+// of the specification, which are exact.
 double rounded_figure(double value, int digits = kProfileDigits) {
   if (std::trunc(value) != value) round_digits(value, digits);
   return value;

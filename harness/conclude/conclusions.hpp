@@ -8,9 +8,10 @@
 
 namespace peakline {
 
-// The same profile with what follows from its measurements: links under load, clocks, plausibility,
-// resources, ceilings, rooflines, headlines, curves, memory map and findings. What stood there
-// before is replaced. kept: what is known of how runs of these cards differ, beside what is usual.
+// Returns the profile with everything that follows from its measurements: links under load, clocks,
+// plausibility, resources, ceilings, rooflines, headlines, curves, memory map and findings.
+// Replaces earlier ones. kept: how runs of these cards differ as far as that is known, beside what
+// is usual.
 Profile with_conclusions(Profile profile, Benchmarks benchmarks,
                          std::span<const Population> kept = {});
 

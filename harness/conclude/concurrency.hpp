@@ -1,6 +1,6 @@
 #pragma once
 
-// What curves over the work in flight say: how much of it a device needs.
+// Curves over the work in flight: how much of it a device needs.
 
 #include <optional>
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace peakline {
 
-// How much has to be in flight for a rate: between two points, on the line through them. Of points
-// with equally much in flight, the fastest counts. nullopt where even the least in flight is
-// enough, which does not tell, or the most is not.
+// How much has to be in flight for a rate: between two points, on the line through them. If points
+// have equally much in flight, the fastest counts. nullopt if even the least in flight suffices,
+// which tells nothing, or the most does not.
 struct InFlight {
   double amount = 0, rate = 0;
 };

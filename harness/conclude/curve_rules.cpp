@@ -281,7 +281,7 @@ CurveRule worst_share_curve(std::string topic, const std::string& param, std::in
 
 CurveRule fetch_curve(std::string topic) {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
-    // They are by limit, 0 for none, then by width.
+    // Keyed by limit, 0 for none, then by width.
     std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
     for (const CurvePoint& point : sweep(curve, "stride"))
       if (const auto width = int_param(point.m->params, "width"))
@@ -380,7 +380,7 @@ CurveRule knee_curve(std::string topic, const std::string& precision) {
       slope = std::max(slope, m->work.bytes() / m->summary->median);
     }
     if (points.size() < 3 || roof <= 0 || slope <= 0) return;
-    // Where the measured curve bends: its own highest rate over its own highest bandwidth.
+    // The measured curve bends here: its own highest rate over its own highest bandwidth.
     const double knee = roof / slope;
     const CurvePoint* nearest = nearest_to(knee, points);
     if (nearest == nullptr) return;

@@ -14,7 +14,7 @@ namespace {
 
 using FindMeasurement = decltype(CurveView::measurement);
 
-// What one device's benchmarks summarize, topics in the order in which they come.
+// Collects the sentences of one device's benchmarks, with topics in the order in which they come.
 class Topics {
  public:
   // broken: as derive_curves takes it.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What curves say: how the points of a benchmark become a sentence and its figures. The rules here
-// serve any benchmark; a registration may bring one of its own.
+// Rules that turn the points of a benchmark into a sentence and its figures. These serve any
+// benchmark; a registration may bring one of its own.
 
 #include <optional>
 #include <string>
@@ -34,8 +34,8 @@ std::vector<CurvePoint> sweep_where(const CurveView& curve, std::string_view par
                                     std::string_view other, const ParamValue& value);
 // The point with exactly these parameters; nullptr where there is none.
 const Measurement* single(const CurveView& curve, const Params& params);
-// Points of one sweep run at whatever clock power and heat allow at that moment: per clock they can
-// be held against each other. nullopt where a clock was not read.
+// The ratio of rates per clock. Points of one sweep run at whatever clock power and heat allow at
+// that moment, so only rates per clock compare. nullopt if a clock was not read.
 std::optional<double> share_per_clock(const Measurement& m, const Measurement& of);
 // "bf16" -> "BF16"
 std::string upper(std::string_view text);

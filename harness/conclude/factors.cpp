@@ -35,8 +35,8 @@ Params without_size(Params params) {
   return params;
 }
 
-// What a launch's start and end leave of the rate, in [0, 1]; nullopt where no line through the
-// times of several sizes says it. Its fixed part may come from another access width.
+// The share of the rate that a launch's start and end leave, in [0, 1]; nullopt without a line
+// through the times of several sizes. Its fixed part may come from another access width.
 std::optional<double> launch_factor(const FactorView& view) {
   std::map<Params, std::pair<std::vector<double>, std::vector<double>>> lines;
   for (const Measurement& m : view.profile.measurements) {

@@ -19,7 +19,7 @@ struct Wanted {
   Basis reference = Basis::kDatasheet;  // what is published, else what is computed
 };
 constexpr Wanted kPcieToDevice = {nullptr, "pcie.h2d", Basis::kMeasured};
-// What matters most comes first: there may be room for the first ones only.
+// The most important comes first: there may be room for the first ones only.
 constexpr std::array kAnyGpu = {Wanted{nullptr, "hbm.read", Basis::kMeasured}, kPcieToDevice,
                                 Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst}};
 constexpr std::array kBf16 = {Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst},

@@ -16,7 +16,7 @@
 namespace peakline {
 namespace {
 
-// What the loop and the start and end of a launch may cost.
+// The loop and a launch's start and end may cost 2 % of the documented rate.
 constexpr double kNearDocumented = 0.98;
 
 // The lowest and the highest figure, with the instructions that have them.

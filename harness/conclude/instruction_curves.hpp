@@ -1,6 +1,6 @@
 #pragma once
 
-// What instruction.* and atomics.* say: per clock, beside the documented rates.
+// Curves of instruction.* and atomics.*: rates per clock beside the documented ones.
 
 #include <optional>
 #include <string>

@@ -20,8 +20,7 @@ constexpr double kEndOfNear = 0.25;
 constexpr std::size_t kFewestOfPlateau = 3;
 // The L1 and the shared memory are one memory, at most so much larger than the latter can be.
 constexpr double kL1OverShared = 1.5;
-// From this share on of a latency that is a mixture of hits and misses, it is as good as all of
-// them.
+// From this share on, a latency that mixes hits and misses counts as one of misses alone.
 constexpr double kNearlyAll = 0.9;
 
 double seconds_of(const CurvePoint& point) { return *point.m->value; }
@@ -158,7 +157,7 @@ CurveRule line_size_curve(const std::string& label, const std::string& level) {
     if (!line) return;
     std::string text = fmt::format("{} lines of {}", label, format_size(*line));
     sentence.figure("line", *line, {{"level", level}});
-    // Beyond the line's size the footprint fits.
+    // Strides beyond the line's size make the footprint fit.
     auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
     std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
     if (const auto sector = end_of_rise(rising)) {

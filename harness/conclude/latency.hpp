@@ -1,6 +1,6 @@
 #pragma once
 
-// What latencies say: of single levels, over the footprint, over the stride.
+// Curves of latencies: of single levels, over the footprint, over the stride.
 
 #include <span>
 #include <string>

@@ -29,20 +29,20 @@ Limit on_chip_bandwidth();
 Limit pcie_link(int directions);
 // The raw rate of NVLink-C2C, as the driver states it.
 Limit c2c_link(int directions);
-// What the link carries that the GPU's copies from and to host memory take.
+// The rate of the link between the GPU and host memory.
 Limit host_link(int directions);
-// What the NVLinks between the two GPUs of a pair carry, or, of a measurement of more, those of as
-// many GPUs as the parameter `gpus` says; in one direction or both.
+// The rate of the NVLinks between the two GPUs of a pair or, for more GPUs, of as many as the
+// parameter `gpus` says; in one direction or both.
 Limit nvlink(int directions);
-// The same; of GPUs without NVLinks between them, the raw rate of the PCIe link of the one that
-// measures, as its maximum is, times the GPUs.
+// Like nvlink(). Without NVLinks, it is the raw rate of the measuring GPU's PCIe link at its
+// maximum, times the GPUs.
 Limit peer_link(int directions);
 // ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.
 Limit compute_peak(std::initializer_list<const char*> resources);
 // The documented results per clock of the instruction that the parameter `op` names x SMs x the
 // maximum SM clock.
 Limit instruction_rate();
-// The limit is so many operations per clock x SMs x the maximum SM clock.
+// The limit is this number of operations per clock x SMs x the maximum SM clock.
 Limit per_clock_per_sm(double operations);
 // The lower of the compute peak and intensity x memory bandwidth.
 Limit under_roofline(const char* compute);
@@ -53,11 +53,11 @@ Limit under_roofline(const char* compute);
 std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
                                       const DeviceFacts& device);
 
-// Whether the value is above that, of the benchmark that it came from. False where that is unknown.
+// Whether the value is above the limit of its benchmark. False if that is unknown.
 bool implausible(const Measurement& measurement, const DeviceFacts& device, Benchmarks benchmarks);
 
-// Whether the value is more than the limit would be at this SM clock, by more than that margin:
-// then the clock is wrong. False for limits that do not depend on it.
+// Whether the value is more than the limit would be at this SM clock, by more than that margin, so
+// that the clock is wrong. False for limits that do not depend on it.
 bool exceeds_at_clock(double value, const PhysicalLimit& limit, double clock_hz);
 
 }  // namespace peakline

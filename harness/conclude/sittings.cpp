@@ -55,7 +55,7 @@ Blocks joined(const std::vector<Blocks>& sittings) {
   return {sittings.front().data(), sittings.back().data() + sittings.back().size()};
 }
 
-// Others slow most of such samples, so what says something is the fastest of each sitting.
+// Other users slow most of such samples, so the fastest of each sitting are the signal.
 bool counts_fastest(const Measurement& m) { return m.estimate == Estimate::kFastestTenth; }
 
 bool differ(const Measurement& m, Blocks a, Blocks b, double tolerance) {
@@ -109,8 +109,8 @@ Conditions merged_conditions(const std::vector<const Measurement*>& visits) {
   return all;
 }
 
-// What is counted, and "stop", are of all sittings; the rest is of the first, with what a sitting
-// that found a wrong result says of it.
+// Merges launch facts of several sittings: counts and "stop" cover all of them, the rest is of the
+// first, and wrong results keep the facts of the sitting that found them.
 LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
   constexpr std::array<std::string_view, 4> kOfAll = {"samples", "stop", "compared_words",
                                                       "differing_words"};
@@ -178,7 +178,7 @@ double step_within(Blocks blocks) {
   return largest;
 }
 
-// The same between the fastest samples of any two.
+// Half of the relative step between the fastest samples of the slowest and the fastest sitting.
 double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
   std::vector<double> times;
   for (const Blocks blocks : sittings) times.push_back(estimated(blocks, estimate));
@@ -186,7 +186,8 @@ double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
   return (slowest / fastest - 1) / 2;
 }
 
-// What the sittings' spread does not show: of a single one, and of what counts its fastest samples.
+// The step that the spread of sittings does not show: within a single sitting, or of a figure that
+// counts its fastest samples.
 std::optional<double> step_of(const Measurement& m) {
   std::optional<double> step;
   for (const std::vector<Blocks>& sittings : blocks_of(m)) {
@@ -198,7 +199,7 @@ std::optional<double> step_of(const Measurement& m) {
   return step;
 }
 
-// What the class's spread weighs beside the runs at hand.
+// The weight of the class's spread beside the runs at hand.
 std::size_t class_degrees(const RunSpread& spread) {
   return spread.assumed_from.empty() ? kClassDegrees : kAssumedDegrees;
 }
@@ -214,8 +215,8 @@ std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
 
 double tolerated_shift(const Benchmark& benchmark, const Point& point) {
   const CeilingRule* rule = planned_ceiling(benchmark, point);
-  // A host that shares its machine varies by more, and the figure should say so. What is no ceiling
-  // is a time on the host, or a point of a curve, which is sampled briefly.
+  // A host that shares its machine varies by more, and the figure should say so. A point that is no
+  // ceiling is a time on the host, or a briefly sampled point of a curve.
   const Site site = {.is_host = rule == nullptr || point.phase == Phase::kHost};
   const UsualSpread& usual = usual_spread(rule == nullptr ? "" : rule->resource.name,
                                           rule == nullptr ? Basis::kMeasured : rule->basis, site);
@@ -289,7 +290,7 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
   std::vector<double> run_values;
   const auto runs = blocks_of(m);
   for (std::vector<Blocks> sittings : runs) {
-    // What the fastest blocks say, they say whichever sitting they are from.
+    // The fastest blocks count whichever sitting they are from.
     if (counts_fastest(m)) sittings = {joined(sittings)};
     std::vector<double> times;
     double squares = 0;
@@ -317,7 +318,7 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
 double next_run_half_width(const RunSpread& spread) {
   const auto runs = static_cast<double>(std::max<std::int64_t>(1, spread.runs_measured));
   const double deviation = std::hypot(spread.runs, spread.within, spread.sittings.value_or(0));
-  // The value is the mean of so many runs, the next is one.
+  // The value is the mean of several runs, the next is one run.
   constexpr double kTail = 0.025;
   const auto degrees = class_degrees(spread) + static_cast<std::size_t>(spread.kept_degrees) +
                        static_cast<std::size_t>(runs) - 1;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a figure's interval rests on. A point that stands for a ceiling is measured in several
-// sittings of a run, with other points in between and its buffers allocated anew, and a run may be
-// repeated. Pure functions.
+// The interval of a figure, as a pure function of its measurements. A point that stands for a
+// ceiling is measured in several sittings of a run, with other points in between and its buffers
+// allocated anew, and a run may be repeated.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
 // The largest relative shift within a measurement of the point that its interval may speak for.
 double tolerated_shift(const Benchmark& benchmark, const Point& point);
 
-// What was measured of one point: of each run its sittings, in time order.
+// All measurements of one point: the sittings of each run, in time order.
 using Visits = std::vector<std::vector<Measurement>>;
 
 // One record of all visits: the blocks of all sittings in time order, and what follows from them;
@@ -39,8 +39,8 @@ using Visits = std::vector<std::vector<Measurement>>;
 // std::invalid_argument where there are no visits.
 Measurement merged(const Visits& visits, double tolerance);
 
-// What each run that the record is of would have given, in the unit of its value; its value alone
-// where it is of one run, or where the samples are not there.
+// The value that each run of the record would have given, in the unit of its value. Returns the
+// value alone if the record is of one run, or without samples.
 std::vector<double> values_of_runs(const Measurement& measurement);
 
 // The parts of the spread of a measured value. usual: standard deviation of one run's value in the

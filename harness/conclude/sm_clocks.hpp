@@ -1,7 +1,7 @@
 #pragma once
 
-// Which readings of the SM clock a run believes. Workers keep what may be real, up to two steps
-// above the stated maximum; what several measurements agree on is real.
+// Decides which readings of the SM clock a run believes. Workers keep readings up to two steps
+// above the stated maximum; those on which several measurements agree are real.
 
 #include <span>
 #include <vector>
@@ -29,8 +29,8 @@ Conditions without_clock(Conditions conditions);
 bool lacks_only_its_clock(const MeasuredPoint& point, const DeviceFacts& device,
                           double plausible_rate);
 
-// By what share the highest clocks of runs of one card differ, which explains as much of its rates.
-// 0 where none is above the stated maximum, or the maxima differ.
+// The share by which the highest clocks of runs of one card differ, which explains as much of its
+// rates. 0 if none is above the stated maximum, or the maxima differ.
 double clock_step_between(std::span<const DeviceFacts* const> runs);
 
 }  // namespace peakline

@@ -34,7 +34,7 @@ struct Meaning {
   const char *name, *text;
 };
 
-// What may be said of a machine or a file; the names are those of cufile.h.
+// Messages for errors that a machine or a file may cause; the names are those of cufile.h.
 constexpr std::array kMeanings = {
     Meaning{5001, "CU_FILE_DRIVER_NOT_INITIALIZED",
             "nvidia-fs is not loaded, and there is no peer-to-peer DMA without it"},

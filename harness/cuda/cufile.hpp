@@ -17,7 +17,7 @@ struct CuFileUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What an error of cuFile means, with its name: "nvidia-fs is not loaded, ...
+// Explains an error of cuFile, with its name: "nvidia-fs is not loaded, ...
 // (CU_FILE_DRIVER_NOT_INITIALIZED)".
 std::string cufile_error_text(cufile::Code code);
 

@@ -39,7 +39,7 @@ void* allocate(std::size_t bytes) {
   std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
   PEAKLINE_CUDA(cudaMemPoolSetAttribute(from, cudaMemPoolAttrReleaseThreshold, &keep));
   if (cudaMallocFromPoolAsync(&memory, bytes, from, nullptr) != cudaSuccess) {
-    // What the pool holds may be in pieces that are too small.
+    // The pool may hold memory in pieces that are too small.
     cudaGetLastError();
     PEAKLINE_CUDA(cudaMemPoolTrimTo(from, 0));
     PEAKLINE_CUDA(cudaMallocFromPoolAsync(&memory, bytes, from, nullptr));

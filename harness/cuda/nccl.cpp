@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLibrary = "libnccl.so.2";
 constexpr int kKeep = 0;  // setenv: what is set already stays
-// From 2.9 on a version is major x 10000 + minor x 100 + patch.
+// From 2.9 on, a version is major x 10000 + minor x 100 + patch.
 constexpr int kPerMajor = 10000, kPerMinor = 100;
 
 // Returns where a symbol was loaded from.
@@ -86,7 +86,7 @@ Nccl::Nccl(const std::string& library)
   load(broadcast, "ncclBroadcast");
   load(send, "ncclSend");
   load(receive, "ncclRecv");
-  // Before the first call, at which NCCL reads its environment.
+  // Set it before the first call, at which NCCL reads its environment.
   setenv("NCCL_NVLS_ENABLE", "0", kKeep);
   log_ = open_log();
 }

@@ -81,7 +81,7 @@ PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
           .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
-// Between the two highest SM clocks that the device can be set to.
+// The step between the two highest SM clocks that the device can be set to.
 std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device) {
   const auto memory_mhz = positive(nvml.max_clock, device, NVML_CLOCK_MEM);
   if (!memory_mhz) return std::nullopt;
@@ -94,6 +94,30 @@ std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device)
   std::ranges::partial_sort(clocks_mhz, clocks_mhz.begin() + 2, std::ranges::greater{});
   if (clocks_mhz[0] == clocks_mhz[1]) return std::nullopt;
   return (clocks_mhz[0] - clocks_mhz[1]) * kHzPerMHz;
+}
+
+// "on" also where only tools see through it.
+std::string confidential_computing_of(const Library& nvml) {
+  nvmlSystemConfComputeSettings_t settings{};
+  settings.version = nvmlSystemConfComputeSettings_v1;
+  if (nvml.confidential_computing(&settings) != NVML_SUCCESS) return "";
+  if (settings.multiGpuMode == NVML_CC_SYSTEM_MULTIGPU_PROTECTED_PCIE) return "protected PCIe";
+  return settings.ccFeature == NVML_CC_SYSTEM_FEATURE_ENABLED ? "on" : "off";
+}
+
+std::string fabric_of(const Library& nvml, nvmlDevice_t device) {
+  nvmlGpuFabricInfo_t info{};
+  if (nvml.fabric_info(device, &info) != NVML_SUCCESS) return "";
+  switch (info.state) {
+    case NVML_GPU_FABRIC_STATE_NOT_STARTED:
+      return "not started";
+    case NVML_GPU_FABRIC_STATE_IN_PROGRESS:
+      return "in progress";
+    case NVML_GPU_FABRIC_STATE_COMPLETED:
+      return "completed";
+    default:
+      return "";
+  }
 }
 
 DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesystem::path& sysfs) {
@@ -127,13 +151,15 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesy
   unsigned lowest = 0, highest = 0;
   if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS && highest > 0)
     facts.power_limit_max_w = highest * kWattPerMilliwatt;
+  facts.confidential_computing = confidential_computing_of(nvml);
+  facts.fabric = fabric_of(nvml, device);
   facts.numa_node = numa_node_of(facts.pci_bus_id, sysfs);
   complete_pci_ids(facts, sysfs);
   return facts;
 }
 
-// What is known of each instance. gpu: of the card that they are slices of, whose power and clocks
-// are theirs, and whose memory bus is not.
+// Facts of each instance. gpu: the card that they are slices of; they share its power and clocks,
+// but not its memory bus.
 std::vector<DeviceFacts> mig_instances_of(const Library& nvml, nvmlDevice_t device,
                                           const DeviceFacts& gpu) {
   std::vector<DeviceFacts> instances;
@@ -238,7 +264,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
         facts.unusable = "MIG is on and has no instances: nvidia-smi mig -cgi makes some";
         instances.push_back(std::move(facts));
       }
-      // They do not reach other GPUs.
+      // MIG instances do not reach other GPUs.
       for (DeviceFacts& instance : instances) add(std::move(instance), nullptr);
       continue;
     }

@@ -44,9 +44,9 @@ class Nvml {
   std::string driver_version() const;       // "580.159.03"
   std::string cuda_driver_version() const;  // "13.0": the newest CUDA the driver supports
 
-  // What NVML reports about every device, in PCI bus order: identity, compute capability, maximum
-  // clocks, memory, bus width, ECC, MIG, power limits, PCIe link (idle) and NUMA node. A device
-  // that cannot be read is listed with `unusable` set. `before` is not filled.
+  // Facts that NVML reports about every device, in PCI bus order: identity, compute capability,
+  // maximum clocks, memory, bus width, ECC, MIG, power limits, PCIe link (idle) and NUMA node. A
+  // device that cannot be read is listed with `unusable` set. `before` is not filled.
   std::vector<DeviceFacts> devices() const;
 
   // Throw NvmlUnavailable for an unknown UUID; individual values that cannot be read are nullopt.

@@ -52,7 +52,9 @@ NvmlLibrary::NvmlLibrary() {
   load(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   load(p2p_status, "nvmlDeviceGetP2PStatus");
   load(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor");
+  load(confidential_computing, "nvmlSystemGetConfComputeSettings");
   load(temperature, "nvmlDeviceGetTemperature");
+  load(fabric_info, "nvmlDeviceGetGpuFabricInfo");
   load(power, "nvmlDeviceGetPowerUsage");
   load(field_values, "nvmlDeviceGetFieldValues");
   load(energy, "nvmlDeviceGetTotalEnergyConsumption");

@@ -15,8 +15,8 @@
 
 namespace peakline::cuda {
 
-// The entry points used, named as in nvml.h. Those that the constructor does not require may be
-// missing in older drivers; calling a missing one returns "not supported".
+// The entry points used, named as in nvml.h. Older drivers may lack those that the constructor does
+// not require; calling a missing one returns "not supported".
 struct NvmlLibrary {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;
@@ -75,10 +75,12 @@ struct NvmlLibrary {
   Entry<decltype(nvmlDeviceGetNvLinkRemoteDeviceType)> nvlink_remote_type;
   Entry<decltype(nvmlDeviceGetNvLinkRemotePciInfo_v2)> nvlink_remote_pci;
   Entry<decltype(nvmlDeviceGetP2PStatus)> p2p_status;
+  Entry<decltype(nvmlSystemGetConfComputeSettings)> confidential_computing;
   Entry<decltype(nvmlDeviceGetTopologyCommonAncestor)> common_ancestor;
-  // Spelled out because newer headers deprecate it, although it is the one form that every driver
-  // has.
+  // Spelled out because newer headers deprecate them, although these are the forms that every
+  // driver has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
+  Entry<nvmlReturn_t(nvmlDevice_t, nvmlGpuFabricInfo_t*)> fabric_info;
   Entry<decltype(nvmlDeviceGetPowerUsage)> power;
   Entry<decltype(nvmlDeviceGetFieldValues)> field_values;
   Entry<decltype(nvmlDeviceGetTotalEnergyConsumption)> energy;
@@ -106,7 +108,7 @@ struct NvmlLibrary {
   }
   // The handle of a GPU or of a MIG instance, looked up once. Throws NvmlUnavailable.
   nvmlDevice_t device(const std::string& wanted);
-  // The same; of a MIG instance its GPU's, which alone has clocks, power and counters.
+  // Like device(); for a MIG instance it is its GPU, which alone has clocks, power and counters.
   nvmlDevice_t gpu(const std::string& wanted);
 
  private:

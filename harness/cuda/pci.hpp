@@ -1,8 +1,8 @@
 #pragma once
 
-// What Linux knows of a PCI device. bus_id: "0000:3b:00.0", also with NVML's eight-digit domain and
-// in capitals; sysfs: where its file system is mounted. nullopt: not known, or this user may not
-// read it.
+// Facts that Linux has about a PCI device. bus_id: "0000:3b:00.0", also with NVML's eight-digit
+// domain and in capitals; sysfs: where its file system is mounted. nullopt: unknown, or this user
+// may not read it.
 
 #include <cstdint>
 #include <filesystem>
@@ -25,8 +25,9 @@ std::optional<int> max_payload_of(const std::string& bus_id,
 // Puts in the ids of product and board where they are not known and the device has a bus id.
 void complete_pci_ids(DeviceFacts& device, const std::filesystem::path& sysfs = "/sys");
 
-// The same from a PCI configuration space (PCI Express Base Specification, 7.5.3.4: bits 7:5 of the
-// Device Control register). nullopt where it is cut off or has no PCI Express capability.
+// Reads the payload from a PCI configuration space (PCI Express Base Specification, 7.5.3.4: bits
+// 7:5 of the Device Control register). nullopt if the space is cut off or has no PCI Express
+// capability.
 std::optional<int> max_payload_in(std::span<const std::uint8_t> configuration);
 
 }  // namespace peakline::cuda

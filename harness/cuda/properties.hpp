@@ -1,7 +1,7 @@
 #pragma once
 
-// From what the CUDA runtime and the kernel say of a device to its facts. Needs no runtime, so that
-// what other devices say can be tried on a machine without one.
+// Turns what the CUDA runtime and the kernel say of a device into its facts. Needs no runtime, so
+// that other devices can be tried on a machine without one.
 
 #include <array>
 #include <filesystem>
@@ -30,8 +30,8 @@ struct RuntimeProperties {
 // visible: CUDA_VISIBLE_DEVICES. Where it names a MIG instance, the UUID is that of the instance.
 DeviceFacts facts_of(const RuntimeProperties& properties, std::string_view visible);
 
-// What NVML says of the device of that UUID, completed by what the runtime and the kernel say of
-// it. of_nvml: of all devices; where none fits, the runtime's alone.
+// NVML's facts about the device of that UUID, completed by those of the runtime and the kernel.
+// of_nvml: all devices; if none fits, the runtime's facts stand alone.
 DeviceFacts combined(const DeviceFacts& of_runtime, std::span<const DeviceFacts> of_nvml,
                      const std::filesystem::path& sysfs = "/sys");
 

@@ -52,7 +52,8 @@ class Event {
 // Holds what a function enqueues on a stream, to be launched as a whole.
 class Graph {
  public:
-  // Nothing runs. The graph is uploaded, so that its first launch costs no more than others.
+  // Records a graph; nothing runs. It is uploaded, so that its first launch costs no more than
+  // others.
   Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
     PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     enqueue(stream);

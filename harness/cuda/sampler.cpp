@@ -27,8 +27,9 @@ constexpr std::size_t kIntervalsAhead = 3;
 // Shorter than any launch: a lower bound for times that the clock did not resolve.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
-// In a few of some sixty runs an H200 ran a clock step above its maximum for about 10 ms. What was
-// timed then is timed again; but not everything on a device whose maximum is not what it says.
+// In a few of some sixty runs an H200 ran a clock step above its maximum for about 10 ms. Samples
+// of such times are taken again, but not every sample of a device whose true maximum differs from
+// the stated one.
 constexpr int kMostClockRetries = 30;
 
 // Interleaved launches whose clock is read.

@@ -141,7 +141,7 @@ class Sampler {
   bool clock_is_impossible(std::size_t start, std::size_t end) const;
   Timing time_batches_once(const Launch& launch, std::int64_t launches, std::size_t samples);
   std::span<ClockReading> readings(std::size_t slot) const;
-  // Of `samples` pairs of events, once the stream is idle.
+  // Reads the times of `samples` pairs of events, once the stream is idle.
   std::vector<double> read_times(std::size_t samples, std::int64_t launches) const;
 
   Mode mode_;

@@ -202,7 +202,7 @@ const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_v
     return figure == sheet->figures.end() ? nullptr : &*figure;
   };
   if (const DatasheetFigure* own = stated(resource)) return own;
-  // FP16 with sums in FP16 is not stated by the figure of FP32 sums where these take longer.
+  // The figure of FP32 sums does not state FP16 with sums in FP16 if the former take longer.
   const std::string_view peak = peak_resource(resource);
   const auto share = share_of_architecture(device, resource);
   const bool comparable = share.has_value() || !resource.starts_with("tensor.");

@@ -38,7 +38,7 @@ struct Dispute {
   std::vector<Statement> statements;
 };
 
-// As NVIDIA lists them; vendor and device in hexadecimal, as lspci has them.
+// Ids as NVIDIA lists them; vendor and device in hexadecimal, as lspci has them.
 struct PciId {
   std::string_view device;                   // "10de:2335"
   std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: of any board
@@ -87,12 +87,12 @@ std::string why_no_datasheet(const DeviceFacts& device);
 // nullptr where none is stated, or where documents contradict each other.
 const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
 
-// Whether sources contradict each other on it; also of kMemoryBus, which drivers state.
+// Whether sources contradict each other on a resource, or on kMemoryBus, which drivers state.
 inline constexpr std::string_view kMemoryBus = "memory_bus_bits";
 bool disputed(const DeviceFacts& device, std::string_view resource);
 
-// What the product has of its architecture's rate (ops_per_clock_per_sm), in (0, 1]: 0.5 of sums in
-// FP32 on GeForce parts. nullopt where it cannot be told: no theory of it is then stated.
+// The share of its architecture's rate (ops_per_clock_per_sm) that the product has, in (0, 1]: 0.5
+// for sums in FP32 on GeForce parts. nullopt if it is unknown: no theoretical rate is stated then.
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource);
 
 }  // namespace peakline

@@ -16,7 +16,8 @@ inline constexpr std::array<std::string_view, 10> kSmUnits = {
     "cuda_core.fp64", "cuda_core.fp32", "cuda_core.fp16", "tensor.fp64", "tensor.tf32",
     "tensor.fp16",    "tensor.bf16",    "tensor.fp8",     "tensor.int8", "tensor.fp4"};
 
-// What Tensor Cores sum in FP32: GeForce parts do these at half the rate of professional ones.
+// Resources whose Tensor Cores sum in FP32: GeForce parts do these at half the rate of professional
+// ones.
 inline constexpr std::array<std::string_view, 4> kSumsInFp32 = {"tensor.tf32", "tensor.fp16",
                                                                 "tensor.bf16", "tensor.fp8"};
 
@@ -50,12 +51,12 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
-// How far apart the SM clocks are that the device can be set to, Hz: as the driver lists them, else
-// as GPUs of its architecture have them. nullopt where neither is known.
+// The step between the SM clocks that the device can be set to, Hz: as the driver lists them, else
+// as GPUs of its architecture have them. nullopt if neither is known.
 std::optional<double> sm_clock_step(const DeviceFacts& device);
 
-// What the memory of all GPUs of an architecture is: "HBM", "GDDR", "LPDDR"; kAnyMemory where the
-// architecture is not known.
+// The kind of memory of all GPUs of an architecture: "HBM", "GDDR", "LPDDR"; kAnyMemory if the
+// architecture is unknown.
 inline constexpr std::string_view kAnyMemory = "device memory";
 std::string_view memory_name(const DeviceFacts& device);
 
@@ -64,9 +65,9 @@ std::string_view memory_name(const DeviceFacts& device);
 // (4266 MHz of a Thor) or its transfers (8533 MHz of a GB10).
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 
-// What an NVLink of that version carries besides overhead, one direction, B/s. nullopt for an
-// unknown version. Source: NVIDIA's figures for all links of a GPU, over their number: 300 GB/s on
-// 6 links of a V100, 600 on 12 of an A100, 900 on 18 of an H100, 1800 on 18 of a B200, both ways.
+// The payload rate of an NVLink of that version in one direction, B/s; nullopt for an unknown
+// version. Source: NVIDIA's figures for all links of a GPU, over their number: 300 GB/s on 6 links
+// of a V100, 600 on 12 of an A100, 900 on 18 of an H100, 1800 on 18 of a B200, both ways.
 std::optional<double> nvlink_payload_bandwidth(int version);
 
 // Raw rate of a PCIe link after line coding, one direction, B/s: 8b/10b to generation 2,

@@ -80,8 +80,8 @@ constexpr UsualSpread kBesideSiblings = {
 constexpr UsualSpread kBareHost = {
     .run_to_run = 0.006, .usual_half_width = 0.02, .between_cards = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
-// In a virtual machine, other guests take from the memory that copies read, for seconds or minutes,
-// and most of all from copies both ways at once, which need as much as the CPUs can read.
+// In a virtual machine, other guests take from the memory that copies read, for seconds or minutes.
+// Copies both ways at once suffer most, since they need as much as the CPUs can read.
 constexpr UsualSpread kSharedLink = {.run_to_run = 0.003,
                                      .usual_half_width = 0.003,
                                      .between_cards = 0.0008,
@@ -93,9 +93,9 @@ constexpr UsualSpread kSharedBothWays = {.run_to_run = 0.043,  // 10.6 %; 0.72
                                          .prior_margin = 0.20,
                                          .floor = 0.50};
 
-// Points of curves have fewer samples than ceilings, and those of matrix products a search of their
-// own. What the CPU has a part in varies more, and most of all what it does itself in a virtual
-// machine: copies of pageable memory, allocations, calls and waiting for the device.
+// Points of curves have fewer samples than ceilings, and those of matrix products have a search of
+// their own. Figures vary more if the CPU takes part in them, and most if it does the work itself
+// in a virtual machine: copies of pageable memory, allocations, calls and waiting for the device.
 constexpr UsualSpread kCurve = {.run_to_run = 0.008, .usual_half_width = 0.05};
 constexpr UsualSpread kSearchedCurve = {.run_to_run = 0.025, .usual_half_width = 0.05};
 constexpr UsualSpread kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
@@ -103,7 +103,7 @@ constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width =
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
 constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
-// What comes from storage is as steady as that.
+// Reads from storage are assumed to be as steady as links.
 constexpr std::string_view kInput = "input";
 
 }  // namespace

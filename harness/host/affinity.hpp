@@ -63,8 +63,8 @@ class HostBuffer {
     return static_cast<T*>(data());
   }
   std::size_t size_bytes() const { return data_.get_deleter().bytes; }
-  // Whether they were advised and the kernel accepted it, which it does not if they are compiled
-  // out or forbidden.
+  // Whether huge pages were advised and the kernel accepted it, which it does not if they are
+  // compiled out or forbidden.
   bool huge_pages_advised() const { return huge_pages_advised_; }
 
  private:

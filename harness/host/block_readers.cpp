@@ -16,7 +16,7 @@ StorageError failed(int error) {
   return StorageError(std::string("a read failed: ") + std::strerror(error));
 }
 
-// What both readers know.
+// The file and the blocks, which both readers need.
 struct Blocks {
   const StorageFile& file;
   std::size_t bytes;  // of a block
@@ -56,7 +56,7 @@ class UringReader : public BlockReader {
       submit(slot);
     };
     for (std::size_t slot = 0; slot < under_way_.size() && next < count; ++slot) start(slot);
-    // After an error too: what is under way still writes to the buffers.
+    // This is needed after an error too: reads in flight still write to the buffers.
     while (submitted_ > 0) {
       if (const int code = ::io_uring_submit_and_wait(&ring_, 1); code < 0 && code != -EINTR)
         throw failed(-code);
@@ -88,7 +88,7 @@ class UringReader : public BlockReader {
     std::size_t done = 0;  // bytes
   };
 
-  // There is a free entry for each slot.
+  // Each slot has a free entry.
   void submit(std::size_t slot) {
     ::io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
     const UnderWay& one = under_way_[slot];

@@ -317,8 +317,8 @@ std::string virtualization_name(const VirtualizationClues& clues) {
   std::string machine;
   for (const auto& [part, name] : kSignatures)
     if (machine.empty() && contains(clues.hypervisor_signature, part)) machine = name;
-  // Only names of hypervisors: the DMI of a cloud's bare-metal machines carries the cloud's name
-  // too.
+  // Only names of hypervisors count: the DMI of a cloud's bare-metal machines carries the cloud's
+  // name too.
   for (const auto& [part, name] : kProducts)
     if (machine.empty() && contains(clues.dmi, part)) machine = name;
   if (machine.empty() && clues.hypervisor_flag) machine = "vm";
@@ -354,7 +354,7 @@ HostFacts read_host_facts() {
   facts.numa_nodes = topology.numa_nodes();
   facts.caches = topology.caches();
   facts.memory_bytes = parse_meminfo(read_text("/proc/meminfo"), "MemTotal");
-  // That counts the memory of GPUs behind NVLink-C2C as well.
+  // The total counts the memory of GPUs behind NVLink-C2C as well.
   if (facts.memory_bytes) *facts.memory_bytes -= topology.memory_of_gpus_bytes();
 
   const fs::path frequency =

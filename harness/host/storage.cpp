@@ -102,7 +102,7 @@ int open_unnamed(const fs::path& directory) {
   return descriptor;
 }
 
-// The same file with other flags; -1 and errno where the file system refuses.
+// Opens the file again with other flags; -1 and errno if the file system refuses.
 int reopened(int descriptor, int flags) {
   return ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), flags | O_CLOEXEC);
 }

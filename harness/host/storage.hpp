@@ -50,7 +50,7 @@ class StorageFile {
   void drop_cached() const;
   // Reads so many bytes from that place on. Returns 0, or an errno: EIO at the end of the file.
   int read(std::uint64_t offset, std::size_t bytes, std::byte* to) const;
-  // The same file by way of the page cache.
+  // Opens the file by way of the page cache.
   std::unique_ptr<StorageFile> cached() const;
 
  private:
@@ -58,7 +58,7 @@ class StorageFile {
   std::size_t bytes_ = 0;
 };
 
-// Files consist of so many bytes, and blocks divide them.
+// Files consist of whole units, and blocks divide a unit.
 inline constexpr std::size_t kStorageUnit = std::size_t{64} << 20;
 
 // Memory that O_DIRECT takes.
@@ -77,7 +77,7 @@ class BlockBuffer {
 // Reads blocks with `depth` of them under way.
 class BlockReader {
  public:
-  // What has been read: the block's number, as place_of gave it, and its bytes.
+  // Receives a block that was read: its number, as place_of gave it, and its bytes.
   using Seen = std::function<void(std::uint64_t block, const std::byte* data)>;
   using PlaceOf = std::function<std::uint64_t(std::uint64_t i)>;
 

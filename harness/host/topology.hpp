@@ -28,7 +28,7 @@ class Topology {
   std::optional<int> sockets() const;
   std::optional<int> cores() const;
   std::optional<int> hardware_threads() const;
-  // Those with CPUs: others are the memory of GPUs behind NVLink-C2C.
+  // The nodes with CPUs: others are the memory of GPUs behind NVLink-C2C.
   std::vector<NumaNodeFacts> numa_nodes() const;
   double memory_of_gpus_bytes() const;
   std::vector<CpuCacheFacts> caches() const;

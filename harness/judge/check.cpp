@@ -251,7 +251,11 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
     rule.group = RuleGroup::kDevices;
     if (rule.outcome == Outcome::kFail && hidden) rule.cause = "CUDA_VISIBLE_DEVICES hides some";
   }
-  if (measured < 2) return device;
+  // MIG instances reach no other GPU.
+  const auto linked = std::ranges::count_if(profile.devices, [](const DeviceFacts& gpu) {
+    return gpu.unusable.empty() && !gpu.mig_enabled.value_or(false);
+  });
+  if (linked < 2) return device;
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);

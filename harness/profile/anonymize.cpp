@@ -1,5 +1,5 @@
-// What names the machine or its owner is not looked for: what is not known to be harmless is left
-// out.
+// Anonymizing does not look for names of the machine or its owner: everything that is not known to
+// be harmless is left out.
 
 #include <fmt/format.h>
 
@@ -33,8 +33,8 @@ constexpr auto kWithValue = std::to_array<std::string_view>(
      "--output",  "--population", "--prometheus", "--rules",        "--runs",
      "--seed",    "--soak",       "--storage",    "--storage-size", "--time-limit"});
 
-// Variables that are kept by their name. Those of NCCL hold no address and name no host or
-// interface; where one names a file, its value is left out.
+// Variables that are kept by their name. NCCL's hold no address and name no host or interface; if
+// one names a file, its value is left out.
 constexpr auto kVariables = std::to_array<std::string_view>({"CUBLASLT_LOG_LEVEL",
                                                              "CUBLAS_WORKSPACE_CONFIG",
                                                              "CUDA_AUTO_BOOST",
@@ -140,10 +140,10 @@ class Anonymizer {
     return kept;
   }
 
-  // What libraries and drivers say: free text, of which the names go that are known, and all that
-  // looks like a path or an address.
+  // Free text of libraries and drivers: known names go, and so does everything that looks like a
+  // path or an address.
   std::string text(const std::string& text) const {
-    // What a worker printed last may be anything.
+    // A worker's last output may be anything.
     constexpr std::string_view kEnded = "the worker exited with code ";
     if (text.starts_with(kEnded)) return text.substr(0, text.find(':'));
     std::string kept = text;
@@ -253,7 +253,7 @@ Profile anonymized(Profile profile) {
     for (PeerFacts& peer : device.peers)
       if (!peer.refused.empty() && !is_one_of(kRefusals, peer.refused)) peer.refused = kLeftOut;
     for (DeviceProcess& process : device.processes) {
-      process.name.clear();
+      process.name = is_mps_server(process) ? kMpsServer : "";
       process.pid = 0;
     }
   }

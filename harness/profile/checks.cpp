@@ -30,8 +30,7 @@ std::size_t length_of(const Node& node, std::string_view key) {
   return list ? elements(*list).size() : 0;
 }
 
-// The same of values that are equal: JSON does not tell 1 from 1.0, and what is false may be left
-// out.
+// Text that is equal for equal values: JSON does not tell 1 from 1.0, and false may be left out.
 std::string text_of(const Value& value) {
   if (value.is_string()) return std::string(text(value));
   if (value.is_bool() && !value.get_bool().value()) return "";

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kShownOfMessage = 160;  // characters
 
-// Objects of up to so many keys are searched faster one by one.
+// Objects with up to this number of keys are searched faster one by one.
 constexpr std::size_t kFewKeys = 32;
 
 bool keys_differ(const simdjson::dom::object& object) {

@@ -36,7 +36,7 @@ struct Document {
 // deeper than kMaxDepth levels, with no more than kMaxKeys different keys in an object.
 void parse(std::string_view text, std::string_view name, Document& document);
 
-// What is not of the type that a getter names has been refused before.
+// Values of another type have been refused before.
 inline simdjson::dom::object members(const Value& object) { return object.get_object().value(); }
 inline simdjson::dom::array elements(const Value& array) { return array.get_array().value(); }
 inline std::string_view text(const Value& value) { return value.get_string().value(); }
@@ -47,7 +47,7 @@ inline bool is_text(const Value& value, std::string_view wanted) {
 }
 inline bool is_structured(const Value& value) { return value.is_object() || value.is_array(); }
 
-// As it stands in a file, of a value that is not structured.
+// The text of a value that is not structured, as it stands in a file.
 std::string dump(const Value& value);
 
 // nullopt where there is none.

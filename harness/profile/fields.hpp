@@ -99,6 +99,11 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a("ecc_enabled", v.ecc_enabled);
   a("mig_enabled", v.mig_enabled);
   a("integrated", v.integrated, {.what = "It shares the host's memory; its pcie is no link."});
+  a.maybe("confidential_computing", v.confidential_computing,
+          {.what = "\"off\", \"on\" or \"protected PCIe\": copies over the link are encrypted."});
+  a.maybe("fabric", v.fabric,
+          {.what = "\"completed\", \"in progress\" or \"not started\": the links behind "
+                   "NVSwitches, which Fabric Manager sets up."});
   a("power_limit_w", v.power_limit_w);
   a("power_limit_default_w", v.power_limit_default_w);
   a("power_limit_max_w", v.power_limit_max_w);

@@ -31,10 +31,10 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// What a temporary file's name ends with. The target's is no part of it: that may be as long as a
-// name can be.
+// The end of a temporary file's name. The target's name is no part of it, because that may be as
+// long as a name can be.
 constexpr std::string_view kTemporaryEnd = ".tmp";
-// Such names may be taken by other writers, or by an attacker.
+// Names may be taken by other writers, or by an attacker.
 constexpr int kNameAttempts = 100;
 
 // Threads read texts above this one at a time: a hostile one takes fourteen times its size, so that
@@ -49,8 +49,8 @@ std::string shown_path(const std::filesystem::path& file) {
   return printable(file.string(), kMaxChars);
 }
 
-// Removes the temporary files of writers that were killed: those of this user that nobody holds
-// the lock of. What keeps it from that is no reason not to write.
+// Removes this user's temporary files of writers that were killed, which are those that nobody
+// holds the lock of. A failure to do so is no reason not to write.
 void remove_leftovers(const std::filesystem::path& folder) {
   const std::string prefix = profile_format::temporary_prefix();
   std::error_code error;
@@ -106,7 +106,7 @@ class NewFile {
 
   void write(std::string_view text) {
     write_all(fd_, text);
-    // On disk before it has its name, or a power cut could leave an empty file under that.
+    // The content must be on disk before it has its name, or a power cut could leave an empty file.
     if (::fsync(fd_) != 0 && errno != EINVAL) fail();
   }
 
@@ -207,7 +207,7 @@ struct ReportTarget {
   std::filesystem::path file;  // without links, which stay
 };
 
-// Where a report may go. Throws ProfileError or std::system_error.
+// Decides where a report may go. Throws ProfileError or std::system_error.
 ReportTarget report_target(const std::filesystem::path& file, std::string_view beginning) {
   if (file.empty()) throw ProfileError("a file without a name cannot be written");
   struct stat found = {};
@@ -294,7 +294,7 @@ void write_text(std::string_view text, const std::filesystem::path& file) {
 
 bool create_text(std::string_view text, const std::filesystem::path& file) {
   return writing(file, [&] {
-    // Also a link that leads nowhere.
+    // A link that leads nowhere takes the name, too.
     std::error_code error;
     if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) return false;
     NewFile written(file);

@@ -28,8 +28,8 @@ void write_report(std::string_view text, const std::filesystem::path& file,
 // Throws ProfileError where write_report would, as far as that shows before there is a report.
 void require_report_file(const std::filesystem::path& file, std::string_view beginning);
 
-// What the names of this machine's temporary files begin with: ".peakline-HOST-". On a file system
-// that machines share, their locks may not be.
+// The start of this machine's temporary file names: ".peakline-HOST-". On a file system that
+// machines share, locks may not be shared.
 std::string temporary_prefix();
 
 }  // namespace peakline::profile_format

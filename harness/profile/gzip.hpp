@@ -11,7 +11,7 @@ namespace peakline::profile_format {
 
 bool is_gzip(std::string_view data);
 
-// The same text always gives the same bytes: they hold neither a time nor a name.
+// Equal texts give equal bytes: they hold neither a time nor a name.
 std::string zipped(std::string_view text);
 
 // nullopt where it is more than `most` bytes. Throws ProfileError, beginning with `name`, for what

@@ -23,13 +23,13 @@ std::string to_json(std::span<const Population> populations);
 // Throws ProfileError, beginning with `name`.
 std::vector<Population> populations_from_json(std::string_view text, std::string_view name);
 
-// Whether a text, such as a file's, is of populations rather than a profile.
+// Whether a text, such as a file's, holds populations rather than a profile.
 bool is_population(std::string_view text);
 
 // Throws ProfileError.
 std::vector<Population> read_populations(const std::filesystem::path& file);
 
-// Those that are part of the program (reports/reference/populations).
+// The populations that are part of the program (reports/reference/populations).
 const std::vector<Population>& bundled_populations();
 
 }  // namespace peakline

@@ -10,7 +10,7 @@
 
 namespace peakline::profile_format {
 
-// What a file has besides its schema and version.
+// The fields of a file besides its schema and version.
 struct PopulationFile {
   std::vector<Population> populations;
 };

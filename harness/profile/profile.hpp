@@ -34,7 +34,7 @@ std::string profile_schema();
 std::string to_json(const Profile& profile);
 Profile profile_from_json(std::string_view text, std::string_view name);  // name: for messages
 
-// Whether it is a profile by its name, which ends in .json or .json.gz.
+// Whether the name is that of a profile, which ends in .json or .json.gz.
 bool is_profile_name(const std::filesystem::path& file);
 
 // Gzipped or not. Throws ProfileError, also where memory does not suffice.
@@ -43,10 +43,10 @@ Profile read_profile(const std::filesystem::path& file);
 // is either whole or untouched; what an earlier call wrote is then still there. Throws ProfileError
 // with the reason.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
-// The same for a new file, which no other run can take then. False where it exists.
+// Creates a new file, which no other run can take then. False if it exists.
 bool create_profile(const Profile& profile, const std::filesystem::path& file);
 
-// As precisely as a profile says it.
+// Rounds to the precision of a profile.
 Measurement rounded(Measurement measurement);
 
 // Leaves out what a reader would refuse, so that one figure that breaks a rule (a rate of 0, a time
@@ -64,9 +64,9 @@ std::string to_json_line(const DeviceFacts& facts);
 Measurement measurement_from_json_line(std::string_view line);
 DeviceFacts device_facts_from_json_line(std::string_view line);
 
-// The same without what names the machine or its owner: host name, full UUIDs (the first eight hex
-// digits stay), other processes' names and pids, paths on the command line, VBIOS kept. What
-// follows from the measurements has to be derived from the result: it names devices too.
+// Leaves out everything that names the machine or its owner: host name, full UUIDs (the first eight
+// hex digits stay), other processes' names and pids, paths on the command line; the VBIOS stays.
+// Conclusions have to be derived anew from the result, since they name devices too.
 Profile anonymized(Profile profile);
 
 }  // namespace peakline

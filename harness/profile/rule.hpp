@@ -37,8 +37,8 @@ struct Rule {
   bool gaps = false;                              // a number may be null
 };
 
-// What holds between the fields of a structure. The reader checks it, and the schema prints it, so
-// that readers in other languages check the same.
+// Conditions between the fields of a structure. The reader checks them, and the schema prints them,
+// so that readers in other languages check the same.
 
 // Numbers do not decrease in this order; those that are left out do not count.
 struct Ascending {

@@ -153,7 +153,7 @@ json schema_of(Type<T>, const Rule&) {
   return writer.object();
 }
 
-// What fits on a line stands on one. `taken`: columns before the value on its line.
+// Prints a value that fits on one line on one. `taken`: columns before the value on its line.
 std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
   constexpr std::size_t kWidth = 100;
   const std::string line = dump(value);

@@ -16,8 +16,8 @@ constexpr double kStartLimitS = 120;
 // A point is given up after this many times what it should take, plus a constant for slow machines.
 constexpr double kHangFactor = 10;
 constexpr double kHangConstantS = 20;
-// It gets the time in addition that it waited for a CPU, at most so many times its own: at the
-// lowest priority on a busy machine there is hardly any.
+// A worker gets the time in addition that it waited for a CPU, at most this many times its own
+// limit: at the lowest priority on a busy machine there is hardly any.
 constexpr double kMostWaiting = 10;
 constexpr auto kShortestWait = std::chrono::milliseconds(100);
 // A passing fault may keep a worker from starting once, but not twice.

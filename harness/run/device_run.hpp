@@ -17,7 +17,7 @@ namespace peakline::bench {
 // the thread that started it.
 class DeviceRun {
  public:
-  // unusable: why the device cannot be measured, if so.
+  // unusable: why the device cannot be measured; empty if it can.
   DeviceRun(Session& session, const DevicePlan& plan, std::string unusable);
 
   // Measures the points of a phase, which have to be the next ones of the plan; then, in further
@@ -52,7 +52,7 @@ class DeviceRun {
   std::string why_not_together(const PlannedPoint& planned);
   // nullopt: stopped meanwhile, or the device is unusable.
   std::optional<Measurement> measure(const PlannedPoint& planned);
-  // The same; a point that fails next to others is measured once more, alone.
+  // Measures a point; one that fails beside others is measured once more, alone.
   std::optional<Measurement> measure_or_retry_alone(const PlannedPoint& planned);
   // Throws ProfileError where the answer is not this point's record.
   Measurement read_answer(const std::string& answer, const PlannedPoint& planned) const;

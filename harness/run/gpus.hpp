@@ -13,8 +13,8 @@
 
 namespace peakline::bench {
 
-// Whether this build can measure GPUs, and in one that cannot why not, or what to do about it: "no
-// NVIDIA driver on this machine".
+// Whether this build can measure GPUs; else why not, or what to do about it: "no NVIDIA driver on
+// this machine".
 bool built_with_cuda();
 std::string why_without_cuda();
 
@@ -25,15 +25,15 @@ class Gpus {
   ~Gpus();
 
   const std::string& why_none() const { return why_none_; }
-  // They are in PCI bus order; those that cannot be measured say so in `unusable`, also where the
+  // Devices in PCI bus order. Those that cannot be measured say so in `unusable`, also if the
   // driver is older than the CUDA this build needs.
   const std::vector<DeviceFacts>& devices() const { return devices_; }
 
   // Puts in the versions of driver and CUDA driver API.
   void add_driver(SoftwareFacts& software) const;
 
-  // To be called before and after the device's workers run: counters, processes other than
-  // `own_pids`, and Xid errors in between.
+  // Call them before and after the device's workers run: counters, processes other than `own_pids`,
+  // and Xid errors in between.
   void read_before(DeviceFacts& device);
   void read_after(DeviceFacts& device, const std::set<pid_t>& own_pids);
 

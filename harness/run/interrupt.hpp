@@ -14,7 +14,7 @@ namespace peakline::bench {
 // signals for all threads that start later.
 class Interrupt {
  public:
-  // What a process that is ended at once returns, and what it still prints on stdout.
+  // The exit code of a process that is ended at once, and its last output on stdout.
   explicit Interrupt(int exit_code = kExitPartial, std::string last_words = "");
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;

@@ -16,10 +16,10 @@ namespace peakline::bench {
 
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 
-// On a terminal it is one line that is rewritten in place, as wide as the terminal is at that
-// moment; elsewhere plain lines, at most one every few seconds. Quiet: only errors. Verbose: a line
-// for every record. Whatever it prints is cleaned of control characters. Its functions may be
-// called from any thread.
+// Shows progress. On a terminal it is one line that is rewritten in place, as wide as the terminal
+// is at that moment; elsewhere plain lines, at most one every few seconds. Quiet: only errors.
+// Verbose: a line for every record. Control characters are removed. Any thread may call its
+// functions.
 class Progress {
  public:
   Progress(Verbosity verbosity, bool terminal);
@@ -41,7 +41,7 @@ class Progress {
   // Lines of their own. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
-  // Takes what a worker printed; only verbose shows it.
+  // Takes a worker's output; only verbose shows it.
   void log(const std::string& device, std::string_view line);
   // Erases the line in progress, before stdout is written to.
   void clear();

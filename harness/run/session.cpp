@@ -14,7 +14,7 @@
 namespace peakline::bench {
 namespace {
 
-// What SIGKILL on the coordinator may cost.
+// The most that SIGKILL on the coordinator may cost.
 constexpr auto kCheckpointInterval = std::chrono::seconds(10);
 
 }  // namespace

@@ -54,7 +54,7 @@ class Session {
   bool time_is_up() const { return Clock::now() >= deadline(); }
   bool stopped() const { return interrupt_.requested() || time_is_up(); }
 
-  // What follows is of the next run. Only while no device's thread runs.
+  // Starts the next run. Call it only while no device's thread runs.
   void begin_run() { ++run_; }
   // Adds a sitting of a point to what there is of it, and writes the profile if the last time was
   // long enough ago. tolerance: as merged() takes it.

@@ -21,8 +21,8 @@ namespace {
 
 // No record and no message is longer: a worker that writes more has gone wrong.
 constexpr std::size_t kMaxLineBytes = 4u << 20;
-// So much of what it prints is read at once: one that prints without end must not keep its reader
-// from looking at the time. No pipe holds more, unless root made it larger.
+// The bytes of a worker's output that are read at once: a worker that prints without end must not
+// keep its reader from looking at the time. No pipe holds more, unless root made it larger.
 constexpr std::size_t kMaxLogBytes = 1u << 20;
 
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
@@ -142,7 +142,7 @@ void WorkerProcess::drain_log() {
     pending_log_.append(chunk.data(), static_cast<std::size_t>(n));
     bytes += static_cast<std::size_t>(n);
   }
-  // At its end, what is left is a line too.
+  // The rest at the end of the output is a line too.
   if (log_.get() < 0 && !pending_log_.empty()) pending_log_ += '\n';
   std::size_t begin = 0;
   for (auto end = pending_log_.find('\n'); end != pending_log_.npos;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the first screen says of several GPUs at once: those of one model share its tables, in which
-// a figure is that of the slowest.
+// The first screen's tables of several GPUs at once. Those of one model share a table, in which a
+// figure is that of the slowest.
 
 #include <optional>
 #include <string>
@@ -37,12 +37,12 @@ struct ScreenRow {
   bool computed = false;  // the reference, rather than published
   std::string missing = {};
 
-  // The slowest is held against its own reference: its link may be narrower.
+  // The slowest device is compared with its own reference: its link may be narrower.
   void add(const DeviceOverview& device, const std::optional<double>& value,
            const std::optional<double>& held_against, const NextRun& next);
 };
 
-// What the figures are held against stands in a column of that heading, if there is any. several:
+// The yardstick of the figures stands in a column of that heading, if there is any. several:
 // whether the group has more than one device.
 std::string figure_table(const std::vector<ScreenRow>& rows, bool several,
                          const std::string& held_against, std::size_t width);

@@ -167,7 +167,7 @@ std::string headline_table(const Profile& profile, const Alike& group,
                            "In brackets: computed from units and clocks; what is published is not "
                            "known."),
                     width);
-  // What lies between GPUs depends on how they are connected.
+  // Links between GPUs depend on how they are connected.
   return group.first().device == kNodeDevice ? text : text + not_measured(profile, left_out, width);
 }
 
@@ -187,7 +187,7 @@ std::optional<double> slowest(const std::vector<const ComputeRow*>& rows) {
       ->measured;
 }
 
-// Which peak a utilization is a share of: in the precision of the first figure under load.
+// The peak that a utilization is a share of, in the precision of the first figure under load.
 std::string mfu(const Alike& group, const ResourceLabels& labels, std::size_t width) {
   const auto& headlines = group.first().headlines;
   const auto loaded = std::ranges::find(headlines, Basis::kSustained, &HeadlineFigure::basis);
@@ -305,7 +305,7 @@ std::string healthy_links(const Checks& checks, const DeviceOverview& node, std:
                  width);
 }
 
-// Those that matter, each kind of them once, in at most `lines` lines.
+// The findings that matter, each kind once, in at most `lines` lines.
 std::string findings(const Profile& profile, std::size_t lines, std::size_t width) {
   struct Kind {
     const Finding* first = nullptr;
@@ -403,7 +403,8 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
                                  "FILE",
                                  topics[topics.size() > 1]),
                      width);
-  // What the other parts leave, with a heading and a last line; but never nothing.
+  // The findings get the lines that the other parts leave, beside a heading and a last line, but at
+  // least kFewest.
   constexpr std::size_t kFewest = 4;
   const std::size_t taken = line_count(text) + line_count(more) + 3;
   const std::size_t room = std::max(most_lines(profile.devices.size()), taken + kFewest) - taken;

@@ -41,7 +41,7 @@ inline json object(const Params& params) {
 // Has what was judged of a figure only where there is one.
 json document_of(const JudgedRule& rule);
 
-// In ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
+// Prints ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
 // say) must not cost the whole document.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';

@@ -81,7 +81,7 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   const double at_clock = boost * clock, least = other == nullptr ? 1 : other->value;
   if (std::min(at_clock, least) >= kAtTheLimit) return product + "at the limit";
   if (least < at_clock) {
-    // What clock, waves and instructions leave is the kernel's own.
+    // The rest, beside clock, waves and instructions, is the kernel's own share.
     const std::string name = other->name == kRestFactor ? "kernel" : other->name;
     return product + fmt::format("{}: {:.0f} %", name, least * 100);
   }
@@ -212,7 +212,7 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
       figure.unit = row->unit;
       figure.next_run = next_run_of(view, *row);
     }
-    // What is published comes first, also where an earlier program chose what is computed.
+    // The published figure comes first, also if an earlier program chose a computed one.
     const Ceiling* reference = view.ceiling(headline.resource, Basis::kDatasheet);
     if (reference == nullptr && headline.reference)
       reference = view.ceiling(headline.resource, *headline.reference);

@@ -36,7 +36,7 @@ struct HeadlineFigure {
   std::string missing;              // why there is no value
 };
 
-// A compute ceiling beside everything it can be held against. Rates in `unit`.
+// A compute ceiling beside everything it can be compared with. Rates in `unit`.
 struct ComputeRow {
   std::string resource;  // "tensor.bf16"
   Basis basis = Basis::kBurst;
@@ -54,13 +54,13 @@ struct ComputeRow {
   std::string why;  // it is not 100 %, or what keeps it from being measured
 };
 
-// A bandwidth ceiling, likewise. B/s.
+// A bandwidth ceiling beside everything it can be compared with, in B/s.
 struct BandwidthRow {
   std::string resource;  // "hbm.read"
   std::optional<double> measured;
   NextRun next_run;
   std::optional<double> theoretical, datasheet;
-  // What the headers of packets leave of `theoretical`, of a link whose packets' size is known.
+  // The rate that packet headers leave of `theoretical`, for a link whose packet size is known.
   std::optional<double> data_rate;
   std::string how;  // access width, footprint, link; or what keeps it from being measured
 };

@@ -13,7 +13,7 @@ namespace peakline {
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options);
 
-// The same as a document (schema "peakline-repeatability", version 1).
+// The study as a document (schema "peakline-repeatability", version 1).
 std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles);
 
 }  // namespace peakline

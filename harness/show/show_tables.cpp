@@ -62,7 +62,7 @@ std::string next_run(const std::optional<double>& measured, const NextRun& next,
   constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
   if (!measured || (!next.spread && !next.varies)) return not_known();
   const double wide = next.spread ? next_run_half_width(*next.spread) : 0;
-  // Where it may be a hundredth or a hundredfold, nothing is known.
+  // An interval from a hundredth to a hundredfold (exp(4.6) = 100) says nothing.
   constexpr double kNoIdea = 4.6;
   if (wide >= kTensOfPercent && wide < kNoIdea) {
     // Both ends in the unit of the upper one.
@@ -87,7 +87,7 @@ std::string precision_of(const std::string& label) { return split_label(label).f
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width) {
   if (rows.empty()) return {};
-  // What is left out first where there is no room.
+  // Columns in the order in which they are left out where there is no room.
   enum { kNever, kObserved, kDatasheet, kNextRun, kEfficiency };
   TextTable table({left(2), left(1), right(1), right(2), right(1), right(2, kDatasheet),
                    right(1, kDatasheet), right(2, kObserved), right(1, kObserved),
@@ -97,7 +97,7 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
   table.row({"", "", "measured", peak, "%", "datasheet", "%", "observed", "%", "/clk/SM", "T/J",
              "next run", "why not 100 %"});
-  // What runs on the same units stands together, also where the profile lists it apart.
+  // Resources that run on the same units stand together, also if the profile lists them apart.
   std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
   std::map<std::string, std::size_t> group_of;
   for (const ComputeRow& row : rows) {
@@ -151,7 +151,7 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
                             std::size_t width) {
   if (rows.empty()) return {};
-  // What is left out first where there is no room.
+  // Columns in the order in which they are left out where there is no room.
   enum { kNever, kPeak, kNotes, kDatasheet };
   TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kDatasheet),
                    right(1, kDatasheet), right(2), left(2, kNotes)});
@@ -173,7 +173,7 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   const auto shown = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
-  // What is left out first where there is no room.
+  // Columns in the order in which they are left out where there is no room.
   enum { kNever, kLines, kFarPart, kNearPart };
   TextTable table({left(2), right(2), right(2), right(2, kNearPart), right(2, kLines),
                    right(1, kLines), right(2), right(2, kFarPart), right(2)});
@@ -248,7 +248,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
     lines[line->second][column_of[point.memory]][point.compute_basis] =
         format_number(point.intensity);
   }
-  // Where there is no room for all, the first ones stay.
+  // The first columns stay if there is no room for all.
   std::vector<TextTable::Column> columns = {left(2), right(2)};
   while (columns.size() < heads.size())
     columns.push_back(right(2, static_cast<int>(columns.size())));

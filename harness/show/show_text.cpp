@@ -86,7 +86,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
     remarks.push_back(styled(Style::kDim, remark));
   }
   const bool remarked = std::ranges::any_of(remarks, [](const auto& r) { return !r.empty(); });
-  // Where there is no room for all, the first ones stay.
+  // The first columns stay if there is no room for all.
   std::vector<TextTable::Column> columns;
   while (columns.size() < figures.size())
     columns.push_back(left(2, static_cast<int>(columns.size())));

@@ -12,7 +12,7 @@
 namespace peakline {
 namespace {
 
-// They stand in the order of Style and are bytes that UTF-8 does not have, so no profile holds one.
+// Markers in the order of Style. UTF-8 does not have these bytes, so no profile holds one.
 constexpr std::array kMarkers = {'\xF8', '\xF9', '\xFA', '\xFB', '\xFC'};
 constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
     "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};
@@ -53,7 +53,7 @@ std::vector<std::string> cut(std::string_view word, std::size_t width) {
   return pieces;
 }
 
-// What a cell of `width` columns shows.
+// The lines of a cell of `width` columns.
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
   if (text_width(cell) <= width) return {cell};
   std::vector<std::string> lines;
@@ -185,7 +185,7 @@ std::vector<TextTable::Shown> TextTable::fitted(std::size_t width) const {
     for (const Shown& s : shown) sum += columns_[s.index].gap + s.width;
     return sum;
   };
-  // As wide as the table is where the last column wraps if it has to.
+  // The width of the table if the last column wraps where it has to.
   const auto least = [&] {
     const Shown& last = shown.back();
     const std::size_t wide = is_text(last) ? std::max(last.width, kComfortable) - kComfortable : 0;

@@ -14,14 +14,14 @@ namespace {
 constexpr double kAnswer = 0.1;
 // A part that is longer than this outlasts the slowest swings that are known many times over.
 constexpr double kLongestPartSeconds = 12;
-// So much of a load that does not swing says what all of it would: power control swings an H200
-// about once a second.
+// A steady load this long shows what all of it would be: power control swings an H200 about once a
+// second.
 constexpr double kSteadySeconds = 1;
 // The values of a load that may lie apart from the others, at either end: as in steady().
 constexpr std::size_t kApart = 20;
 // A rate is like others up to so far beyond them.
 constexpr double kLike = 0.02;
-// A rate has settled where so many in a row are like the later ones.
+// A rate has settled once this number of rates in a row are like the later ones.
 constexpr std::size_t kInARow = 3;
 constexpr std::size_t kFewestRates = 10;
 // The share of the time that swings may take a settled rate beyond what it is otherwise.

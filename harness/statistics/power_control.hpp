@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a device's power control has answered a load, and after which time. On an H200 it does so
-// within 100 ms and then swings; what another device does, its own rates say.
+// Finds whether and when a device's power control has answered a load. An H200's does so within 100
+// ms and then swings; the rates of another device show its own.
 
 #include <cstddef>
 #include <optional>
@@ -18,8 +18,8 @@ using TrainParts = std::vector<double>;
 // less, and the power control takes an eighth. trains: at least one, each with a part or more.
 std::size_t parts_of_burst(std::span<const TrainParts> trains);
 
-// Whether the rests between these trains sufficed: the later half of them began, in the median, no
-// more than a tenth slower than the fastest beginning. trains: as above.
+// Whether the rests between these trains sufficed: the later half of them began, in the median, at
+// most a tenth slower than the fastest beginning.
 bool rested(std::span<const TrainParts> trains);
 
 // The part of a load that counts, in seconds since the load began.
@@ -30,8 +30,8 @@ struct LoadPart {
   double end_s() const { return from_s + counted_s; }
 };
 
-// Whether the means of its swings (swings.hpp) neither vary nor lie apart by more than half of the
-// tolerance.
+// Whether the means of a load's swings (swings.hpp) neither vary nor differ by more than half of
+// the tolerance.
 bool load_has_settled(const std::vector<double>& means, double tolerance);
 
 // How long a load lasts: until a part of it has settled, which then counts. A part that has not is
@@ -44,7 +44,7 @@ class LoadLength {
   LoadLength(LoadPart first, std::optional<double> tolerance, double spare_s)
       : part_(first), tolerance_(tolerance), spare_s_(spare_s) {}
 
-  // Whether the load has to go on, after intervals that ended at these times, ascending, with such
+  // Whether the load has to go on, after intervals that ended at these times, ascending, with these
   // times of one launch.
   bool goes_on(std::span<const double> ends_s, std::span<const double> launch_s);
   // The part that counts, once the load has ended.
@@ -56,7 +56,7 @@ class LoadLength {
   double spare_s_;
 };
 
-// What the rates of a whole load say.
+// The course of a whole load, by its rates.
 struct LoadCourse {
   double settled_s = 0;  // from then on it ran as in its last half
   double swing = 0;      // of the mean of that half: nine of ten rates lie within so much

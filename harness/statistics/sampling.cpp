@@ -9,13 +9,14 @@
 namespace peakline {
 namespace {
 
-// Blocks are longer than so many correlation lengths: those of length one lose a tenth of the
-// coverage at a lag-1 correlation of 0.9.
+// Blocks are longer than this number of correlation lengths: those of length one lose a tenth of
+// the coverage at a lag-1 correlation of 0.9.
 constexpr std::size_t kLengthsPerBlock = 3;
 // How far ten values range, in medians of their distances from the median: of normal ones 3.08 of
 // 0.67 standard deviations.
 constexpr double kRangeInDeviations = 4.6;
-// Blocks that agree lie no further apart than so many times the tolerance, be they few.
+// The most that agreeing blocks may lie apart, as a multiple of the tolerance, even if they are
+// few.
 constexpr double kFarthest = 2;
 
 // The relative half width of the interval; infinite for a median of 0.

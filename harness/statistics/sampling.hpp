@@ -25,7 +25,7 @@ inline constexpr std::size_t kFewestSamples = 7;
 // When to stop sampling.
 struct SamplingRule {
   std::size_t min_samples = kMinSamples;  // the first look; later looks at every doubling
-  // Where samples take long, the first look is after this time, at one or more for each block.
+  // If samples take long, the first look comes after this time, at one or more for each block.
   double min_time_s = 5e-4 * kMinSamples;
   std::size_t max_samples = 10240;
   double max_noise = 0.005;  // half width of the interval over the median that is enough

@@ -63,7 +63,7 @@ SearchResult search(std::size_t count,
   std::vector<std::size_t>& ranking = result.ranking;
   for (std::size_t i = 0; i < count; ++i)
     if (std::isfinite(best_s[i])) ranking.push_back(i);
-  // Only those that got to the last round were timed well enough to win.
+  // Only candidates of the last round were timed well enough to win.
   std::stable_sort(ranking.begin(), ranking.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(a != result.winner, best_s[a]) < std::pair(b != result.winner, best_s[b]);
   });

@@ -40,8 +40,8 @@ std::optional<double> possible_clock(std::optional<double> clock_hz, std::option
 std::optional<double> agreed_clock_above(double max_hz, double step_hz,
                                          std::span<const double> clocks_hz);
 
-// The clock at which what is estimated of several samples held, of the clock of each; nullopt of
-// none. Of the fastest tenth, the median over all.
+// The SM clock that belongs to an estimate over several samples, from the clock of each; nullopt
+// without any. For the fastest tenth it is the median over all.
 std::optional<double> estimated_clock(std::span<const double> clocks_hz,
                                       Estimate estimate = Estimate::kMedian);
 

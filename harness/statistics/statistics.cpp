@@ -95,7 +95,7 @@ class Autocorrelation {
     for (std::size_t i = 0; i + lag < rank_.size(); ++i) covariance += rank_[i] * rank_[i + lag];
     return variance_ > 0 ? covariance / variance_ : 0;
   }
-  // What independent values stay below (Bartlett; one-sided 2.3 %).
+  // The bound that independent values stay below (Bartlett; one-sided 2.3 %).
   double noise() const { return 2 / std::sqrt(static_cast<double>(rank_.size())); }
 
  private:
@@ -186,7 +186,7 @@ std::vector<double> of_blocks(std::span<const double> samples, std::size_t count
 
 constexpr std::size_t kTenth = 10;
 
-// At least one.
+// The median of the `count` fastest blocks, of one at least.
 double median_of_fastest(std::span<const double> blocks, std::size_t count) {
   std::vector<double> sorted(blocks.begin(), blocks.end());
   std::ranges::sort(sorted);

@@ -60,9 +60,9 @@ std::vector<double> block_means(std::span<const double> samples, std::size_t cou
 // says so, and the last third's median differs from the first third's by more than `tolerance`
 // (relative to the median). Fewer than 6 values never drift.
 bool drifts(std::span<const double> values, double tolerance);
-// The same of stretches that may each trend in the same way, such as those that begin at rest:
-// trends are counted, and thirds compared, within each. Stretches of fewer than 3 values, or of
-// fewer than 6 in all, never drift.
+// Tests stretches that may each trend in the same way, such as those that begin at rest: trends are
+// counted, and thirds compared, within each. Stretches of fewer than 3 values, or of fewer than 6
+// in all, never drift.
 bool drifts(std::span<const std::span<const double>> stretches, double tolerance);
 
 // True where the values lie around two levels, apart by many times the scatter around them, each
@@ -76,9 +76,10 @@ bool has_two_levels(std::span<const double> values, double tolerance);
 // single block. Throws std::invalid_argument on an empty span.
 double standard_error(std::span<const double> blocks);
 
-// The standard error of what is estimated() from these blocks, relative to it; of the trimmed mean,
-// that of the mean of all, which is no smaller where ends are trimmed for a reason. Of the fastest
-// tenth: how far it moves if more of the blocks count, which is little where some were undisturbed.
+// The standard error of estimated() from these blocks, relative to it. For the trimmed mean it is
+// that of the mean of all, which is no smaller where ends are trimmed for a reason. For the fastest
+// tenth it is how far the figure moves if more of the blocks count, which is little if some were
+// undisturbed.
 double uncertainty(std::span<const double> blocks, Estimate estimate);
 
 // True where the median of these blocks, in time order, says less than their scatter seems to say:
@@ -86,7 +87,7 @@ double uncertainty(std::span<const double> blocks, Estimate estimate);
 // error exceeds the tolerance (relative to the median).
 bool varies(std::span<const double> blocks, double tolerance);
 
-// So many standard errors are half of a normal distribution's 95 % interval.
+// Half of a normal distribution's 95 % interval, in standard errors.
 inline constexpr double kNormal95 = 1.96;
 
 // The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The
@@ -94,9 +95,9 @@ inline constexpr double kNormal95 = 1.96;
 double student_quantile(double tail, std::size_t degrees);
 
 // The time from which on values that approach a limit (a temperature) stay within `tolerance` of
-// where they end, the median of their last quarter. nullopt where that is not before the last
-// quarter begins, for fewer than 8 values, and where one of them is not a number. time_s ascends
-// and is as long as `values`; throws std::invalid_argument where it is not.
+// the median of their last quarter. nullopt if that is not before the last quarter begins, for
+// fewer than 8 values, and if one of them is not a number. time_s ascends and is as long as
+// `values`; throws std::invalid_argument otherwise.
 std::optional<double> settling_time(std::span<const double> time_s, std::span<const double> values,
                                     double tolerance);
 
@@ -107,7 +108,8 @@ struct Line {
   double per_item = 0;
 };
 Line fit_line(std::span<const double> x, std::span<const double> time_s);
-// The same where there are at least three different x: through two, a line says no more than they.
+// Fits a line only if there are at least three different x: through two, a line says no more than
+// they.
 std::optional<Line> line_through_sizes(std::span<const double> x, std::span<const double> time_s);
 
 }  // namespace peakline

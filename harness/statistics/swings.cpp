@@ -52,7 +52,7 @@ SwingMeans swing_means(std::span<const double> values, std::size_t count) {
 }
 
 SwingMeans load_means(std::span<const double> values) {
-  // As many swings overlap by two thirds in three seconds, and have an interval.
+  // Seven means overlap by two thirds in three seconds, and have an interval.
   constexpr std::size_t kMeans = 7;
   if (values.size() < kMeans) return {.means = {values.begin(), values.end()}, .length = 1};
   return swing_means(values, kMeans);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a load reaches on average while power control swings it: on an H200 by up to 12 % about once
-// a second, so that a mean is only as good as the swings in it are whole.
+// The mean rate of a load while power control swings it: on an H200 by up to 12 % about once a
+// second, so that a mean is only good if it covers whole swings.
 
 #include <cstddef>
 #include <optional>
@@ -24,7 +24,7 @@ struct SwingMeans {
 // first at their start, the last at their end, evenly spaced, so that they may overlap. count >= 2;
 // throws std::invalid_argument for fewer than 3 values.
 SwingMeans swing_means(std::span<const double> values, std::size_t count);
-// As many of a load as have an interval; the values themselves where there are fewer.
+// The means of as many swings as have an interval; the values themselves if there are fewer.
 SwingMeans load_means(std::span<const double> values);
 
 // How far the means of swings lie apart, relative to the least: what lasts for a swing or longer, a

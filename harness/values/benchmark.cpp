@@ -11,8 +11,8 @@
 namespace peakline {
 namespace {
 
-// Where memory was short, a footprint shrinks below its parameter; a rest of a granule is no
-// shrinking.
+// Where memory was short, a footprint shrinks below its parameter. A remainder of less than a
+// granule does not count as shrinking.
 constexpr double kWholeFootprint = 0.999;
 
 }  // namespace

@@ -71,7 +71,7 @@ inline bool is_host_point(const Point& point) { return point.phase == Phase::kHo
 inline bool is_node_point(const Point& point) {
   return point.phase == Phase::kNode || point.phase == Phase::kNodeLoad;
 }
-// What a benchmark keeps busy.
+// The unit that a benchmark keeps busy.
 enum class Loads { kHost, kLink, kMemory, kCores };
 
 // The most that physics allows, in the unit of the measurement.
@@ -85,7 +85,7 @@ struct PhysicalLimit {
 
 using MeasurementsByName = std::map<std::pair<std::string, std::string>, const Measurement*>;
 
-// What there is to explain a ceiling by.
+// The measurements and ceilings that may explain a ceiling.
 struct FactorView {
   const Profile& profile;
   const DeviceFacts& device;
@@ -116,11 +116,11 @@ struct Limit {
 struct CeilingRule {
   Resource resource;
   Basis basis = Basis::kMeasured;
-  // Which measurements count, on which device (nullptr: the host). Empty: all.
+  // Says whether a measurement counts, on which device (nullptr: the host). Empty: all count.
   std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
-  // What the ceiling's note says ahead of the measurement's own remark. Empty: nothing.
+  // The text that the ceiling's note says ahead of the measurement's own remark. Empty: none.
   std::function<std::string(const Measurement&)> note = {};
-  // What bounds the resource on a device that has it, where that is not the benchmark's.
+  // The bound of the resource on a device that has it, if it differs from the benchmark's.
   Limit limit = {};
 };
 
@@ -136,7 +136,7 @@ struct CurveView {
   const Profile* profile = nullptr;  // for what concerns several devices
 };
 
-// What a rule says of the points: pieces of a sentence, and figures.
+// A rule's answer about the points: pieces of a sentence, and figures.
 class Sentence {
  public:
   // of: the benchmark's id; kinds: the figures that the rule declares. Both must outlive it.
@@ -171,7 +171,7 @@ struct Missing : std::exception {
   const char* what() const noexcept override { return "something that it needs was not measured"; }
 };
 
-// What a title is made of: the figures of its topic, and the device's ceilings.
+// The material of a title: the figures of its topic, and the device's ceilings.
 struct TitleView {
   const Profile& profile;
   std::string_view device;             // its UUID, "host" or "node"
@@ -194,7 +194,7 @@ struct TitleView {
   const Ceiling& ceiling(std::string_view resource, Basis basis) const;
 };
 
-// What one or several benchmarks tell together, and the one thing of it worth telling.
+// A topic that one or several benchmarks share, and its one message.
 struct Topic {
   std::string name;  // "kernel launch"
   // "A launch takes 1.9 us to submit": a sentence without a full stop. It throws Missing, or says
@@ -203,8 +203,8 @@ struct Topic {
   std::optional<Picture> picture = {};
 };
 
-// A topic of which nothing is said of a device, since a rule of it or its title threw. That is a
-// mistake in the registration, and nothing else of a run may be lost to it.
+// A topic of which nothing is said of a device, since one of its rules or its title threw. That is
+// a mistake in the registration, and must cost the run nothing else.
 struct BrokenTopic {
   std::string device;
   std::string topic;
@@ -229,8 +229,8 @@ struct Benchmark {
   // Devices that can have what it measures; empty: all. On others its points are skipped, cost no
   // time, and stand for no ceiling.
   std::function<bool(const DeviceFacts&)> runs_on = {};
-  // Nobody has run it on such a device yet. What it measures is marked, and that it fails is no
-  // fault of a device: it then counts as skipped.
+  // Nobody has run it on such a device yet. Its measurements are marked, and a failure is no fault
+  // of a device: it counts as skipped.
   bool never_run = false;
   // The precision under whose roof the points are drawn in a roofline; empty: in none.
   std::string roofline_precision = {};
@@ -239,7 +239,7 @@ struct Benchmark {
 
 using Benchmarks = std::span<const Benchmark>;
 
-// What is said of those that were never run.
+// The label of benchmarks that were never run.
 inline constexpr std::string_view kNeverRun = "never run on hardware";
 // How the reason begins for which a point of it was skipped that failed.
 inline constexpr std::string_view kFailedWhereNeverRun =

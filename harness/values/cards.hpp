@@ -1,6 +1,6 @@
 #pragma once
 
-// Which devices of several profiles are one card.
+// Finds devices of several profiles that are one card.
 
 #include <set>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// What an anonymized profile has of a UUID: "GPU-01234567-89ab-..." -> "GPU-01234567".
+// The part of a UUID that an anonymized profile has: "GPU-01234567-89ab-..." -> "GPU-01234567".
 std::string short_uuid(std::string_view uuid);
 
 class Cards {

@@ -15,7 +15,7 @@ Clock::rep NeverBack::operator()(Clock::rep reading) noexcept {
   Clock::rep latest = latest_.load();
   while (time > latest)
     if (latest_.compare_exchange_weak(latest, time)) return time;
-  // Where several threads notice, the first one adds.
+  // If several threads notice, the first one adds.
   if (latest - time > kSetBack) added_.compare_exchange_strong(added, added + (latest - time));
   return latest;
 }

@@ -24,10 +24,10 @@ class Clock {
 // It is at or after 0.
 double seconds_since(Clock::time_point start);
 
-// The same clock's time in seconds, from an arbitrary origin.
+// This clock's time in seconds, from an arbitrary origin.
 double now_s();
 
-// What Clock makes of the system's readings. Any thread may use it.
+// Turns the system's readings into a clock that never goes back. Any thread may use it.
 class NeverBack {
  public:
   // reading, and the result: ticks of Clock::duration.

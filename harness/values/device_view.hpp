@@ -10,7 +10,7 @@
 
 namespace peakline {
 
-// What a profile holds of one device. Refers to the profile, which has to outlive it.
+// The parts of a profile that concern one device. Refers to the profile, which has to outlive it.
 struct DeviceView {
   const Profile* profile;
   std::string_view device;                            // its UUID, "host" or "node"
@@ -20,7 +20,7 @@ struct DeviceView {
   std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
   std::vector<const MissingCeiling*> missing_ceilings = {};
   std::vector<const Finding*> findings = {};
-  // They are by point name, the first where there are several of one name.
+  // Measurements by point name, the first one of each name.
   std::unordered_map<std::string, const Measurement*> by_name = {};
 
   std::string_view name() const { return device; }

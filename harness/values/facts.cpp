@@ -38,6 +38,8 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.ecc_enabled, other.ecc_enabled);
   complete(into.mig_enabled, other.mig_enabled);
   complete(into.integrated, other.integrated);
+  complete_text(into.confidential_computing, other.confidential_computing);
+  complete_text(into.fabric, other.fabric);
   complete(into.power_limit_w, other.power_limit_w);
   complete(into.power_limit_default_w, other.power_limit_default_w);
   complete(into.power_limit_max_w, other.power_limit_max_w);
@@ -67,7 +69,7 @@ int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
   int links = 0;
   for (const PeerFacts& peer : gpu.peers) {
     if (index && peer.index != *index) continue;
-    // The same links lead through a switch to all of them; without one, each has its own.
+    // Links through a switch lead to all peers; without one, each peer has its own.
     links = gpu.nvlinks.to_switch.value_or(false) ? std::max(links, peer.nvlinks)
                                                   : links + peer.nvlinks;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of the machine, its devices and its software before and after a run. Filled by
-// harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: not known.
+// Facts about the machine, its devices and its software before and after a run. Filled by
+// harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: unknown.
 
 #include <array>
 #include <cstddef>
@@ -43,7 +43,7 @@ inline constexpr std::string_view kSystemRefuses =
 inline constexpr std::array kRefusals = {kChipsetRefuses, kGpuRefuses, kTopologyRefuses,
                                          kDriverRefuses, kSystemRefuses};
 
-// What a GPU has to do with another one of the node.
+// How a GPU is connected with another one of the node.
 struct PeerFacts {
   int index = 0;          // NVML's, of the other one
   std::string path = {};  // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
@@ -64,6 +64,12 @@ struct DeviceProcess {
   std::optional<double> memory_bytes;
   bool operator==(const DeviceProcess&) const = default;
 };
+
+// The server of CUDA MPS, through which other processes use the device.
+inline constexpr std::string_view kMpsServer = "nvidia-cuda-mps-server";
+inline bool is_mps_server(const DeviceProcess& process) {
+  return process.name.ends_with(kMpsServer);
+}
 
 // Counters read from NVML before and after the run; findings compare the two.
 struct DeviceHealth {
@@ -100,6 +106,10 @@ struct DeviceFacts {
   std::optional<double> l2_bytes, shared_per_sm_bytes;
   std::optional<bool> ecc_enabled, mig_enabled;
   std::optional<bool> integrated = {};  // it shares the host's memory, and is behind no PCIe link
+  std::string confidential_computing = {};  // "off", "on", "protected PCIe"; "": not known
+  // How far the NVSwitches' fabric has come: "completed", "in progress", "not started"; "": the GPU
+  // is behind none, or the driver does not say.
+  std::string fabric = {};
   std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;
@@ -130,7 +140,7 @@ std::string_view host_link_name(const DeviceFacts& gpu);
 // The ceiling of a direction of that link: "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h",
 // "bidirectional".
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction);
-// Whether it is a slice of a card, whose clocks and power others share.
+// Whether the GPU is a slice of a card, whose clocks and power others share.
 inline bool is_mig_instance(const DeviceFacts& gpu) { return gpu.uuid.starts_with("MIG-"); }
 // `bytes`, or so many times the device's L2 where that is more, in whole MiB: what no cache holds.
 // Of a device whose L2 is not known, `bytes`.
@@ -187,7 +197,8 @@ struct HostFacts {
   bool operator==(const HostFacts&) const = default;
 };
 
-// What HostFacts::virtualization names: a container, a virtual machine, or one in the other.
+// Whether HostFacts::virtualization names a container or a virtual machine; it may name one in the
+// other.
 bool in_container(const HostFacts& host);
 bool in_virtual_machine(const HostFacts& host);
 

@@ -22,7 +22,7 @@ struct Figure {
   bool operator==(const Figure&) const = default;
 };
 
-// What a rule declares of a figure that it may yield.
+// A rule's declaration of a figure that it may yield.
 struct FigureKind {
   std::string name;
   std::string unit;
@@ -40,7 +40,7 @@ struct FigureQuery {
 // The first that fits; nullptr where none does.
 const Figure* find_figure(std::span<const Figure> figures, const FigureQuery& query);
 
-// What the harness and the reports look figures up by.
+// Roles by which the harness and the reports look figures up.
 namespace role {
 
 // Figures of a level of memory, by "level" ("shared", "l1", "l2", "hbm", "host").

@@ -1,6 +1,6 @@
 #pragma once
 
-// What resources, bases and devices are called in text.
+// Names of resources, bases and devices in text.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ std::string basis_label(Basis basis);
 // "BF16 Tensor Cores burst", "HBM read".
 std::string ceiling_label(std::string resource_label, Basis basis);
 
-// What a profile, which has to outlive this, calls its resources.
+// The labels of a profile's resources. The profile has to outlive this.
 class ResourceLabels {
  public:
   explicit ResourceLabels(const Profile& profile);

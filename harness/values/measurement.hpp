@@ -16,7 +16,7 @@
 namespace peakline {
 
 using ParamValue = std::variant<std::int64_t, std::string>;
-// They are in the order in which the benchmark declares them.
+// Parameters in the order in which the benchmark declares them.
 using Params = std::vector<std::pair<std::string, ParamValue>>;
 
 std::string to_string(const ParamValue& value);
@@ -39,7 +39,7 @@ std::optional<int> second_gpu(const Params& params);
 enum class Status { kOk, kSkipped, kError };
 std::string_view to_string(Status status);  // "ok", "skipped", "error"
 
-// What one launch does, as its author counts it. FMA = 2 FLOP. A copy counts what it reads and
+// The work of one launch, as its author counts it. FMA = 2 FLOP. A copy counts what it reads and
 // what it writes.
 struct Work {
   double bytes_read = 0;
@@ -68,11 +68,11 @@ void round_digits(double& value, int digits = kProfileDigits);
 void round_digits(std::optional<double>& value, int digits = kProfileDigits);
 void round_digits(std::vector<double>& values, int digits = kProfileDigits);
 
-// What the search chose and what was launched, as named values ("grid", "block", "unroll",
-// "algorithm", "shape", "layout", "stop", ...).
+// The choices of the search and the shape of the launch, as named values ("grid", "block",
+// "unroll", "algorithm", "shape", "layout", "stop", ...).
 using LaunchFacts = Params;
 
-// What the value follows from, of a measurement's blocks.
+// How the value follows from a measurement's blocks.
 enum class Estimate {
   kMedian,       // their median
   kTrimmedMean,  // the mean of all but the fastest and the slowest tenth: where the clock is at one
@@ -83,7 +83,8 @@ enum class Estimate {
 // "median", "trimmed_mean", "fastest_tenth", "mean"
 std::string_view to_string(Estimate estimate);
 
-// What else figures of a benchmark differ with from run to run, in the order of how far.
+// The cause of differences from run to run beside the device, in the order of how far it moves
+// figures.
 enum class VariesWith {
   kDevice,       // nothing
   kSearch,       // the kernel that a search has found
@@ -117,7 +118,7 @@ struct Flags {
 enum class ClockSource { kKernel, kProbe, kNvml };
 std::string_view to_string(ClockSource source);  // "kernel", "probe", "nvml"
 
-// What the device did while the measurement ran.
+// The device's state while the measurement ran.
 struct Conditions {
   std::optional<double> sm_clock_hz = {};
   std::optional<ClockSource> sm_clock_source = {};
@@ -151,7 +152,7 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
-// More block medians than this tell nothing and make profiles large.
+// More block medians than this say nothing new and make profiles large.
 inline constexpr std::size_t kMaxSamples = 64;
 
 struct Measurement {
@@ -217,7 +218,7 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-// What makes one run's value differ from the next: standard deviations, relative to the value.
+// Components of the difference between runs: standard deviations, relative to the value.
 struct RunSpread {
   double within = 0;  // by the scatter of samples within a sitting
   std::optional<double> sittings =
@@ -245,14 +246,14 @@ struct Ceiling {
   Basis basis = Basis::kMeasured;
   double value = 0;
   std::string unit;
-  // They are in `unit`: where the next run's value lies with about 95 %. Absent for what is
-  // computed.
+  // The interval in which the next run's value lies with about 95 %, in `unit`. Absent for computed
+  // figures.
   std::optional<double> ci_low = {}, ci_high = {};
   std::optional<RunSpread> spread = {};  // what the interval is made of
   Conditions conditions = {};
   std::string measurement = {};  // point name; empty for theoretical and datasheet
   std::string note = {};         // how it was computed, or what makes it uncertain
-  // Their product is value / theoretical; empty: not known.
+  // The factors' product is value / theoretical; empty: unknown.
   std::vector<Factor> factors = {};
 
   bool operator==(const Ceiling&) const = default;

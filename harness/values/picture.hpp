@@ -13,7 +13,7 @@
 
 namespace peakline {
 
-// Where numbers come from: the values of a benchmark's measurements, or its figures of one name.
+// The source of numbers: the values of a benchmark's measurements, or its figures of one name.
 struct Numbers {
   std::string id;           // of the benchmark
   std::string figure = {};  // its name; empty: the measurements' values
@@ -66,7 +66,7 @@ struct Mark {
 
 enum class PanelKind { kLines, kDots, kBars };
 std::string_view to_string(PanelKind kind);  // "lines", "dots", "bars"
-// Where lines are named.
+// The places where lines are named.
 enum class Naming { kEnds, kEndsWithValue, kLegend };
 std::string_view to_string(Naming naming);  // "ends", "ends_with_value", "legend"
 

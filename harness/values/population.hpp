@@ -1,6 +1,6 @@
 #pragma once
 
-// How the healthy cards of one model scatter: what a card's figures are held against.
+// How the healthy cards of one model scatter, which a card's figures are compared with.
 
 #include <cstddef>
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace peakline {
 
-// What is known of a card before anything is measured, and has to be alike where figures are
-// compared. nullopt: not known, or not the same in all runs.
+// Facts about a card that are known before anything is measured, and have to be alike where figures
+// are compared. nullopt: unknown, or not equal in all runs.
 struct CardFacts {
   std::string model;  // "NVIDIA H200"
   std::optional<int> sm_count = {};
@@ -51,7 +51,7 @@ struct PopulationFigure {
   // a card.
   double between_cards = 0, between_runs = 0;
   double limit = 0;  // the lowest value of a healthy run; harness/judge/engine.hpp says how
-  // The cards' theoretical and documented peaks, so that other models can be held against shares
+  // The cards' theoretical and documented peaks, so that other models can be compared with shares
   // of them. nullopt: there is none.
   std::optional<double> theory = {}, datasheet = {};
 
@@ -85,11 +85,11 @@ struct Population {
 };
 
 CardFacts card_facts(const DeviceFacts& gpu, const HostFacts& host);
-// Whether what both know is alike.
+// Whether the facts that both know are alike.
 bool agree(const CardFacts& a, const CardFacts& b);
 // Takes over what is not known yet.
 void complete(CardFacts& into, const CardFacts& other);
-// What more than half of the cards, at least one, have; nullopt where they are not that much alike.
+// The facts that more than half of the cards, at least one, share; nullopt where they do not.
 CardFacts facts_of_most(std::span<const CardFacts> cards);
 
 // The population of the mode whose facts agree with the card's in the most, of those of its model
@@ -99,8 +99,8 @@ const Population* find_population(std::span<const Population> populations, const
 const PopulationFigure* find_figure(const Population& population, std::string_view resource,
                                     Basis basis, bool beside_siblings);
 
-// What runs that a user kept say of how far a card's next one lies from them: the standard
-// deviation of a run of a card, a share, with its degrees of freedom; 0: nothing is known.
+// How far a card's next run lies from the runs that a user kept: the standard deviation of a run, a
+// share, with its degrees of freedom; 0: unknown.
 struct KeptSpread {
   double deviation = 0;
   std::size_t degrees = 0;

@@ -18,7 +18,7 @@
 
 namespace peakline {
 
-// What the points of one or several benchmarks say together.
+// The summary of the points of one or several benchmarks.
 struct Curve {
   std::string device;
   std::string topic;  // "kernel launch"
@@ -72,7 +72,7 @@ struct Headline {
 
 // A measurement as comparisons of many runs see it.
 struct MeasuredPoint {
-  // What was measured and how, and whether it worked; in a packed profile without all figures.
+  // The measurement, and whether it worked; in a packed profile without all figures.
   const Measurement* what = nullptr;
   bool sound = false;
   double value = 0;  // 0: it has none
@@ -82,7 +82,7 @@ struct MeasuredPoint {
 };
 using MeasuredPoints = std::shared_ptr<const std::vector<MeasuredPoint>>;
 
-// What an anonymized profile has in place of a text.
+// The placeholder for a text that an anonymized profile leaves out.
 inline constexpr std::string_view kLeftOut = "(left out)";
 
 struct Profile {
@@ -104,8 +104,8 @@ struct Profile {
   std::vector<Curve> curves;
   std::vector<MemoryLevel> memory_map;  // the nearest level of each device first
   std::vector<Finding> findings;
-  // What a packed profile (harness/judge/packed.hpp) has in the place of most measurements, by
-  // device. It is no part of its file.
+  // Stands in a packed profile (harness/judge/packed.hpp) for most measurements, by device. It is
+  // no part of the file.
   std::map<std::string, MeasuredPoints, std::less<>> points = {};
 
   bool operator==(const Profile&) const = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can have a ceiling. One table holds those that are known, in the order in which they are
+// Resources that can have a ceiling. One table holds the known ones, in the order in which they are
 // shown; a profile carries label and unit of each that occurs, so that no reader needs the table.
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace peakline {
 
-// What a ceiling is a limit of, and how it is called.
+// A resource that a ceiling limits, and its names.
 struct Resource {
   enum class Kind { kMemory, kCompute };  // a slope or a roof of the roofline
 
@@ -19,7 +19,7 @@ struct Resource {
   Kind kind = Kind::kMemory;
   std::string precision;  // "bf16"; empty for memory
 
-  // What follows is not part of a profile.
+  // The following fields are not part of a profile.
 
   // The name under which theory and datasheet state the peak, where it is not its own: products in
   // FP32 run on the CUDA cores.

@@ -18,7 +18,7 @@ namespace peakline {
 // one.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
 
-// What an exception says; where a process or a thread could not be made, which limit that was.
+// An exception's message; if a process or a thread could not be made, it names the limit.
 std::string reason_of(const std::exception& error);
 
 // The name of an enumerator, of those that count from 0; empty beyond the last.

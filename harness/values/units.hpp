@@ -1,7 +1,7 @@
 #pragma once
 
 // How quantities are printed: three significant digits (all digits from 1000 up), decimal prefixes
-// for rates (GB/s, TFLOP/s), binary ones for sizes. What is not a finite number prints as "–".
+// for rates (GB/s, TFLOP/s), binary ones for sizes. A number that is not finite prints as "–".
 
 #include <cstdint>
 #include <string>
@@ -24,12 +24,12 @@ std::string format_clock(double hz);                           // "1980 MHz"
 std::string format_percent(double share);
 std::string format_signed_percent(
     double share);  // "-3.4 %", "+0.2 %"                      // 0.953 -> "95.3 %"
-// It goes by the unit: "s" as time, "B/s" and other rates ("…/s") as rates, "B" as a size, "Hz" as
-// a clock, any other as the number and the unit.
+// The format follows the unit: "s" is a time, "B/s" and other rates ("…/s") are rates, "B" is a
+// size, "Hz" is a clock; any other is printed as the number and the unit.
 std::string format_value(double value, std::string_view unit);
 // The bare number: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
-// What is too many to be counted out, to two digits: "3.4 × 10¹²"; up to 9999 in full.
+// A count to two digits: "3.4 × 10¹²"; up to 9999 in full.
 std::string format_magnitude(double count);
 // "1 point", "2 points".
 std::string format_count(std::int64_t n, std::string_view what);

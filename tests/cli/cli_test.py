@@ -589,6 +589,8 @@ class Readmes(Case):
         "harness/judge/README.md",
         "harness/show/README.md",
         "reports/README.md",
+        "reports/models.md",
+        "reports/workload.md",
         "scripts/README.md",
     )
 

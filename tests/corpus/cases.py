@@ -145,6 +145,8 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("devices.0.sm_clock_max_hz", -1e9),
     ("devices.0.sm_clock_step_hz", -1),
     ("devices.0.sm_clock_seen_max_hz", "1995"),
+    ("devices.0.confidential_computing", False),
+    ("devices.0.fabric", 3),
     ("devices.0.power_limit_w", -1),
     ("devices.0.xids", [2**63]),
     ("devices.0.pcie", None),

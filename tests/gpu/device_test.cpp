@@ -170,5 +170,16 @@ TEST(CudaCheck, NamesCallAndPlace) {
   EXPECT_FALSE(cuda::context_lost());
 }
 
+TEST(CudaCheck, NamesTheRemedyForAFabricThatIsDown) {
+  try {
+    cuda::check(cudaErrorSystemNotReady, "cudaFree(nullptr)", "device.cpp", 1);
+    FAIL() << "error 802, and yet no exception";
+  } catch (const cuda::CudaError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("(802)"), std::string::npos) << message;
+    EXPECT_NE(message.find("systemctl start nvidia-fabricmanager"), std::string::npos) << message;
+  }
+}
+
 }  // namespace
 }  // namespace peakline

@@ -48,6 +48,15 @@ TEST(Anonymized, TellsNeitherMachineNorOwner) {
   EXPECT_EQ(profile_from_json(text, "p"), hidden);
 }
 
+TEST(Anonymized, TheServerOfMpsKeepsItsName) {
+  Profile profile = example();
+  profile.devices[0].processes = {
+      {.pid = 7, .name = "/home/ann/nvidia-cuda-mps-server", .memory_bytes = {}}};
+  const DeviceProcess kept = anonymized(profile).devices[0].processes.at(0);
+  EXPECT_EQ(kept.name, "nvidia-cuda-mps-server");
+  EXPECT_EQ(kept.pid, 0);
+}
+
 TEST(Anonymized, KeepsOfACommandWhatIsKnownToBeHarmless) {
   Profile profile = example();
   const std::string shortened = std::string(golden::kUuid).substr(0, 9);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/conclude/findings.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
@@ -195,6 +196,47 @@ TEST(Check, ErrorsFail) {
                   "reset",
                   "fail gpu0/health/ecc_errors: 2 uncorrected ECC errors since the driver was "
                   "loaded"));
+}
+
+TEST(Check, AFabricThatIsDownFailsWithTheRemedy) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    p.devices[0].unusable = "cudaErrorSystemNotReady: system not yet initialized (802)";
+    p.devices[0].fabric = "in progress";
+    p.findings = derive_findings(p, {});
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(result),
+              testing::Contains(testing::AllOf(
+                  HasSubstr("fail gpu0/health/fabric_not_ready: The NVSwitch fabric is not set up"),
+                  HasSubstr("systemctl start nvidia-fabricmanager"))));
+}
+
+TEST(Check, MemoryThatASoakCouldNotTestIsNotJudged) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    p.findings.push_back({.code = "memory_untested",
+                          .severity = Severity::kWarning,
+                          .device = p.devices[0].uuid,
+                          .message = "The verifying soak tested 14 GiB of 140 GiB of memory",
+                          .evidence = {}});
+  }));
+  expect_only(result, Outcome::kCannotJudge,
+              "cannot_judge gpu0/health/memory_untested: The verifying soak tested 14 GiB of 140 "
+              "GiB of memory");
+}
+
+TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
+  const Profile pair = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json");
+  Profile partitioned = pair;
+  partitioned.devices[1].mig_enabled = true;
+  const auto of_links = [](const Profile& profile) {
+    int rules = 0;
+    for (const CheckedDevice& device : checked(profile).devices)
+      for (const JudgedRule& rule : device.rules)
+        rules += rule.group == RuleGroup::kGpuLinks ? 1 : 0;
+    return rules;
+  };
+  EXPECT_GT(of_links(pair), 0);
+  EXPECT_EQ(of_links(partitioned), 0);
 }
 
 TEST(Check, WrongDataBetweenGpusFailBothOfThem) {

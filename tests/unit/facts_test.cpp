@@ -40,6 +40,8 @@ TEST(Merge, OfNothingAndADeviceIsTheDevice) {
   cuda.l2_bytes = 60;
   cuda.numa_node = 0;
   cuda.power_limit_w = 700;
+  cuda.confidential_computing = "off";
+  cuda.fabric = "completed";
   DeviceFacts merged;
   merge(merged, cuda);
   EXPECT_EQ(merged, cuda);

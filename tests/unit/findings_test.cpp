@@ -326,6 +326,50 @@ TEST(Findings, CodeThatWasNeverRunMayBeTheCauseOfAnXid) {
   appears("xid", Severity::kError, failed_with({13, 79}));
 }
 
+TEST(Findings, MpsIsNamedApartFromItsClients) {
+  const auto served = [](Profile& run) {
+    run.devices[0].processes = {
+        {.pid = 7, .name = "/usr/bin/nvidia-cuda-mps-server", .memory_bytes = {}}};
+  };
+  const auto f = appears("mps", Severity::kWarning, served);
+  EXPECT_THAT(f.message, HasSubstr("nvidia-cuda-mps-control"));
+  EXPECT_EQ(finding(run_with(served), "other_process"), nullptr);
+}
+
+TEST(Findings, ConfidentialComputingThatIsOn) {
+  const auto f = appears("confidential_computing", Severity::kWarning, [](Profile& run) {
+    run.devices[0].confidential_computing = "protected PCIe";
+  });
+  EXPECT_THAT(f.message, HasSubstr("is on (protected PCIe): copies between host and GPU"));
+  const auto off = run_with([](Profile& run) { run.devices[0].confidential_computing = "off"; });
+  EXPECT_EQ(finding(off, "confidential_computing"), nullptr);
+}
+
+TEST(Findings, AFabricThatIsNotSetUp) {
+  const auto f = appears("fabric_not_ready", Severity::kWarning,
+                         [](Profile& run) { run.devices[0].fabric = "in progress"; });
+  EXPECT_THAT(f.message, HasSubstr("systemctl start nvidia-fabricmanager"));
+  const auto completed = run_with([](Profile& run) { run.devices[0].fabric = "completed"; });
+  EXPECT_EQ(finding(completed, "fabric_not_ready"), nullptr);
+}
+
+TEST(Findings, MemoryThatOthersKeptFromASoak) {
+  const auto soaked = [](double share) {
+    return [share](Profile& run) {
+      Measurement m = sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, kUuid);
+      m.verified = true;
+      const double tested = share * *run.devices[0].memory_bytes;
+      m.launch = {{"memory_tested_bytes", static_cast<std::int64_t>(tested)},
+                  {"compared_words", std::int64_t{5000}},
+                  {"differing_words", std::int64_t{0}}};
+      run.measurements.push_back(std::move(m));
+    };
+  };
+  const auto f = appears("memory_untested", Severity::kWarning, soaked(0.1));
+  EXPECT_THAT(f.message, HasSubstr("of memory, 10.0 %: the rest was occupied"));
+  EXPECT_EQ(finding(run_with(soaked(0.95)), "memory_untested"), nullptr);
+}
+
 TEST(Findings, Mig) {
   appears("mig", Severity::kWarning, [](Profile& run) { run.devices[0].mig_enabled = true; });
 }

@@ -92,6 +92,8 @@ Profile example() {
   device.shared_per_sm_bytes = 233472;
   device.ecc_enabled = true;
   device.mig_enabled = false;
+  device.confidential_computing = "off";
+  device.fabric = "completed";
   device.power_limit_w = 700;
   device.power_limit_default_w = 700;
   device.power_limit_max_w = 700;

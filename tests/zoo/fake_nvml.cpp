@@ -294,6 +294,25 @@ nvmlReturn_t nvmlDeviceGetC2cModeInfoV(nvmlDevice_t device, nvmlC2cModeInfo_v1_t
   return answer(fact(device, "c2c", "enabled"), &mode->isC2cEnabled);
 }
 
+nvmlReturn_t nvmlSystemGetConfComputeSettings(nvmlSystemConfComputeSettings_t* settings) {
+  const Json* mode = devices().empty() ? nullptr : find(devices()[0], "confidential_computing");
+  if (mode == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  settings->ccFeature =
+      *mode == "on" ? NVML_CC_SYSTEM_FEATURE_ENABLED : NVML_CC_SYSTEM_FEATURE_DISABLED;
+  settings->multiGpuMode = *mode == "protected PCIe" ? NVML_CC_SYSTEM_MULTIGPU_PROTECTED_PCIE
+                                                     : NVML_CC_SYSTEM_MULTIGPU_NONE;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t* info) {
+  const Json* state = fact(device, "fabric");
+  if (state == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  info->state = *state == "completed"     ? NVML_GPU_FABRIC_STATE_COMPLETED
+                : *state == "in progress" ? NVML_GPU_FABRIC_STATE_IN_PROGRESS
+                                          : NVML_GPU_FABRIC_STATE_NOT_STARTED;
+  return NVML_SUCCESS;
+}
+
 // Another process is on the first device, or comes there.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* infos) {

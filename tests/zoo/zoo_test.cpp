@@ -106,6 +106,16 @@ TEST(Zoo, StepsOfTheClockAreThoseOfTheDriversList) {
   EXPECT_EQ(step_hz("h100-sxm"), std::nullopt);  // its file has no list
 }
 
+TEST(Zoo, ModesThatReportsStateAreFacts) {
+  const auto facts = [](const char* id) {
+    return facts_of(*std::ranges::find(devices(), id, &ZooDevice::id));
+  };
+  EXPECT_EQ(facts("h20").confidential_computing, "protected PCIe");
+  EXPECT_EQ(facts("h800").fabric, "in progress");
+  for (const std::string& unknown : {facts("h800").confidential_computing, facts("h20").fabric})
+    EXPECT_EQ(unknown, "");
+}
+
 class Device : public ::testing::TestWithParam<ZooDevice> {};
 
 void is_summed_up_as_expected(const std::string& id, const Profile& run) {

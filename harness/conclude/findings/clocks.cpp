@@ -94,7 +94,7 @@ void thermal_limit(const DeviceView& gpu, Collector& out) {
           std::move(evidence));
 }
 
-// What keeps the SMs busy enough for their clock to be a loaded one.
+// Whether the measurement keeps the SMs busy enough for their clock to be a loaded one.
 bool loads_sms(const Measurement& m, Benchmarks benchmarks) {
   const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
   return benchmark != nullptr && benchmark->loads == Loads::kCores;

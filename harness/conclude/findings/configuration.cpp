@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/hardware/datasheets.hpp"
 #include "harness/values/units.hpp"
@@ -41,17 +43,47 @@ void pcie_link(const DeviceFacts& gpu, Collector& out) {
           {{"link_under_load", under_load}, {"link_maximum", maximum}});
 }
 
+void mps(const DeviceFacts& gpu, Collector& out) {
+  if (std::ranges::none_of(gpu.processes, is_mps_server)) return;
+  out.add("mps", Severity::kWarning,
+          "CUDA MPS shares this GPU between processes: figures are what its clients leave, within "
+          "their share of the SMs. Measure without it (echo quit | nvidia-cuda-mps-control).",
+          {{"mps", "on"}});
+}
+
+// Encryption concerns what crosses the link; kernels and the device's memory run as always.
+void confidential_computing(const DeviceFacts& gpu, Collector& out) {
+  const std::string& mode = gpu.confidential_computing;
+  if (mode.empty() || mode == "off") return;
+  out.add("confidential_computing", Severity::kWarning,
+          fmt::format("Confidential computing is on ({}): copies between host and GPU are "
+                      "encrypted, so that the link and launches are slower than without it.",
+                      mode),
+          {{"mode", mode}});
+}
+
+void fabric(const DeviceFacts& gpu, Collector& out) {
+  if (gpu.fabric.empty() || gpu.fabric == "completed") return;
+  out.add("fabric_not_ready", gpu.unusable.empty() ? Severity::kWarning : Severity::kError,
+          fmt::format("The NVSwitch fabric is not set up ({}): GPUs behind it answer no CUDA call "
+                      "before. Start Fabric Manager of the driver's version (systemctl start "
+                      "nvidia-fabricmanager).",
+                      gpu.fabric),
+          {{"fabric", gpu.fabric}});
+}
+
 void other_processes(const DeviceFacts& gpu, Collector& out) {
-  if (gpu.processes.empty()) return;
   Evidence evidence;
   std::vector<std::string> names;
   for (const DeviceProcess& process : gpu.processes) {
+    if (is_mps_server(process)) continue;
     const std::string name = process.name.empty() ? "process" : process.name;
     names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
                                      : fmt::format("{} ({})", name, process.pid));
     evidence.emplace_back(names.back(), process.memory_bytes ? format_size(*process.memory_bytes)
                                                              : "memory not known");
   }
+  if (names.empty()) return;
   out.add("other_process", Severity::kWarning,
           fmt::format("Other processes used the device during the run: {}. Figures may be too low; "
                       "measure again when the device is idle.",
@@ -76,6 +108,9 @@ void configuration_findings(const DeviceFacts& gpu, Collector& out) {
   power_limit(gpu, out);
   pcie_link(gpu, out);
   other_processes(gpu, out);
+  mps(gpu, out);
+  confidential_computing(gpu, out);
+  fabric(gpu, out);
   if (gpu.ecc_enabled == true) {
     out.add("ecc_enabled", Severity::kInfo,
             "ECC is on: memory figures are those of ECC-protected memory.", {{"ecc", "on"}});

@@ -1,4 +1,4 @@
-// What a device's error counters say, before the run and after it.
+// Findings about a device's error counters, before the run and after it.
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ void row_remapping(const DeviceHealth& before, const DeviceHealth& after, Collec
   }
 }
 
-// What NVIDIA's Xid catalog lists an application as a cause of: a memory page fault, a graphics
+// Whether NVIDIA's Xid catalog lists an application as a cause: a memory page fault, a graphics
 // engine exception, a reset channel, a program that ended while it ran.
 bool may_be_of_a_program(std::int64_t xid) {
   constexpr std::array<std::int64_t, 4> kXids{13, 31, 43, 45};

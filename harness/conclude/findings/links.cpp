@@ -81,7 +81,7 @@ void link_findings(const DeviceView& gpu, Collector& out) {
 }
 
 void node_findings(const DeviceView& node, Collector& out) {
-  // They are by what was measured, and by the number of links, of which the theoretical rate tells.
+  // Keyed by what was measured and by the number of links, which the theoretical rate tells.
   std::map<std::pair<std::string_view, double>, std::vector<const Ceiling*>> alike;
   for (const Ceiling* row : node.ceilings) {
     const Measurement* source = node.source(*row);

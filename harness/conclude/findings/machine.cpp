@@ -1,4 +1,4 @@
-// What holds for the whole machine, and for this build of peakline.
+// Findings about the whole machine, and about this build of peakline.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What the memory system does that its size and bandwidth do not say.
+// Findings about the memory system beyond its size and bandwidth.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ std::optional<double> of_l2(const DeviceView& gpu, const char* role) {
   return figure(gpu, {.role = role, .by = {{"level", "l2"}}});
 }
 
-// Within its reach the TLB costs nothing to speak of; beyond, each access may wait for a walk
+// The TLB costs next to nothing within its reach; beyond it, each access may wait for a walk
 // through the page tables.
 void tlb_reach(const DeviceView& gpu, Collector& out) {
   const auto reach = figure(gpu, {.role = role::kReach});

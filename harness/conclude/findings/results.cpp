@@ -25,7 +25,7 @@ void add_ecc_counts(const DeviceFacts& gpu, Evidence& evidence) {
   add("ECC errors, uncorrected", gpu.before.ecc.uncorrected, gpu.after.ecc.uncorrected);
 }
 
-// What is known of the words that were wrong in one measurement.
+// Adds the evidence about the wrong words of one measurement.
 void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
   evidence.emplace_back(m.name(), format_count(words, "wrong word"));
   for (const char* fact : {"first_difference", "differing_bits", "first_seen", "sm"})
@@ -33,6 +33,24 @@ void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
       evidence.emplace_back(fmt::format("{}: {}", m.name(), spaced(fact)), *text);
   for (const auto& [what, value] : conditions_of(m))
     if (what != "measurement") evidence.emplace_back(fmt::format("{}: {}", m.name(), what), value);
+}
+
+// A soak that tests less of the memory says nothing about the rest. It takes 95 % of what is free,
+// of memory that the host shares half.
+constexpr double kTestedShare = 0.8, kTestedSharedShare = 0.4;
+
+void untested_memory(const Measurement& m, const DeviceFacts* gpu, Collector& out) {
+  const auto tested = int_param(m.launch, "memory_tested_bytes");
+  if (!tested || gpu == nullptr || !gpu->memory_bytes) return;
+  const double share = static_cast<double>(*tested) / *gpu->memory_bytes;
+  if (share >= (gpu->integrated.value_or(false) ? kTestedSharedShare : kTestedShare)) return;
+  out.add(std::string(kMemoryUntested), Severity::kWarning,
+          fmt::format("The verifying soak tested {} of {} of memory, {}: the rest was occupied. "
+                      "Repeat it on an idle GPU.",
+                      format_size(static_cast<double>(*tested)), format_size(*gpu->memory_bytes),
+                      format_percent(share)),
+          {{"tested", format_size(static_cast<double>(*tested))},
+           {"memory", format_size(*gpu->memory_bytes)}});
 }
 
 }  // namespace
@@ -46,6 +64,7 @@ void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector&
   for (const Measurement* m : device.measurements) {
     const auto words = int_param(m->launch, kDiffering);
     if (m->status != Status::kOk || !words) continue;
+    untested_memory(*m, device.facts, out);
     compared += static_cast<double>(int_param(m->launch, "compared_words").value_or(0));
     if (m->verified != false) continue;
     const Benchmark* benchmark = find_benchmark(benchmarks, m->id);

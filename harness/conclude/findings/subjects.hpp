@@ -1,6 +1,6 @@
 #pragma once
 
-// What the findings share: each function adds those about one subject.
+// One function per subject; each adds the findings about its subject.
 
 #include <algorithm>
 #include <string>
@@ -36,7 +36,7 @@ class Collector {
 
 // The clock, power and temperature of a measurement, by name; first the measurement's own.
 Evidence conditions_of(const Measurement& m);
-// Whether it says how many words it compared, and how many of them were wrong.
+// Whether the measurement says how many words it compared, and how many of them were wrong.
 bool compares_results(const Measurement& measurement);
 
 void machine_findings(const Profile& profile, Collector& out);

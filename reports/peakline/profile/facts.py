@@ -139,6 +139,8 @@ class Device:
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
     integrated: bool | None = None
+    confidential_computing: str = ""
+    fabric: str = ""
     power_limit_w: float | None = None
     power_limit_default_w: float | None = None
     power_limit_max_w: float | None = None
