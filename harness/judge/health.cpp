@@ -56,8 +56,8 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
   judge_findings(gpu, rules);
   for (const Finding* finding : gpu.findings)
     if (finding->code == kMemoryUntested)
-      rules.add("health", "health/memory_untested", Outcome::kCannotJudge, finding->message)
-          .group = RuleGroup::kHealth;
+      rules.add("health", "health/memory_untested", Outcome::kCannotJudge, finding->message).group =
+          RuleGroup::kHealth;
   const auto found = [&](std::string_view code) {
     return std::ranges::any_of(gpu.findings, [&](const Finding* finding) {
       return finding->severity == Severity::kError && (code.empty() || finding->code == code);
