@@ -45,7 +45,11 @@ SideCeilings ceilings_of(const Runs& runs) {
       // Where a run has several, the first counts.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
-      ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, excessive_scatter(*row));
+      // Other guests of a host make a link unsteady, which says nothing of the GPU.
+      const auto scatter = excessive_scatter(*row);
+      if (scatter && (run.facts == nullptr ||
+                      !neighbours_may_slow(card_facts(run), row->resource, 1 - *scatter)))
+        ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, scatter);
       const Measurement* source = run.source(*row);
       if (source == nullptr) {
         ceiling.values.push_back(row->value);

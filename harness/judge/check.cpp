@@ -86,12 +86,11 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
     // In a run that ended early another of its points might have served.
     const bool fails =
         tried && view.profile->complete && !(*missing)->reason.starts_with("implausible");
-    rules
-        .add("missing", rule_name(f.resource, f.basis, false),
-             fails ? Outcome::kFail : Outcome::kCannotJudge,
-             fmt::format("{}: {}", labels(f.resource, f.basis),
-                         tried ? (*missing)->reason : "not measured"))
-        .group = rule_group_of(f.resource);
+    JudgedRule& rule = rules.add("missing", rule_name(f.resource, f.basis, false),
+                                 fails ? Outcome::kFail : Outcome::kCannotJudge, "");
+    rule.group = rule_group_of(f.resource);
+    rule.label = labels(f.resource, f.basis);
+    rule.cause = tried ? (*missing)->reason : "not measured";
   }
 }
 
@@ -120,7 +119,9 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
     if (!scatter || row->measurement.empty()) continue;
     JudgedRule& rule =
         rules.add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
-                  known ? Outcome::kFail : Outcome::kCannotJudge,
+                  neighbours_may_slow(run.facts, row->resource, 1 - *scatter) ? Outcome::kWarn
+                  : known                                                     ? Outcome::kFail
+                          : Outcome::kCannotJudge,
                   fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by "
                               "less than {}",
                               labels(row->resource, row->basis), format_percent(*scatter),

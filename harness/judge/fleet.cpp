@@ -228,7 +228,7 @@ FleetCeiling standing_of(const Ceiling& row, const std::string& device,
   if (rule != rules.end() && rule->outcome == Outcome::kFail) {
     out.standing = Standing::kLow;
     out.cause = rule->cause;
-  } else if (unsteady != rules.end()) {
+  } else if (unsteady != rules.end() && !unsteady->passes()) {
     out.standing = Standing::kUnsteady;
   } else if (level != nullptr &&
              row.value > level->highest_state * level->lowest_state / level->limit) {

@@ -101,6 +101,8 @@ std::string text_of(const JudgedRule& rule) {
     if (site) text += fmt::format(", limit {} by the rules: {}", written(*rule.limit), rule.reason);
     if (rule.first_value) text += fmt::format("; before: {}", written(*rule.first_value));
   }
+  if (rule.text.empty() && rule.code == "missing")
+    return fmt::format("{}: {}", rule.label, rule.cause);
   if (rule.code == "figure" && rule.outcome == Outcome::kCannotJudge && !rule.cause.empty())
     return fmt::format("{}: {}", rule.cause, text);
   if (!rule.cause.empty()) text += (text.empty() ? "" : "; ") + rule.cause;

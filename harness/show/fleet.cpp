@@ -67,35 +67,33 @@ std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
   return styled(Style::kGreen, "fine");
 }
 
-// Of figures that share a cause one reason: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
+// Rules that share a cause are one reason: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
 std::vector<std::string> reasons_of(const FleetMember& member) {
-  std::vector<std::string> lines;
-  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause, by_text;
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
   for (const JudgedRule& rule : member.rules) {
     if (rule.outcome == Outcome::kPass) continue;
-    const std::string excused = rule.outcome == Outcome::kExcused ? " (allowed)" : "";
+    std::string cause, what;
     if (rule.code == "coverage") {
-      auto found =
-          std::ranges::find(by_text, rule.text + excused, &decltype(by_text)::value_type::first);
-      if (found == by_text.end()) found = by_text.insert(found, {rule.text + excused, {}});
-      found->second.push_back(rule.label);
-      continue;
+      cause = rule.text;
+      what = rule.label;
+    } else if (rule.code == "missing" && rule.text.empty()) {
+      cause = rule.cause;
+      what = rule.label;
+    } else if (rule.code == "figure" && rule.value && rule.yardstick) {
+      cause = rule.cause.empty() ? "no cause known" : rule.cause;
+      what = fmt::format("{} {}", rule.label,
+                         format_signed_percent(*rule.value / rule.yardstick->centre - 1));
+    } else {
+      cause = text_of(rule);
     }
-    if (rule.code != "figure" || !rule.yardstick) {
-      lines.push_back(text_of(rule) + excused);
-      continue;
-    }
-    const std::string cause = (rule.cause.empty() ? "no cause known" : rule.cause) + excused;
+    if (rule.outcome == Outcome::kExcused) cause += " (allowed)";
     auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
     if (found == by_cause.end()) found = by_cause.insert(found, {cause, {}});
-    found->second.push_back(fmt::format(
-        "{} {}", rule.label, format_signed_percent(*rule.value / rule.yardstick->centre - 1)));
+    if (!what.empty()) found->second.push_back(std::move(what));
   }
-  std::vector<std::string> slow;
-  for (const auto& [cause, what] : by_cause) slow.push_back(shortened(what) + ": " + cause);
-  lines.insert(lines.begin(), slow.begin(), slow.end());
-  for (const auto& [text, groups] : by_text)
-    lines.push_back(fmt::format("{}: {}", fmt::join(groups, ", "), text));
+  std::vector<std::string> lines;
+  for (const auto& [cause, what] : by_cause)
+    lines.push_back(what.empty() ? cause : shortened(what) + ": " + cause);
   return lines;
 }
 
