@@ -23,8 +23,9 @@ from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.report import build, stem, write
-from peakline.workload import kernel_text
+from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.change import compare
 from peakline.workload.condition import Condition, condition
 from peakline.workload.document import document, kernel_document
 from peakline.workload.kernel import WorkloadError
@@ -55,6 +56,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
         f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
+        f"  {program} node7.json --trace before.json.gz --against after.json.gz\n"
         f"  {program} node7.json --bytes-per-sample 150kB --samples-per-s 3000\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
@@ -115,6 +117,14 @@ def _parser(program: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; one file "
         "per rank",
+    )
+    steps.add_argument(
+        "--against",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="traces of a later run: what changed from those of --trace, part by part and kernel "
+        "by kernel",
     )
     steps.add_argument(
         "--range",
@@ -184,9 +194,20 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
             parser.error(f"{option} only goes with --kernels, --trace or --bytes-per-sample")
     if options.json and work and need:
         parser.error("--json prints one document: leave --kernels and --trace or the samples away")
-    for option, given in (("--range", options.range), ("--step-flop", options.step_flop)):
+    for option, given in (
+        ("--range", options.range),
+        ("--step-flop", options.step_flop),
+        ("--against", options.against),
+    ):
         if given and not options.trace:
             parser.error(f"{option} only goes with --trace")
+    for option, given in (
+        ("--step-flop", options.step_flop),
+        ("--fail-on", options.fail_on),
+        ("--bytes-per-sample", need),
+    ):
+        if given and options.against:
+            parser.error(f"{option} is about one run: leave it or --against away")
     if isinstance(options.fail_on, Condition) and not options.trace:
         parser.error(f"--fail-on {options.fail_on.name}>... only goes with --trace")
     if bool(options.step_flop) != bool(options.dtype):
@@ -236,25 +257,31 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
         placements: Sequence[Placement] = ()
-        analysis, shares = None, []
+        analysis, change, shares = None, None, []
         if options.kernels:
             found = read_kernels(options.kernels)
             placements = place(profiles[0], found, options.device)
         elif options.trace:
             analysis = analyze(profiles[0], options.trace, options.device, options.range)
-            placements = analysis.ranks[analysis.leading].bounds.table
-            shares = _shares(profiles[0], analysis, options)
+            if options.against:
+                after = analyze(profiles[0], options.against, options.device, options.range)
+                change = compare(analysis, after)
+            else:
+                placements = analysis.ranks[analysis.leading].bounds.table
+                shares = _shares(profiles[0], analysis, options)
         need, bound = _need(profiles[0], options)
         if options.json:
             if bound:
                 made = bound.document()
+            elif change:
+                made = change_text.document(change)
             elif analysis:
                 made = document(analysis, shares)
             else:
                 made = kernel_document(profiles[0], placements)
             print(json.dumps(made, indent=2))
             return _failed(placements, analysis, options)
-        files = build(profiles, options.format or ["html"], placements, analysis, need)
+        files = build(profiles, options.format or ["html"], placements, change or analysis, need)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
@@ -272,7 +299,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     width = shutil.get_terminal_size().columns
-    if analysis:
+    if change:
+        print("\n".join(change_text.lines(change, width)))
+    elif analysis:
         print("\n".join(lines(analysis, shares, width)))
     steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
     if placements:

@@ -10,7 +10,10 @@ from peakline.page.sections import picture
 from peakline.pictures import Picture, with_signs
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
+from peakline.workload.modules import modules
 from peakline.workload.text import said, spread
+
+_INDENT = "\N{NO-BREAK SPACE}" * 4
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
@@ -21,6 +24,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
     body.append(_figures(analysis))
+    body.append(_modules(analysis))
     return "".join(body)
 
 
@@ -55,4 +59,31 @@ def _figures(analysis: Analysis) -> str:
         f"<h3>The {one} in figures</h3><p>{escape(spread(analysis))}</p>"
         f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the whole, to the '
         "nanosecond.</p>",
+    )
+
+
+def _modules(analysis: Analysis) -> str:
+    """Modules and named ranges of the leading rank; nothing where its trace has none."""
+    rank = analysis.ranks[analysis.leading]
+    found, scale = modules(rank), 1e-9 / len(rank.steps)
+    if not found:
+        return ""
+    heads = ["module", "forward", "backward", f"of {analysis.one}", "beyond bound"]
+    rows = [
+        [
+            cell(f"{_INDENT * (len(m.path) - 1)}{m.label}", raw=" / ".join(m.path)),
+            figure(m.forward * scale, units.time),
+            figure(m.backward * scale, units.time),
+            figure(m.nanoseconds / rank.nanoseconds, units.percent),
+            figure(m.beyond * scale, units.time),
+        ]
+        for m in found
+    ]
+    return card(
+        "step-modules",
+        f"<h3>By module</h3>{table('step-modules-table', heads, rows)}"
+        f'<p class="how">Time of a {analysis.one} on the device, by the ranges around each launch: '
+        "modules of a stack (with_stack=True), record_function and NVTX. What the backward pass "
+        "launches counts with its forward operator's module. An outer range holds its inner ones."
+        "</p>",
     )

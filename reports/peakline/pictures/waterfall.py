@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from peakline import units
 from peakline.pictures.canvas import Canvas, text_width
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import GRID, INK, MUTED, SERIES
+from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
 from peakline.workload.part import Part
 from peakline.workload.sawtooth import sawtooth
@@ -90,21 +90,9 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         if row + 1 < len(shown):
             axes.plot([begun, begun], [row, row + 1], color=GRID, lw=0.8, zorder=0.5)
         canvas.beside(axes, row, texts[row])
-        if canvas.narrow:
-            axes.annotate(
-                names[row],
-                (0, row - _BAR / 3.2),
-                (3, 1.5),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=font,
-                color=INK,
-                va="bottom",
-            )
     canvas.rows(axes, names)
     if canvas.narrow:
-        axes.set_yticks([])
-        axes.set_ylim(len(names) - 0.6, -0.75)
+        canvas.above_rows(axes, names)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
     canvas.labels(axes, f"{unit} of a {analysis.one}")

@@ -18,6 +18,7 @@ from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way
 
 # Recordings last minutes: what lies further than a day from the others has a wrong time.
 _FAR_NS = 86_400 * 10**9
+_LONG_NS = 10**9  # shorter activities may outlast what was recorded of the host
 # Fewer are normal at the edges of a recording.
 _WORTH = 0.01
 # Clocks of host and device are aligned to some microseconds.
@@ -81,7 +82,7 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     if not len(borders):
         return wrong
     span = int(borders.max() - borders.min())
-    suspects = np.flatnonzero(valid & (ends - starts > max(span, 1)))
+    suspects = np.flatnonzero(valid & (ends - starts > max(span, _LONG_NS)))
     streams, devices = (trace.activities.column(key) for key in ("stream", "device"))
     names = np.array([did(name) == Did.SYNCHRONIZE for name in trace.names] or [False])
     synced = calls.column("end")[names[calls.column("name")]]

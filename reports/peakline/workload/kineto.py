@@ -125,7 +125,9 @@ class _Reader:
             self._call(event, arguments)
         elif category in _OPERATORS:
             self._operator(event, arguments)
-        elif category == "user_annotation":
+        elif category == "user_annotation" or (
+            category == "python_function" and str(event.get("name")).startswith("nn.Module: ")
+        ):
             self._trace.ranges.add(self._named(event))
         elif category == "overhead" and "Loading" not in str(event.get("name")):
             # Loading a kernel's code is the driver's own work, within the call that needs it.
@@ -165,7 +167,10 @@ class _Reader:
                 self._seen[key] = place
         start, end = self._span(event)
         thread = _integer(event.get("tid"))
-        self._trace.operators.add(Operator(start, end, thread, identity, place))
+        sequence = _integer(arguments.get("Sequence number"))
+        if _integer(arguments.get("Fwd thread id")):
+            sequence = -sequence
+        self._trace.operators.add(Operator(start, end, thread, identity, place, sequence))
 
     def _activity(
         self, event: Mapping[str, Any], category: str, arguments: Mapping[str, Any]

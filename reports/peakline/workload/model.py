@@ -111,6 +111,7 @@ class Operator(NamedTuple):
     thread: int
     identity: int
     work: int  # among Trace.works; -1 where it is not known
+    sequence: int = 0  # of autograd: that of a forward operator, negative in the backward pass
 
 
 class Message(NamedTuple):

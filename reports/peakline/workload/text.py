@@ -11,6 +11,7 @@ from peakline.mfu import Utilization
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
+from peakline.workload.modules import modules
 from peakline.workload.part import IDLE, Part
 
 # The parts that one answer removes have one name together.
@@ -28,6 +29,7 @@ _GROUPS = {
 _NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
 _NAMES[Part.KERNELS] = "kernels that could be one"
 _WORTH_A_WORD = 0.01
+_NAME = 36  # characters of a module's
 
 RULES = (
     "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
@@ -128,6 +130,24 @@ def table(analysis: Analysis) -> str:
     return "\n".join(lines)
 
 
+def module_table(analysis: Analysis) -> str:
+    """Modules, record_function and NVTX ranges of the leading rank; "" without any."""
+    rank = analysis.ranks[analysis.leading]
+    found, per_step = modules(rank), 1e-9 / len(rank.steps)
+    if not found:
+        return ""
+    lines = [f"{f'time of a {analysis.one} by module':{_NAME}}{'forward':>10}{'backward':>10}"
+             f"{f'of {analysis.one}':>10}{'beyond bound':>14}"]  # fmt: skip
+    for module in found:
+        times = (module.forward, module.backward, module.beyond)
+        forward, backward, beyond = (units.time(t * per_step) if t else "–" for t in times)
+        share = units.percent(module.nanoseconds / rank.nanoseconds)
+        name = f"{'  ' * (len(module.path) - 1)}{module.label}"
+        name = name if len(name) < _NAME else f"{name[: _NAME - 2]}…"
+        lines.append(f"{name:{_NAME}}{forward:>10}{backward:>10}{share:>10}{beyond:>14}")
+    return "\n".join(lines)
+
+
 def spread(analysis: Analysis) -> str:
     """How many steps there are, and how they differ."""
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
@@ -173,4 +193,5 @@ def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list
     for number, one in enumerate(advice(analysis), start=1):
         found.append(wrapped(said(one, analysis.step_s), f"{number}. ", "   "))
     found += [wrapped(note) for note in analysis.notes]
+    found += ["", modules_] if (modules_ := module_table(analysis)) else []
     return [*found, ""]

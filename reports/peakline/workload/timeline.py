@@ -76,6 +76,37 @@ class Timeline:
             return np.full(len(self.call), -1, np.int64)
         return np.where(self.call >= 0, starts[self.call], -1)
 
+    @functools.cached_property
+    def forward(self) -> tuple[Int, Int]:
+        """When and on which thread the forward operator began that each activity is the gradient
+        of; -1 for those that are of no backward pass."""
+        operators = self.trace.operators
+        found = [np.full(len(self.call), -1, np.int64) for _ in range(2)]
+        sequence = operators.column("sequence")
+        columns = [operators.column(key) for key in ("start", "thread", "end")]
+        order = np.lexsort([columns[0], sequence])
+        order = order[sequence[order] > 0]
+        # Of several, the innermost, which begins last.
+        last = order[np.flatnonzero(np.diff(sequence[order], append=0))]
+        if not len(last):
+            return found[0], found[1]
+        starts, threads, ends = (column[sequence < 0] for column in columns)
+        numbers = -sequence[sequence < 0]
+        calls = self.host.calls
+        for one in np.unique(threads):
+            mine = np.flatnonzero(threads == one)
+            mine = mine[np.lexsort([-ends[mine], starts[mine]])]
+            asked = np.flatnonzero((self.call >= 0) & (calls["thread"][self.call] == one))
+            outer = outer_spans(starts[mine], ends[mine])
+            inner = span_around(starts[mine], ends[mine], outer, self.launched[asked])
+            asked, inner = asked[inner >= 0], inner[inner >= 0]
+            wanted = numbers[mine[inner]]
+            at = np.minimum(np.searchsorted(sequence[last], wanted), len(last) - 1)
+            same = sequence[last][at] == wanted
+            for column, source in zip(found, columns[:2], strict=True):
+                column[asked[same]] = source[last[at[same]]]
+        return found[0], found[1]
+
     def name(self, activity: int) -> str:
         """What an activity is called."""
         return self.trace.names[int(self.rows["name"][activity])]
@@ -158,13 +189,14 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
         mine = mine[np.lexsort([-ends[mine], starts[mine]])]
         if len(mine):
             asked = who == thread
-            inner = _innermost(starts[mine], ends[mine], when[asked])
+            outer = outer_spans(starts[mine], ends[mine])
+            inner = span_around(starts[mine], ends[mine], outer, when[asked])
             found[launched[asked]] = np.where(inner >= 0, mine[inner], -1)
     return found
 
 
-def _innermost(starts: Int, ends: Int, times: Int) -> Int:
-    """The innermost of nested spans, sorted by start, around each time; -1 where none is."""
+def outer_spans(starts: Int, ends: Int) -> Int:
+    """The span around each of nested ones, which are sorted by start; -1 where none is."""
     outer = np.full(len(starts), -1, np.int64)
     open_: list[int] = []
     for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
@@ -172,6 +204,11 @@ def _innermost(starts: Int, ends: Int, times: Int) -> Int:
             open_.pop()
         outer[place] = open_[-1] if open_ and starts[open_[-1]] <= start else -1
         open_.append(place)
+    return outer
+
+
+def span_around(starts: Int, ends: Int, outer: Int, times: Int) -> Int:
+    """The innermost of nested spans around each time; -1 where none is."""
     at = np.searchsorted(starts, times, side="right") - 1
     while (past := (at >= 0) & (ends[at] < times)).any():
         at[past] = outer[at[past]]
@@ -227,9 +264,9 @@ def _chosen(timeline: Timeline, wanted: str) -> list[int]:
     called = [names[int(name)] for name in timeline.host.ranges["name"]]
     if wanted:
         plain = wanted.rstrip("#: _-")  # "ProfilerStep#" stands for all of them
-        found = [p for p in places if called[p] == wanted or _NUMBER.sub("", called[p]) == plain]
+        found = [p for p in places if called[p] == wanted or numberless(called[p]) == plain]
         if not found:
-            offered = sorted({_NUMBER.sub("", name) for name in called} - {""})
+            offered = sorted({numberless(name) for name in called} - {""})
             raise WorkloadError(
                 f"{timeline.trace.name}: no range {wanted!r}; it has "
                 f"{', '.join(offered[:8]) or 'none at all'}"
@@ -237,11 +274,20 @@ def _chosen(timeline: Timeline, wanted: str) -> list[int]:
         return found
     groups: dict[str, list[int]] = {}
     for p in places:
-        plain = _NUMBER.sub("", called[p])
-        if _STEP.fullmatch(plain):
-            groups.setdefault(plain.lower(), []).append(p)
+        if is_step(called[p]):
+            groups.setdefault(numberless(called[p]).lower(), []).append(p)
     # The profiler's own steps go before ranges of the user's.
     return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
+
+
+def numberless(name: str) -> str:
+    """What the names of numbered ranges have in common."""
+    return _NUMBER.sub("", name)
+
+
+def is_step(name: str) -> bool:
+    """Whether a range is a step, by its name."""
+    return _STEP.fullmatch(numberless(name)) is not None
 
 
 def is_loader(name: str) -> bool:
