@@ -6,6 +6,7 @@ import functools
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ONE_GPU, figure_of, outcome, reference, unfolded
@@ -35,7 +36,7 @@ def made(path: Path, length: float, rows: int = 4096, name: str = "gemm", **besi
     trace.steps(0, 1000, 2000)
     for number, start in enumerate((0, 1000, 2000), start=1):
         trace.product(number, rows, 4096, 4096)
-        args = {"External id": number}
+        args: dict[str, Any] = {"External id": number}
         trace.kernel(start + 10, start + 10 + length, start, name, **args)
     return trace.write(path, **beside)
 

@@ -733,7 +733,7 @@ def test_report_with_kernels(
     assert "Your kernels, as written: at most" in printed
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.index('data-picture="kernels"') < page.index('data-picture="kernel-table"')
-    assert page.index('data-picture="kernel-table"') < page.index('data-picture="roofline"')
+    assert 'data-picture="roofline"' not in page  # the machine has its own page
     assert "gemm&lt;float, 4&gt;" in page
     (tmp_path / "kernels.csv").write_text("nothing", encoding="utf-8")
     assert main([*arguments[:2], str(tmp_path / "none"), *arguments[3:]]) == 2
