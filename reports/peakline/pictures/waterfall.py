@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
 _PALE = 0.35
-_UNKNOWN = (Part.KERNELS_UNKNOWN, Part.COLLECTIVES_UNKNOWN, Part.COPIES_UNKNOWN, Part.NOT_RECORDED)
+_UNKNOWN = (
+    Part.KERNELS_UNKNOWN,
+    Part.COLLECTIVES_UNKNOWN,
+    Part.COPIES_UNKNOWN,
+    Part.BEFORE,
+    Part.NOT_RECORDED,
+)
 _KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
 _IDLE = SERIES[6]
 

@@ -12,7 +12,7 @@ from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import Kernel, WorkloadError, merge
-from peakline.workload.model import Host, Int, Kind, Way
+from peakline.workload.model import Did, Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
 from peakline.workload.sharing import kernel_of, loads, shared
 from peakline.workload.timeline import Timeline
@@ -157,8 +157,12 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
-    order = chosen[np.argsort(at[chosen], kind="stable")]
-    borders = np.flatnonzero(np.diff(at[order], prepend=-1, append=-1))
+    # Each replay of a graph does its operators' work anew.
+    call, did = timeline.call, timeline.host.did
+    replay = (call >= 0) & (did[call] == Did.GRAPH) if len(did) else np.zeros(len(call), bool)
+    run = at + len(known) * np.where(replay, call + 1, 0)
+    order = chosen[np.argsort(run[chosen], kind="stable")]
+    borders = np.flatnonzero(np.diff(run[order], prepend=-1, append=-1))
     counts = np.diff(borders)
     works = timeline.trace.works
     # Most operators do one thing by one kernel.

@@ -18,6 +18,7 @@ class Part(str, Enum):
     COPIES = "copies_at_bound"
     COPIES_BEYOND = "copies_beyond"
     COPIES_UNKNOWN = "copies_bound_not_known"
+    BEFORE = "launched_before"
     LAUNCH = "launches"
     SYNCHRONIZATION = "synchronization"
     LOADER = "data_loading"
@@ -55,6 +56,7 @@ _LABELS = {
     Part.COPIES: "copies, at the measured rate",
     Part.COPIES_BEYOND: "copies, beyond it",
     Part.COPIES_UNKNOWN: "copies, rate not known",
+    Part.BEFORE: "launched before the recording",
     Part.LAUNCH: "launching kernels",
     Part.SYNCHRONIZATION: "synchronization",
     Part.LOADER: "waiting for data",

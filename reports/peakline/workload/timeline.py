@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from peakline.workload.captures import replayed
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import LOADER
 from peakline.workload.model import Activity, Call, Columns, Did, Int, Kind, Range, Trace, did
@@ -77,6 +78,14 @@ class Timeline:
         return np.where(self.call >= 0, starts[self.call], -1)
 
     @functools.cached_property
+    def before(self) -> NDArray[np.bool_]:
+        """Which activities were launched before the recording: their calls are missing, and those
+        of all later ones follow."""
+        known = self.rows["start"][self.call >= 0]
+        first = int(known.min()) if len(known) else 0
+        return (self.call < 0) & (self.rows["start"] < first)
+
+    @functools.cached_property
     def forward(self) -> tuple[Int, Int]:
         """When and on which thread the forward operator began that each activity is the gradient
         of; -1 for those that are of no backward pass."""
@@ -136,6 +145,10 @@ def timelines(trace: Trace) -> list[Timeline]:
         until = mine["end"][of_copies] >= rows["end"][waited]
         host.did[of_copies[until]] = Did.SYNCHRONIZE
         operators = _operators(trace, rows, call, mine)
+        if len(trace.operators) and Did.BEGIN_CAPTURE in host.did:
+            of_call = _around(trace, mine["start"], mine["thread"])
+            graphs = replayed(trace, rows, call, mine, host.did, of_call)
+            operators = np.where(graphs >= 0, graphs, operators)
         found.append(Timeline(trace, int(device), host, rows, call, operators))
     return found
 
@@ -181,9 +194,16 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
         at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
         return np.where(identities[at] == rows["operator"], first[at], -1)
     found = np.full(count, -1, np.int64)
-    starts, ends, threads = (trace.operators.column(key) for key in ("start", "end", "thread"))
     launched = np.flatnonzero(call >= 0)
     when, who = calls["start"][call[launched]], calls["thread"][call[launched]]
+    found[launched] = _around(trace, when, who)
+    return found
+
+
+def _around(trace: Trace, when: Int, who: Int) -> Int:
+    """The place of the innermost operator at each time on a thread; -1 where none is."""
+    found = np.full(len(when), -1, np.int64)
+    starts, ends, threads = (trace.operators.column(key) for key in ("start", "end", "thread"))
     for thread in np.unique(who):
         mine = np.flatnonzero(threads == thread)
         mine = mine[np.lexsort([-ends[mine], starts[mine]])]
@@ -191,7 +211,7 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
             asked = who == thread
             outer = outer_spans(starts[mine], ends[mine])
             inner = span_around(starts[mine], ends[mine], outer, when[asked])
-            found[launched[asked]] = np.where(inner >= 0, mine[inner], -1)
+            found[asked] = np.where(inner >= 0, mine[inner], -1)
     return found
 
 
