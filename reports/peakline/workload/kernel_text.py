@@ -53,6 +53,7 @@ _MISSING = {
     "work": "any work that was counted",
     "dtype": "the precision it computed in",
     "precision": "the precision it computed in",
+    "operands": "which operands are one array",
 }
 NAME_WIDTH = 40  # characters of a name in a table
 _WIDTH_IN_TEXT = 80
@@ -279,8 +280,8 @@ def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
         )
     if "flops" in reasons:
         sentences.append(
-            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and not "
-            "inside a CUDA graph; ncu counts that of every kernel."
+            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
+            "inside a CUDA graph only with its capture; ncu counts that of every kernel."
         )
     if "dtype" in reasons:
         sentences.append(

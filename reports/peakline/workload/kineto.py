@@ -10,7 +10,18 @@ from typing import Any, TextIO
 from peakline.profile import printable
 from peakline.workload.events import trace_events
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Activity, Call, Host, Kind, Message, Operator, Range, Trace, Way
+from peakline.workload.model import (
+    MODULE,
+    Activity,
+    Call,
+    Host,
+    Kind,
+    Message,
+    Operator,
+    Range,
+    Trace,
+    Way,
+)
 from peakline.workload.numbers import checked
 from peakline.workload.sharing import COUNTS, SHAPES, counts, stated
 from peakline.workload.works import works
@@ -126,7 +137,7 @@ class _Reader:
         elif category in _OPERATORS:
             self._operator(event, arguments)
         elif category == "user_annotation" or (
-            category == "python_function" and str(event.get("name")).startswith("nn.Module: ")
+            category == "python_function" and str(event.get("name")).startswith(MODULE)
         ):
             self._trace.ranges.add(self._named(event))
         elif category == "overhead" and "Loading" not in str(event.get("name")):

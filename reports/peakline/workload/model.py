@@ -19,6 +19,8 @@ from peakline.workload.works import Work
 
 Int = NDArray[np.int64]
 
+MODULE = "nn.Module: "  # PyTorch's stacks name modules so, each with its number among its class
+
 
 class Kind(IntEnum):
     """What runs on a device. The order is that in which they own an instant: COMPUTE first."""

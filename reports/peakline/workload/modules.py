@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.bounds import UNKNOWN
-from peakline.workload.model import Int
-from peakline.workload.timeline import Timeline, is_step, numberless, outer_spans, span_around
+from peakline.workload.model import MODULE, Int
+from peakline.workload.timeline import Nested, Timeline, is_step, numberless
 from peakline.workload.waterfall import Waterfall
 
-MODULE = "nn.Module: "  # PyTorch's stacks name modules so, with the number of each of a class
 _DEEPEST = 4
 _WORTH = 0.005  # of the steps' time
 
@@ -84,31 +83,21 @@ def _paths(timeline: Timeline, by: str) -> tuple[list[Path], Int, NDArray[np.boo
 
     by: what steps are called, which is no module.
     """
-    ranges, calls, names = timeline.host.ranges, timeline.host.calls, timeline.trace.names
-    known = timeline.call >= 0
-    when = np.where(known, timeline.launched, -1)
-    thread = calls["thread"][timeline.call] if len(calls["thread"]) else np.full(len(when), -1)
-    forward_at, forward_on = timeline.forward
-    backward = known & (forward_at >= 0)
-    when, thread = np.where(backward, forward_at, when), np.where(backward, forward_on, thread)
+    ranges, names = timeline.host.ranges, timeline.trace.names
+    (when, who), (forward_at, forward_on) = timeline.launch, timeline.forward
+    backward = forward_at >= 0
+    nested = Nested(ranges["start"], ranges["end"], ranges["thread"])
+    inner = nested.around(np.where(backward, forward_at, when), np.where(backward, forward_on, who))
     place = np.full(len(when), -1, np.int64)
     paths: dict[Path, int] = {}
-    for one in np.unique(ranges["thread"]):
-        mine = np.flatnonzero(ranges["thread"] == one)
-        mine = mine[np.lexsort([-ranges["end"][mine], ranges["start"][mine]])]
-        starts, ends = ranges["start"][mine], ranges["end"][mine]
-        outer = outer_spans(starts, ends)
-        asked = np.flatnonzero(known & (thread == one))
-        inner = span_around(starts, ends, outer, when[asked])
-        for span in np.unique(inner[inner >= 0]).tolist():
-            path: list[str] = []
-            at = span
-            while at >= 0:
-                name = names[int(ranges["name"][mine[at]])]
-                if not is_step(name) and numberless(name) != numberless(by):
-                    path.insert(0, name.removeprefix(MODULE))
-                at = int(outer[at])
-            if path:
-                number = paths.setdefault(tuple(path), len(paths))
-                place[asked[inner == span]] = number
+    for span in np.unique(inner[inner >= 0]).tolist():
+        path: list[str] = []
+        at = span
+        while at >= 0:
+            name = names[int(ranges["name"][at])]
+            if not is_step(name) and numberless(name) != numberless(by):
+                path.insert(0, name.removeprefix(MODULE))
+            at = int(nested.outer[at])
+        if path:
+            place[inner == span] = paths.setdefault(tuple(path), len(paths))
     return list(paths), place, backward

@@ -74,8 +74,8 @@ class Placement:
     reason: Reason | None = None  # why no unit is busy
     impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
     # What is not known of it: `Kernel.unknown`, "time", "work"; "ceiling" where the profile has
-    # none for `ignored`; "dtype"; "precision" where what its shapes ask for is more than the
-    # ceiling allows, so that it ran in another one.
+    # none for `ignored`; "dtype"; "precision" and "operands" where what its shapes ask for
+    # is more than the ceiling allows, so that it ran in another one or several of them are one.
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()  # units with FLOPs for which the profile has no ceiling
     flops_per_s: float | None = None  # over all units; None where not all of them are known
@@ -130,6 +130,10 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
         # Its bytes came from the L2, or it ran in TF32: what was assumed says nothing.
         if level_of(name) == roofs.main and _fits(kernel, gpu):
             needs[CACHE] = dataclasses.replace(needs.pop(name), resource=CACHE, seconds=seconds)
+        elif level_of(name) == roofs.main and (once := _of_one_array(kernel, roofs, seconds)):
+            missing += ("operands",)
+            del needs[name]
+            needs[once.resource] = once
         elif name == "cuda_core.fp32" and kernel.from_shapes:
             missing += ("precision",)
             del needs[name]
@@ -212,6 +216,16 @@ def _fits(kernel: Kernel, gpu: Device | None) -> bool:
     """Whether what shapes tell of a launch's bytes may have come from the L2, or stayed there."""
     moved = max(kernel.bytes.values(), default=0.0) / kernel.launches
     return kernel.from_shapes and gpu is not None and moved <= (gpu.l2_bytes or 0.0)
+
+
+def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
+    """What memory needs where all operands of a kernel are one array, which shapes do not tell;
+    None where that is too much as well."""
+    if not kernel.from_shapes or "hbm.write" not in kernel.bytes:
+        return None
+    written = kernel.bytes["hbm.write"]
+    need = roofs.traffic(min(kernel.bytes["hbm.read"], written), written)
+    return need if need and not _over({need.resource: need}, seconds) else None
 
 
 def _cache_needs(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:

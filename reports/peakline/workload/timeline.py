@@ -89,32 +89,28 @@ class Timeline:
     def forward(self) -> tuple[Int, Int]:
         """When and on which thread the forward operator began that each activity is the gradient
         of; -1 for those that are of no backward pass."""
-        operators = self.trace.operators
-        found = [np.full(len(self.call), -1, np.int64) for _ in range(2)]
-        sequence = operators.column("sequence")
-        columns = [operators.column(key) for key in ("start", "thread", "end")]
-        order = np.lexsort([columns[0], sequence])
-        order = order[sequence[order] > 0]
+        start, end, thread, number = (
+            self.trace.operators.column(key) for key in ("start", "end", "thread", "sequence")
+        )
+        order = np.lexsort([start, number])
+        order = order[number[order] > 0]
         # Of several, the innermost, which begins last.
-        last = order[np.flatnonzero(np.diff(sequence[order], append=0))]
-        if not len(last):
-            return found[0], found[1]
-        starts, threads, ends = (column[sequence < 0] for column in columns)
-        numbers = -sequence[sequence < 0]
-        calls = self.host.calls
-        for one in np.unique(threads):
-            mine = np.flatnonzero(threads == one)
-            mine = mine[np.lexsort([-ends[mine], starts[mine]])]
-            asked = np.flatnonzero((self.call >= 0) & (calls["thread"][self.call] == one))
-            outer = outer_spans(starts[mine], ends[mine])
-            inner = span_around(starts[mine], ends[mine], outer, self.launched[asked])
-            asked, inner = asked[inner >= 0], inner[inner >= 0]
-            wanted = numbers[mine[inner]]
-            at = np.minimum(np.searchsorted(sequence[last], wanted), len(last) - 1)
-            same = sequence[last][at] == wanted
-            for column, source in zip(found, columns[:2], strict=True):
-                column[asked[same]] = source[last[at[same]]]
-        return found[0], found[1]
+        last = order[np.flatnonzero(np.diff(number[order], append=0))]
+        back = np.flatnonzero(number < 0)
+        if not len(last) or not len(back):
+            return (np.full(len(self.call), -1, np.int64),) * 2
+        inner = Nested(start[back], end[back], thread[back]).around(*self.launch)
+        wanted = np.where(inner >= 0, -number[back[inner]], 0)
+        at = last[np.minimum(np.searchsorted(number[last], wanted), len(last) - 1)]
+        same = (number[at] == wanted) & (wanted > 0)
+        return np.where(same, start[at], -1), np.where(same, thread[at], -1)
+
+    @property
+    def launch(self) -> tuple[Int, Int]:
+        """When each activity was launched, and by which thread; -1 where that is not recorded."""
+        threads = self.host.calls["thread"]
+        found = np.where(self.call >= 0, threads[self.call], -1) if len(threads) else self.call
+        return self.launched, found
 
     def name(self, activity: int) -> str:
         """What an activity is called."""
@@ -146,7 +142,7 @@ def timelines(trace: Trace) -> list[Timeline]:
         host.did[of_copies[until]] = Did.SYNCHRONIZE
         operators = _operators(trace, rows, call, mine)
         if len(trace.operators) and Did.BEGIN_CAPTURE in host.did:
-            of_call = _around(trace, mine["start"], mine["thread"])
+            of_call = operators_around(trace, mine["start"], mine["thread"])
             graphs = replayed(trace, rows, call, mine, host.did, of_call)
             operators = np.where(graphs >= 0, graphs, operators)
         found.append(Timeline(trace, int(device), host, rows, call, operators))
@@ -195,44 +191,46 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
         return np.where(identities[at] == rows["operator"], first[at], -1)
     found = np.full(count, -1, np.int64)
     launched = np.flatnonzero(call >= 0)
-    when, who = calls["start"][call[launched]], calls["thread"][call[launched]]
-    found[launched] = _around(trace, when, who)
+    at = call[launched]
+    found[launched] = operators_around(trace, calls["start"][at], calls["thread"][at])
     return found
 
 
-def _around(trace: Trace, when: Int, who: Int) -> Int:
+def operators_around(trace: Trace, when: Int, who: Int) -> Int:
     """The place of the innermost operator at each time on a thread; -1 where none is."""
-    found = np.full(len(when), -1, np.int64)
-    starts, ends, threads = (trace.operators.column(key) for key in ("start", "end", "thread"))
-    for thread in np.unique(who):
-        mine = np.flatnonzero(threads == thread)
-        mine = mine[np.lexsort([-ends[mine], starts[mine]])]
-        if len(mine):
-            asked = who == thread
-            outer = outer_spans(starts[mine], ends[mine])
-            inner = span_around(starts[mine], ends[mine], outer, when[asked])
-            found[asked] = np.where(inner >= 0, mine[inner], -1)
-    return found
+    columns = (trace.operators.column(key) for key in ("start", "end", "thread"))
+    return Nested(*columns).around(when, who)
 
 
-def outer_spans(starts: Int, ends: Int) -> Int:
-    """The span around each of nested ones, which are sorted by start; -1 where none is."""
-    outer = np.full(len(starts), -1, np.int64)
-    open_: list[int] = []
-    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        while open_ and ends[open_[-1]] < end:
-            open_.pop()
-        outer[place] = open_[-1] if open_ and starts[open_[-1]] <= start else -1
-        open_.append(place)
-    return outer
+class Nested:
+    """Spans of threads, of which some lie within others."""
 
+    def __init__(self, starts: Int, ends: Int, threads: Int) -> None:
+        self._starts, self._ends, self._threads = starts, ends, threads
+        self._order = np.lexsort([-ends, starts, threads])
+        outer = [-1] * len(starts)  # the place of the span around each; -1 where none is
+        open_: list[tuple[int, int, int, int]] = []  # start, end, thread, place
+        columns = (column[self._order].tolist() for column in (starts, ends, threads))
+        for start, end, thread, place in zip(*columns, self._order.tolist(), strict=True):
+            while open_ and (open_[-1][2] != thread or open_[-1][1] < end):
+                open_.pop()
+            if open_:
+                outer[place] = open_[-1][3]
+            open_.append((start, end, thread, place))
+        self.outer = np.array(outer, np.int64)
 
-def span_around(starts: Int, ends: Int, outer: Int, times: Int) -> Int:
-    """The innermost of nested spans around each time; -1 where none is."""
-    at = np.searchsorted(starts, times, side="right") - 1
-    while (past := (at >= 0) & (ends[at] < times)).any():
-        at[past] = outer[at[past]]
-    return at
+    def around(self, when: Int, who: Int) -> Int:
+        """The place of the innermost span at each time on a thread; -1 where none is."""
+        found = np.full(len(when), -1, np.int64)
+        for thread in np.unique(self._threads):
+            mine = self._order[self._threads[self._order] == thread]
+            asked = np.flatnonzero(who == thread)
+            at = np.searchsorted(self._starts[mine], when[asked], side="right") - 1
+            place = np.where(at >= 0, mine[at], -1)
+            while (past := (place >= 0) & (self._ends[place] < when[asked])).any():
+                place[past] = self.outer[place[past]]
+            found[asked] = place
+        return found
 
 
 def steps(timeline: Timeline, wanted: str = "") -> list[Step]:

@@ -199,7 +199,7 @@ class _Arguments:
 
     def is_tensor(self, index: int) -> bool:
         """Whether an argument is there and no single number or list."""
-        return index < len(self._shapes) and bool(self._shapes[index])
+        return index < len(self._types) and self._types[index] not in ("", "Scalar", "ScalarList")
 
     def tensors(self, most: int | None) -> list[int]:
         """Those of so many first arguments that are tensors, and no single numbers."""
