@@ -16,6 +16,7 @@ from typing import Any
 
 from peakline.arguments import Parser, size
 from peakline.ceilings import ceiling_table
+from peakline.condition import Condition, condition
 from peakline.documents import FLEET, read_document
 from peakline.input_bound import InputBound, InputNeed, input_bound
 from peakline.mfu import Utilization, mfu
@@ -26,7 +27,6 @@ from peakline.report import build, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.change import compare
-from peakline.workload.condition import Condition, condition
 from peakline.workload.document import document, kernel_document
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND

@@ -135,12 +135,13 @@ def test_the_terminal_the_document_and_the_page(
     code, text, err = run(capsys, *options, "--format", "html,svg", "-o", str(tmp_path))
     assert code == 0, err
     assert "A step takes 17.1 ms instead of 11.2 ms, +52.5 %" in " ".join(text.split())
-    assert re.search(r"^the step +11\.2 ms +17\.1 ms +\+5\.90 ms$", text, re.MULTILINE)
+    assert re.search(r"^the step +11\.2 ms +17\.1 ms +\+5\.90 ms +\+52\.5 %$", text, re.MULTILINE)
     assert "before: Warning: this ran on NVIDIA H100" in " ".join(text.split())
     page = unfolded((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "<title>peakline: What changed on " in page
     for kind in ("change", "change-parts", "change-modules", "change-kernels", "change-notes"):
         assert f'data-picture="{kind}"' in page
+    assert "<td>softmax_warp_backward<small>2 to 0 launches</small></td>" in page
     assert 'data-picture="roofline"' not in page and (tmp_path / "change.svg").exists()
     code, text, err = run(capsys, *options, "--json")
     assert code == 0, err

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from conftest import ONE_GPU, reference
 from made_traces import Made, export
+from peakline.table import printed
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.modules import Module, modules
 from peakline.workload.text import module_table
@@ -32,8 +34,11 @@ def test_modules_of_a_recorded_model() -> None:
     # All but the optimizer and the loss is the model's.
     whole = found["Sequential"].nanoseconds + found["Optimizer.step#AdamW.step"].nanoseconds
     assert 0.8 * rank.owned.sum() < whole < rank.owned.sum()
-    table = module_table(analysis)
-    assert "    Attention × 2" in table and "Optimizer.step#AdamW.step" in table
+    names = [line.name for line in module_table(analysis).lines]
+    assert names[:3] == ["Sequential", "  Block × 2", "    Attention × 2"]
+    assert names[-1] == "Optimizer.step#AdamW.step"
+    text = "\n".join(printed(module_table(analysis), 80))
+    assert re.search(r"^    Attention × 2 +2\.58 ms +3\.25 ms +51\.9 % +\d", text, re.MULTILINE)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_without_ranges_there_are_no_modules(tmp_path: Path) -> None:
     made = Made()
     made.kernel(0, 100, 0)
     analysis = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")])
-    assert modules(analysis.ranks[0]) == [] and module_table(analysis) == ""
+    assert modules(analysis.ranks[0]) == [] and not printed(module_table(analysis), 80)
 
 
 def test_nvtx_ranges_of_nsight_systems(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page's part on the steps of a run: where their time goes."""
+"""The page's part on the steps of a run: where their time goes, or what changed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from peakline import units
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
+from peakline.page.tables import amounts
 from peakline.pictures import Picture, with_signs
+from peakline.workload import change_text
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
-from peakline.workload.modules import modules
-from peakline.workload.text import said, spread
-
-_INDENT = "\N{NO-BREAK SPACE}" * 4
+from peakline.workload.change import Change
+from peakline.workload.text import module_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
@@ -24,7 +24,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
     body.append(_figures(analysis))
-    body.append(_modules(analysis))
+    body.append(amounts(module_table(analysis)))
     return "".join(body)
 
 
@@ -62,28 +62,15 @@ def _figures(analysis: Analysis) -> str:
     )
 
 
-def _modules(analysis: Analysis) -> str:
-    """Modules and named ranges of the leading rank; nothing where its trace has none."""
-    rank = analysis.ranks[analysis.leading]
-    found, scale = modules(rank), 1e-9 / len(rank.steps)
-    if not found:
-        return ""
-    heads = ["module", "forward", "backward", f"of {analysis.one}", "beyond bound"]
-    rows = [
+def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
+    """The part on what changed between two runs, with its heading, as for `of_steps`."""
+    notes = "".join(f"<p>{escape(finding.text)}</p>" for finding in change.findings)
+    spread_ = escape(change_text.spread(change))
+    return "".join(
         [
-            cell(f"{_INDENT * (len(m.path) - 1)}{m.label}", raw=" / ".join(m.path)),
-            figure(m.forward * scale, units.time),
-            figure(m.backward * scale, units.time),
-            figure(m.nanoseconds / rank.nanoseconds, units.percent),
-            figure(m.beyond * scale, units.time),
+            '<h2 id="steps">What changed</h2>',
+            *(picture(shown, numbers, f"at-{shown.key}") for shown in drawn),
+            card("change-notes", f"<h3>What to keep in mind</h3><p>{spread_}</p>{notes}"),
+            *map(amounts, change_text.tables(change)),
         ]
-        for m in found
-    ]
-    return card(
-        "step-modules",
-        f"<h3>By module</h3>{table('step-modules-table', heads, rows)}"
-        f'<p class="how">Time of a {analysis.one} on the device, by the ranges around each launch: '
-        "modules of a stack (with_stack=True), record_function and NVTX. What the backward pass "
-        "launches counts with its forward operator's module. An outer range holds its inner ones."
-        "</p>",
     )

@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 from peakline import units
 from peakline.ceilings import basis_name, ceiling_table
+from peakline.labels import shortened
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.table import Table
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     advice,
@@ -19,7 +21,6 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
 
 
@@ -98,6 +99,24 @@ _FACTORS = {
     "packets": "payload against headers",
     "rest": "what these do not explain",
 }
+
+
+def amounts(shown: Table) -> str:
+    """A table that a terminal prints too; nothing without any lines."""
+    if not shown.lines:
+        return ""
+    rows = []
+    for line in shown.lines:
+        name = line.name.lstrip()
+        indent = "\N{NO-BREAK SPACE}" * 2 * (len(line.name) - len(name))
+        small = f"<small>{escape(line.note)}</small>" if line.note else ""
+        figures = [figure(a, show) for show, a in zip(shown.shown, line.amounts, strict=True)]
+        rows.append([f"<td>{escape(indent + name)}{small}</td>", *figures])
+    return card(
+        shown.key,
+        f"<h3>{escape(shown.title)}</h3>{table(f'{shown.key}-table', shown.heads, rows)}"
+        f'<p class="how">{escape(shown.how)}</p>',
+    )
 
 
 def kernels(

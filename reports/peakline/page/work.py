@@ -6,12 +6,11 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from peakline.page.change import of_change
 from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
 from peakline.page.sections import contents, findings, picture
-from peakline.page.steps import of_steps
+from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
 from peakline.profile import Profile

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
+from peakline.table import Line, Table, printed
 from peakline.workload.change import INTO, Change, Row, Taken, lengths
-from peakline.workload.labels import shortened
 from peakline.workload.part import Part
 
 _WORTH = 0.005  # of the step before
-_NAME = 44  # characters
 
 
 def signed(seconds: float) -> str:
@@ -51,36 +50,46 @@ def spread(change: Change) -> str:
     return "; ".join(found) + "."
 
 
-def worth(change: Change, rows: Sequence[Row]) -> tuple[list[Row], float]:
-    """The rows whose change matters, and the sum of the other changes."""
-    least = _WORTH * change.before.step_s
-    shown = [row for row in rows if abs(row.change_s) >= least]
-    return shown, sum(row.change_s for row in rows if abs(row.change_s) < least)
+def tables(change: Change, least: float = 0.0) -> list[Table]:
+    """Parts, modules and kernels; least: the share of the step before that a change of the latter
+    has to be."""
+    least *= change.before.step_s
+    parts = [_line(change, row, Part(row.name).label) for row in change.parts]
+    whole = Row("", Taken(change.before.step_s), Taken(change.after.step_s))
+    modules = [row for row in change.modules if abs(row.change_s) >= least]
+    kernels = [row for row in change.kernels if abs(row.change_s) >= least]
+    rest = sum(row.change_s for row in change.kernels if abs(row.change_s) < least)
+    others = [Line("all others", (None, None, rest, rest / change.before.step_s))] if rest else []
+    one = change.after.one
+    return [
+        _table("parts", f"part of a {one}", [*parts, _line(change, whole, f"the {one}")]),
+        _table(
+            "modules",
+            "module",
+            [_line(change, r, "  " * r.name.count(INTO) + r.name.split(INTO)[-1]) for r in modules],
+        ),
+        _table("kernels", "kernel", [*(_line(change, r, r.name) for r in kernels), *others]),
+    ]
 
 
-def cells(taken: Taken | None) -> tuple[str, str]:
-    """The time and launches of one side; dashes where it has none."""
-    if taken is None:
-        return "–", "–"
-    return units.time(taken.seconds), f"{taken.launches:.4g}" if taken.launches else ""
+def _table(what: str, head: str, lines: Sequence[Line]) -> Table:
+    return Table(
+        f"change-{what}",
+        f"Change of {what}",
+        (head, "before", "after", "change", "of the step"),
+        (units.time, units.time, signed, share),
+        tuple(lines),
+        "Times are of a step on average, over all ranks; shares are of the step before.",
+    )
 
 
-def _table(title: str, rows: Sequence[Row], names: Sequence[str], rest: float = 0.0) -> list[str]:
-    """Rows with their names; rest: the change of those that are not among them."""
-    if not rows:
-        return []
-    launches = any(side and side.launches for row in rows for side in (row.before, row.after))
-    more = f"{'launches':>15}" if launches else ""
-    found = [f"{title:{_NAME}}{'before':>10}{'after':>10}{'change':>11}{more}"]
-    for row, name in zip(rows, names, strict=True):
-        (old, many), (new, now) = cells(row.before), cells(row.after)
-        counts = f"{many if many == now else f'{many} to {now}':>15}" if launches else ""
-        found.append(f"{name:{_NAME}}{old:>10}{new:>10}{signed(row.change_s):>11}{counts}")
-        if row.note and row.before and row.after:
-            found += textwrap.wrap(row.note, 80, initial_indent="  ", subsequent_indent="  ")
-    if rest:
-        found.append(f"{'all others':{_NAME}}{'':>20}{signed(rest):>11}")
-    return [*found, ""]
+def _line(change: Change, row: Row, name: str) -> Line:
+    sides = (side.seconds if side else None for side in (row.before, row.after))
+    launches = [f"{side.launches:.4g}" if side else "0" for side in (row.before, row.after)]
+    note = row.note if row.before and row.after else ""
+    if launches[0] != launches[1]:
+        note = f"{' to '.join(launches)} launches{f'; {note}' if note else ''}"
+    return Line(name, (*sides, row.change_s, row.change_s / change.before.step_s), note)
 
 
 def lines(change: Change, width: int) -> list[str]:
@@ -89,19 +98,11 @@ def lines(change: Change, width: int) -> list[str]:
     def wrapped(text: str) -> str:
         return textwrap.fill(text, max(width, 40), break_long_words=False)
 
-    whole = Row("", Taken(change.before.step_s), Taken(change.after.step_s))
-    labels = [*(Part(row.name).label for row in change.parts), f"the {change.after.one}"]
-    kernels, rest = worth(change, change.kernels)
-    short = shortened((row.name for row in change.kernels), _NAME - 1)
-    modules, _ = worth(change, change.modules)
-    indented = [f"{'  ' * row.name.count(INTO)}{row.name.split(INTO)[-1]}" for row in modules]
     return [
         wrapped(f"{headline(change)}."),
         wrapped(spread(change)),
         "",
-        *_table(f"part of a {change.after.one}", [*change.parts, whole], labels),
-        *_table("module", modules, [name[: _NAME - 1] for name in indented]),
-        *_table("kernel", kernels, [short[row.name] for row in kernels], rest),
+        *(line for table in tables(change, _WORTH) for line in printed(table, width)),
         *(wrapped(finding.text) for finding in change.findings),
         "",
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.mfu import Utilization
+from peakline.table import Line, Table, printed
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
@@ -29,7 +30,6 @@ _GROUPS = {
 _NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
 _NAMES[Part.KERNELS] = "kernels that could be one"
 _WORTH_A_WORD = 0.01
-_NAME = 36  # characters of a module's
 
 RULES = (
     "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
@@ -130,22 +130,31 @@ def table(analysis: Analysis) -> str:
     return "\n".join(lines)
 
 
-def module_table(analysis: Analysis) -> str:
-    """Modules, record_function and NVTX ranges of the leading rank; "" without any."""
+def module_table(analysis: Analysis) -> Table:
+    """Modules, record_function and NVTX ranges of the leading rank."""
     rank = analysis.ranks[analysis.leading]
-    found, per_step = modules(rank), 1e-9 / len(rank.steps)
-    if not found:
-        return ""
-    lines = [f"{f'time of a {analysis.one} by module':{_NAME}}{'forward':>10}{'backward':>10}"
-             f"{f'of {analysis.one}':>10}{'beyond bound':>14}"]  # fmt: skip
-    for module in found:
-        times = (module.forward, module.backward, module.beyond)
-        forward, backward, beyond = (units.time(t * per_step) if t else "–" for t in times)
-        share = units.percent(module.nanoseconds / rank.nanoseconds)
-        name = f"{'  ' * (len(module.path) - 1)}{module.label}"
-        name = name if len(name) < _NAME else f"{name[: _NAME - 2]}…"
-        lines.append(f"{name:{_NAME}}{forward:>10}{backward:>10}{share:>10}{beyond:>14}")
-    return "\n".join(lines)
+    scale = 1e-9 / len(rank.steps)
+    return Table(
+        "step-modules",
+        "By module",
+        ("module", "forward", "backward", f"of {analysis.one}", "beyond bound"),
+        (units.time, units.time, units.percent, units.time),
+        tuple(
+            Line(
+                f"{'  ' * (len(m.path) - 1)}{m.label}",
+                (
+                    m.forward * scale or None,
+                    m.backward * scale or None,
+                    m.nanoseconds / rank.nanoseconds,
+                    m.beyond * scale or None,
+                ),
+            )
+            for m in modules(rank)
+        ),
+        f"Time of a {analysis.one} on the device, by the ranges around each launch: modules of a "
+        "stack (with_stack=True), record_function and NVTX. What the backward pass launches counts "
+        "with its forward operator's module. An outer range holds its inner ones.",
+    )
 
 
 def spread(analysis: Analysis) -> str:
@@ -193,5 +202,4 @@ def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list
     for number, one in enumerate(advice(analysis), start=1):
         found.append(wrapped(said(one, analysis.step_s), f"{number}. ", "   "))
     found += [wrapped(note) for note in analysis.notes]
-    found += ["", modules_] if (modules_ := module_table(analysis)) else []
-    return [*found, ""]
+    return [*found, "", *printed(module_table(analysis), width)]

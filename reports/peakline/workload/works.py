@@ -46,43 +46,33 @@ _ELEMENTWISE = {
     }.items()
     for name in names.split()
 }
-# Kernels by a part of their name where an operator has several, with the arguments whose elements
-# each reads and writes. What is small beside these, or depends on values, is left out.
-_MOVES: dict[str, tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]] = {
-    "aten::copy_": (("", (1,), (0,)),),
-    **dict.fromkeys(("aten::fill_", "aten::zero_"), (("", (), (0,)),)),
-    **dict.fromkeys(
-        ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax"), (("", (0,), ()),)
-    ),
-    **dict.fromkeys(
-        ("aten::_softmax", "aten::_log_softmax", "aten::native_dropout", "aten::cumsum"),
-        (("", (0,), (0,)),),
-    ),
-    **dict.fromkeys(
-        ("aten::_softmax_backward_data", "aten::_log_softmax_backward_data"), (("", (0, 1), (0,)),)
-    ),
-    "aten::native_layer_norm": (("", (0, 2, 3), (0,)),),
-    "aten::_fused_rms_norm": (("", (0, 2), (0,)),),
-    # One kernel writes the input's gradient, the other those of weight and bias.
-    **dict.fromkeys(
-        ("aten::native_layer_norm_backward", "aten::_fused_rms_norm_backward"),
-        (("grad_input", (0, 1), (1,)), ("GammaBeta", (0, 1), ())),
-    ),
-    "aten::native_batch_norm": (("collect_statistics", (0,), ()), ("transform_input", (0,), (0,))),
-    "aten::native_batch_norm_backward": (
-        ("backward_reduce", (0, 1), ()),
-        ("backward_elemt", (0, 1), (1,)),
-    ),
-    "aten::cudnn_batch_norm": (("bn_fw", (0,), (0,)),),
-    "aten::cudnn_batch_norm_backward": (("bn_bw", (0, 1), (0,)),),
-    "aten::native_group_norm": (("RowwiseMoments", (0,), ()), ("elementwise_kernel", (0,), (0,))),
-    "aten::native_group_norm_backward": (
-        ("InternalGradients", (0, 1), ()),
-        ("elementwise_kernel", (0, 1), (1,)),
-    ),
-    "aten::max_pool2d_with_indices_backward": (("", (0, 7), (1,)),),
-    "aten::embedding_dense_backward": (("compute_grad_weight", (0,), ()),),
-    "aten::topk": (("gatherTopK", (0,), ()),),
+# Arguments whose elements the kernel of an operator reads > and writes; where it has several, each
+# begins with a part of its name. What is small beside these, or depends on values, is left out.
+_MOVES = {
+    f"aten::{name}": moves.split(";")
+    for names, moves in (
+        ("copy_", "1 > 0"),
+        ("fill_ zero_", "> 0"),
+        ("sum mean amax amin argmax", "0 >"),
+        ("_softmax _log_softmax native_dropout cumsum", "0 > 0"),
+        ("_softmax_backward_data _log_softmax_backward_data", "0 1 > 0"),
+        ("native_layer_norm", "0 2 3 > 0"),
+        ("_fused_rms_norm", "0 2 > 0"),
+        (
+            "native_layer_norm_backward _fused_rms_norm_backward",
+            "grad_input 0 1 > 1; GammaBeta 0 1 >",
+        ),
+        ("native_batch_norm", "collect_statistics 0 >; transform_input 0 > 0"),
+        ("native_batch_norm_backward", "backward_reduce 0 1 >; backward_elemt 0 1 > 1"),
+        ("cudnn_batch_norm", "bn_fw 0 > 0"),
+        ("cudnn_batch_norm_backward", "bn_bw 0 1 > 0"),
+        ("native_group_norm", "RowwiseMoments 0 >; elementwise_kernel 0 > 0"),
+        ("native_group_norm_backward", "InternalGradients 0 1 >; elementwise_kernel 0 1 > 1"),
+        ("max_pool2d_with_indices_backward", "0 7 > 1"),
+        ("embedding_dense_backward", "compute_grad_weight 0 >"),
+        ("topk", "gatherTopK 0 >"),
+    )
+    for name in names.split()
 }
 _NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
@@ -158,7 +148,7 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     name = str(operator.get("name"))
     try:
         if name in _MOVES:
-            return [_moved(*move, arguments) for move in _MOVES[name]]
+            return [_moved(move, arguments) for move in _MOVES[name]]
         if name.removesuffix("_") in _ELEMENTWISE:
             return [_elementwise(name, arguments)]
         if name.startswith("triton_"):
@@ -250,11 +240,12 @@ def _product(name: str, arguments: _Arguments) -> Work:
     return Work(unit, checked(flops), checked(read), checked(written), sides=sides)
 
 
-def _moved(role: str, reads: Sequence[int], writes: Sequence[int], arguments: _Arguments) -> Work:
-    """Bytes of whole arguments; those that are no tensors count nothing."""
+def _moved(move: str, arguments: _Arguments) -> Work:
+    """Bytes of whole arguments, as _MOVES has them; those that are no tensors count nothing."""
+    role = "".join(re.findall(r"[A-Za-z]\w+", move))
     read, written = (
-        sum(arguments.bytes(index) for index in indices if arguments.is_tensor(index))
-        for indices in (reads, writes)
+        sum(arguments.bytes(i) for i in map(int, numbers) if arguments.is_tensor(i))
+        for numbers in (re.findall(r"\b\d\b", side) for side in move.split(">"))
     )
     return Work(_NO_UNIT, 0.0, checked(read), checked(written), role)
 
