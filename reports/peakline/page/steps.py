@@ -19,7 +19,7 @@ from peakline.workload.text import module_table, said, spread
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
     """The part, with its heading; drawn: its pictures; numbers: one for each drawing of a page."""
     first, *others = drawn
-    body = ['<h2 id="steps">Where the time of a step goes</h2>']
+    body = ['<h2 id="steps" class=first>Where the time of a step goes</h2>']
     body.append(picture(first, numbers, f"at-{first.key}"))
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
@@ -68,7 +68,7 @@ def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) 
     spread_ = escape(change_text.spread(change))
     return "".join(
         [
-            '<h2 id="steps">What changed</h2>',
+            '<h2 id="steps" class=first>What changed</h2>',
             *(picture(shown, numbers, f"at-{shown.key}") for shown in drawn),
             card("change-notes", f"<h3>What to keep in mind</h3><p>{spread_}</p>{notes}"),
             *map(amounts, change_text.tables(change)),

@@ -46,21 +46,23 @@ def work_page(
         body.append(of_steps(steps, drawn, numbers))
     if steps is not None:
         entries.append(("steps", title.partition(" on ")[0], True))
+    count = len(steps.ranks[steps.leading].steps) if isinstance(steps, Analysis) else 1
     for number, (device, items) in enumerate(pictures.items()):
         own = [p for p in items if p.key in _KERNELS]
         others = [p for p in items if p.key not in _KERNELS]
         entries.append((f"kernels-of-{number}", "Your kernels", True))
+        entries += [(f"at-{p.key}-{number}", p.subject, False) for p in own[1:]]
         body.append(f'<h2 id="kernels-of-{number}">Your kernels</h2>')
         body += _pictures(own, number, numbers)
         curves_at = {topic: f"at-{p.key}-{number}" for p in others for topic in p.topics}
         mine = [p for p in placements if p.device == device]
-        body.append(kernels(profile, mine, f"kernels-{number}", curves_at))
+        body.append(kernels(profile, mine, f"kernels-{number}", curves_at, count))
         if others:
             heading = f"What was measured on {profile.device_name(device)}"
             entries.append((f"measured-{number}", heading, True))
             body.append(f'<h2 id="measured-{number}">{escape(heading)}</h2>')
+            entries += [(f"at-{p.key}-{number}", p.subject, False) for p in others]
             body += _pictures(others, number, numbers)
-        entries += [(f"at-{p.key}-{number}", p.subject, False) for p in items]
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(findings(profile) + provenance(profile))
