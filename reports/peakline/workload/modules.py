@@ -88,9 +88,10 @@ def _paths(timeline: Timeline, by: str) -> tuple[list[Path], Int, NDArray[np.boo
     backward = forward_at >= 0
     nested = Nested(ranges["start"], ranges["end"], ranges["thread"])
     inner = nested.around(np.where(backward, forward_at, when), np.where(backward, forward_on, who))
-    place = np.full(len(when), -1, np.int64)
+    spans, of_span = np.unique(inner, return_inverse=True)
+    numbers = np.full(len(spans), -1, np.int64)
     paths: dict[Path, int] = {}
-    for span in np.unique(inner[inner >= 0]).tolist():
+    for number, span in enumerate(spans.tolist()):
         path: list[str] = []
         at = span
         while at >= 0:
@@ -99,5 +100,5 @@ def _paths(timeline: Timeline, by: str) -> tuple[list[Path], Int, NDArray[np.boo
                 path.insert(0, name.removeprefix(MODULE))
             at = int(nested.outer[at])
         if path:
-            place[inner == span] = paths.setdefault(tuple(path), len(paths))
-    return list(paths), place, backward
+            numbers[number] = paths.setdefault(tuple(path), len(paths))
+    return list(paths), numbers[of_span.ravel()], backward
