@@ -90,8 +90,21 @@ def test_other_shapes_are_not_compared(tmp_path: Path) -> None:
     change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300, rows=2048))
     found = row(change, "gemm")
     assert (found.comparable, found.note) == (False, "other shapes")
-    (said,) = (f.text for f in change.findings if f.code == "other_shapes")
+    (said,) = (f.text for f in change.findings if f.code == "other_work")
     assert said.startswith("Not comparable: 1 kernel of the same name (300 µs of a step after)")
+
+
+def test_without_shapes_on_a_side_work_is_not_compared(tmp_path: Path) -> None:
+    shapeless = made(tmp_path / "a.json", 400)
+    text = shapeless.read_text().replace('"Input Dims": [[4096, 4096], [4096, 4096]]', '"x": 1')
+    shapeless.write_text(text.replace('"Concrete Inputs"', '"y"'))
+    change = changed(shapeless, made(tmp_path / "b.json", 300))
+    found = {f.code: f.text for f in change.findings}
+    said = "the recording was without shapes before and is with shapes after"
+    assert said in found["other_shapes"]
+    assert row(change, "gemm").note == "its work is not known in both runs"
+    (said,) = (f.text for f in changed(shapeless, shapeless).findings)
+    assert said == "Shapes were not recorded, so kernels of one name may do other work."
 
 
 def test_another_kernel_for_the_same_product(tmp_path: Path) -> None:
@@ -141,7 +154,7 @@ def test_the_terminal_the_document_and_the_page(
     assert "<title>peakline: What changed on " in page
     for kind in ("change", "change-parts", "change-modules", "change-kernels", "change-notes"):
         assert f'data-picture="{kind}"' in page
-    assert "<td>softmax_warp_backward<small>2 to 0 launches</small></td>" in page
+    assert ">softmax_warp_backward<small>2 to 0 launches</small></td>" in page
     assert 'data-picture="roofline"' not in page and (tmp_path / "change.svg").exists()
     code, text, err = run(capsys, *options, "--json")
     assert code == 0, err

@@ -22,6 +22,8 @@ from peakline.workload.part import Part
 from peakline.workload.works import Work
 
 _SIDES = ("before", "after")
+_OTHER = {True: "other shapes", False: "its work is not known in both runs"}
+_WITHOUT = "without shapes"
 INTO = " / "  # between a module and one within it
 
 
@@ -178,11 +180,12 @@ def _kernels(before: dict[_Key, Taken], after: dict[_Key, Taken]) -> list[Row]:
             rows.append(Row(label(old), left[0].pop(old), left[1].pop(same[0]), note))
     others = {name for name, _ in left[1]}
     for name in dict.fromkeys(name for name, _ in left[0] if name in others):
+        known = all(work is not None for side in left for of, work in side if of == name)
         old_s, new_s = (
             sum((side.pop(key) for key in list(side) if key[0] == name), Taken(0.0))
             for side in left
         )
-        rows.append(Row(called[short_name(name)], old_s, new_s, "other shapes", False))
+        rows.append(Row(called[short_name(name)], old_s, new_s, _OTHER[known], False))
     rows += [Row(label(key), taken, None, "only before") for key, taken in left[0].items()]
     rows += [Row(label(key), None, taken, "only after") for key, taken in left[1].items()]
     return sorted(rows, key=lambda row: -abs(row.change_s))
@@ -193,11 +196,11 @@ def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
     if other:
         seconds = sum(row.after.seconds for row in other if row.after)
         yield Finding(
-            "other_shapes",
+            "other_work",
             "note",
             f"Not comparable: {len(other)} kernel{'' if len(other) == 1 else 's'} of the same name "
-            f"({units.time(seconds)} of a step after) ran on other shapes: their times differ, but "
-            "so does their work.",
+            f"({units.time(seconds)} of a step after): other shapes, or work that is not known in "
+            "both runs.",
             len(other),
             len(rows),
         )
@@ -209,13 +212,16 @@ def _differences(before: Analysis, after: Analysis) -> Iterator[Finding]:
         "devices": ("the device", _devices),
         "ranks": ("the number of ranks", lambda run: str(len(run.ranks))),
         "steps": ("what a step is", lambda run: run.ranks[0].by or "the whole trace"),
-        "shapes": ("whether shapes were recorded", _shapes),
+        "shapes": ("the recording", _shapes),
     }
     for code, (what, of) in facts.items():
         values = [of(run) for run in (before, after)]
         if values[0] != values[1]:
             text = f"Not comparable: {what} was {values[0]} before and is {values[1]} after."
             yield Finding(f"other_{code}", "warning", text)
+        elif code == "shapes" and values[0] == _WITHOUT:
+            text = "Shapes were not recorded, so kernels of one name may do other work."
+            yield Finding("no_shapes", "note", text)
 
 
 def _devices(run: Analysis) -> str:
@@ -224,4 +230,5 @@ def _devices(run: Analysis) -> str:
 
 
 def _shapes(run: Analysis) -> str:
-    return "yes" if any(rank.timeline.trace.has_shapes for rank in run.ranks) else "no"
+    has = any(rank.timeline.trace.has_shapes for rank in run.ranks)
+    return "with shapes" if has else _WITHOUT

@@ -101,10 +101,9 @@ def lines(change: Change, width: int) -> list[str]:
     return [
         wrapped(f"{headline(change)}."),
         wrapped(spread(change)),
-        "",
-        *(line for table in tables(change, _WORTH) for line in printed(table, width)),
         *(wrapped(finding.text) for finding in change.findings),
         "",
+        *(line for table in tables(change, _WORTH) for line in printed(table, width)),
     ]
 
 
