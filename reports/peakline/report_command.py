@@ -87,8 +87,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--kernels",
         metavar="FILE",
-        help="kernels to hold against the ceilings: the raw page of ncu as CSV, a torch.profiler "
-        "trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
+        help="kernels to hold against the ceilings: a report of ncu (.ncu-rep) or its raw page as "
+        "CSV, a torch.profiler trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
         "--device",
@@ -115,8 +115,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         metavar="FILE",
-        help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; one file "
-        "per rank",
+        help="a torch.profiler trace (.json, .json.gz), or a report of Nsight Systems (.nsys-rep) "
+        "or its SQLite export; one file per rank",
     )
     steps.add_argument(
         "--against",

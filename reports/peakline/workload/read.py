@@ -75,7 +75,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     if isinstance(found, Trace):
         return found
     raise WorkloadError(
-        f"{shown_path(path)}: neither a torch.profiler trace nor an SQLite export of Nsight "
+        f"{shown_path(path)}: neither a torch.profiler trace nor a report of Nsight "
         "Systems, but a table of kernels: use --kernels"
     )
 
