@@ -16,7 +16,7 @@ from typing import Any
 
 from peakline.arguments import Parser, size
 from peakline.ceilings import ceiling_table
-from peakline.condition import Condition, condition
+from peakline.condition import SLOWER, Condition, condition
 from peakline.documents import FLEET, read_document
 from peakline.input_bound import InputBound, InputNeed, input_bound
 from peakline.mfu import Utilization, mfu
@@ -26,7 +26,7 @@ from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.report import build, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.change import compare
+from peakline.workload.change import Change, compare
 from peakline.workload.document import document, kernel_document
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND
@@ -107,7 +107,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         type=_failing,
         help="exit with 1 where WHAT holds: impossible (a kernel does more than a ceiling allows, "
         "so that a count, a time or the device is wrong), or with --trace a part of the step that "
-        "takes more than a share: idle>10%%, or another part by its name in --json",
+        "takes more than a share: idle>10%%, or another part by its name in --json; with --against "
+        "slower>5%%",
     )
     steps = parser.add_argument_group("where the time of a step goes")
     steps.add_argument(
@@ -201,13 +202,12 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     ):
         if given and not options.trace:
             parser.error(f"{option} only goes with --trace")
-    for option, given in (
-        ("--step-flop", options.step_flop),
-        ("--fail-on", options.fail_on),
-        ("--bytes-per-sample", need),
-    ):
+    for option, given in (("--step-flop", options.step_flop), ("--bytes-per-sample", need)):
         if given and options.against:
             parser.error(f"{option} is about one run: leave it or --against away")
+    slower = isinstance(options.fail_on, Condition) and options.fail_on.name == SLOWER
+    if options.fail_on and slower != bool(options.against):
+        parser.error("--fail-on 'slower>5%' and --against only go together")
     if isinstance(options.fail_on, Condition) and not options.trace:
         parser.error(f"--fail-on {options.fail_on.name}>... only goes with --trace")
     if bool(options.step_flop) != bool(options.dtype):
@@ -280,7 +280,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             else:
                 made = kernel_document(profiles[0], placements)
             print(json.dumps(made, indent=2))
-            return _failed(placements, analysis, options)
+            return _failed(placements, change or analysis, options)
         files = build(profiles, options.format or ["html"], placements, change or analysis, need)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
@@ -320,7 +320,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return _failed(placements, analysis, options)
+    return _failed(placements, change or analysis, options)
 
 
 def _need(
@@ -365,9 +365,9 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
 
 
 def _failed(
-    placements: Sequence[Placement], analysis: Analysis | None, options: argparse.Namespace
+    placements: Sequence[Placement], steps: Analysis | Change | None, options: argparse.Namespace
 ) -> int:
     """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
-        return int(analysis is not None and options.fail_on.holds(analysis))
+        return int(steps is not None and options.fail_on.holds(steps))
     return int(options.fail_on == "impossible" and any(p.impossible for p in placements))

@@ -188,7 +188,12 @@ def test_small_changes_of_kernels_are_summed() -> None:
         (("--trace", BEFORE, "--against", "no.json"), "no.json: cannot be read"),
         (
             ("--trace", BEFORE, "--against", AFTER, "--fail-on", "idle>1%"),
-            "--fail-on is about one run",
+            "--fail-on 'slower>5%' and --against only go together",
+        ),
+        (("--trace", BEFORE, "--fail-on", "slower>1%"), "only go together"),
+        (
+            ("--trace", BEFORE, "--against", AFTER, "--step-flop", "1e12", "--dtype", "bf16"),
+            "--step-flop is about one run",
         ),
     ],
 )
@@ -198,3 +203,19 @@ def test_options_that_do_not_fit(
     code, out, err = run(capsys, str(ONE_GPU), *options, "-o", str(tmp_path / "out"))
     assert (code, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "code"),
+    [
+        (BEFORE, AFTER, "slower>50%", 1),
+        (BEFORE, AFTER, "slower>53%", 0),
+        (AFTER, BEFORE, "slower>1%", 0),
+        (BEFORE, BEFORE, "slower>0%", 0),
+    ],
+)
+def test_failing_where_a_step_became_slower(
+    capsys: pytest.CaptureFixture[str], before: str, after: str, what: str, code: int
+) -> None:
+    options = ("--trace", before, "--against", after, "--json", "--fail-on", what)
+    assert run(capsys, str(ONE_GPU), *options)[0] == code
