@@ -10,86 +10,111 @@ from pathlib import Path
 
 from peakline.input_bound import InputNeed
 from peakline.models.served import Served, decoding
-from peakline.page import report_page, side_by_side_page
+from peakline.page import report_page, side_by_side_page, work_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
+from peakline.pictures.change import change_pictures
 from peakline.pictures.decode import decode_picture
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
+from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
+from peakline.workload.change import Change
 from peakline.workload.placement import Placement
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = (
-    "kernels",
-    "kernel-roofline",
-    "roofline",
-    "ceilings",
-    "sustained",
-    "soak",
-    "pcie",
-    "input",
-)
+EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie", "input")
+_OF_WORK = ("kernels", "kernel-roofline", "input")
 
 
 def build(
     profiles: Sequence[Profile],
     formats: Sequence[str] = ("html",),
     placements: Sequence[Placement] = (),
-    analysis: Analysis | None = None,
+    steps: Analysis | Change | None = None,
     need: InputNeed | None = None,
     model: Served | None = None,
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels that ran on a device of the only profile. analysis: steps that did.
-    need: what each of its GPUs is to get from storage. model: a language model to bound on it.
-    Raises DrawingUnavailable without matplotlib, ValueError without a profile, PeakError where the
-    profile cannot bound the model.
+    placements: kernels that ran on a device of the only profile. steps: those of a run there, or
+    what changed between two. need: what each of its GPUs is to get from storage. model: a language
+    model to bound on it. Raises DrawingUnavailable without matplotlib, ValueError without a
+    profile, PeakError where the profile cannot bound the model.
     """
     require_matplotlib()
     if not profiles:
         raise ValueError("a report needs at least one profile")
-    if len(profiles) == 1:
-        return _build_one(profiles[0], formats, placements, analysis, need, model)
-    return _build_several(profiles, formats)
+    if len(profiles) > 1:
+        return _build_several(profiles, formats)
+    if placements or steps:
+        return _build_work(profiles[0], formats, placements, steps, need)
+    return _build_one(profiles[0], formats, need, model)
 
 
 def _build_one(
-    profile: Profile,
-    formats: Sequence[str],
-    placements: Sequence[Placement],
-    analysis: Analysis | None,
-    need: InputNeed | None,
-    model: Served | None,
+    profile: Profile, formats: Sequence[str], need: InputNeed | None, model: Served | None
 ) -> dict[str, bytes]:
     shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
     names: set[str] = set()
     for device in shown:
-        items = pictures(profile, device, [p for p in placements if p.device == device], need)
+        items = pictures(profile, device, (), need)
         name = profile.device_name(device)
         drawn[device] = [p for p in items if name not in names or p.key in EVERY_DEVICE]
         names.add(name)
-    steps = waterfall_pictures(analysis) if analysis else []
     decoded = None
     if model:
         picture = decode_picture(profile, model.model, model.name, model.serving)
         decoded = decoding(profile, model), picture
-    files = _files([*steps, *(decoded[1:] if decoded else ())], formats, "")
+    files = _files(decoded[1:] if decoded else (), formats, "")
     if "html" in formats:
-        page = report_page(
-            profile, drawn, placements, (analysis, steps) if analysis else None, decoded
-        )
-        files["report.html"] = page.encode("utf-8")
-    gpus = [device for device in shown if device not in (HOST, NODE)]
+        files["report.html"] = report_page(profile, drawn, decoded).encode("utf-8")
     for device, items in drawn.items():
-        prefix = "host-" if device == HOST else ""
-        if len(gpus) > 1 and (gpu := profile.gpu(device)):
-            prefix = f"gpu{gpu.index}-"
-        files |= _files(items, formats, prefix)
+        files |= _files(items, formats, _prefix(profile, device))
     return files
+
+
+def _build_work(
+    profile: Profile,
+    formats: Sequence[str],
+    placements: Sequence[Placement],
+    steps: Analysis | Change | None,
+    need: InputNeed | None,
+) -> dict[str, bytes]:
+    """The files about work that ran on a machine, with no more of the machine than they rest on."""
+    of_steps = waterfall_pictures(steps) if isinstance(steps, Analysis) else []
+    if isinstance(steps, Change):
+        of_steps = change_pictures(steps)
+    topics = {p.reason.topic for p in placements if p.reason}
+    if isinstance(steps, Analysis):
+        topics |= {found.topic for found in advice(steps)}
+    drawn: dict[str, list[Picture]] = {}
+    for device in dict.fromkeys(p.device for p in placements):
+        mine = [p for p in placements if p.device == device]
+        drawn[device] = [
+            picture
+            for picture in pictures(profile, device, mine, need)
+            if picture.key in _OF_WORK or topics.intersection(picture.topics)
+        ]
+    files = {}
+    if "html" in formats:
+        page = work_page(profile, placements, drawn, steps, of_steps)
+        files["report.html"] = page.encode("utf-8")
+    files |= _files(of_steps, formats, "")
+    for device, items in drawn.items():
+        files |= _files(items, formats, _prefix(profile, device))
+    return files
+
+
+def _prefix(profile: Profile, device: str) -> str:
+    """What the files of a device's pictures begin with."""
+    gpus = [d for d in profile.measured_devices() if d not in (HOST, NODE)]
+    gpu = profile.gpu(device)
+    if gpu and len(gpus) > 1:
+        return f"gpu{gpu.index}-"
+    return "host-" if device == HOST else ""
 
 
 def _files(items: Sequence[Picture], formats: Sequence[str], prefix: str) -> dict[str, bytes]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from peakline.arguments import Parser, size
 from peakline.ceilings import ceiling_table
+from peakline.condition import SLOWER, Condition, condition
 from peakline.documents import FLEET, read_document
 from peakline.input_bound import InputBound, InputNeed, input_bound
 from peakline.mfu import Utilization, mfu
@@ -25,9 +26,9 @@ from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.report import build, stem, write
-from peakline.workload import kernel_text
+from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.condition import Condition, condition
+from peakline.workload.change import Change, compare
 from peakline.workload.document import document, kernel_document
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND
@@ -57,6 +58,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
         f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
+        f"  {program} node7.json --trace before.json.gz --against after.json.gz\n"
         f"  {program} node7.json --bytes-per-sample 150kB --samples-per-s 3000\n"
         f"  {program} node7.json --hf-config Llama-3.1-8B/\n"
         f"  {program} old.json new.json --format html,png\n"
@@ -88,8 +90,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--kernels",
         metavar="FILE",
-        help="kernels to hold against the ceilings: the raw page of ncu as CSV, a torch.profiler "
-        "trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
+        help="kernels to hold against the ceilings: a report of ncu (.ncu-rep) or its raw page as "
+        "CSV, a torch.profiler trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
         "--device",
@@ -108,7 +110,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         type=_failing,
         help="exit with 1 where WHAT holds: impossible (a kernel does more than a ceiling allows, "
         "so that a count, a time or the device is wrong), or with --trace a part of the step that "
-        "takes more than a share: idle>10%%, or another part by its name in --json",
+        "takes more than a share: idle>10%%, or another part by its name in --json; with --against "
+        "slower>5%%",
     )
     steps = parser.add_argument_group("where the time of a step goes")
     steps.add_argument(
@@ -116,8 +119,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         metavar="FILE",
-        help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; one file "
-        "per rank",
+        help="a torch.profiler trace (.json, .json.gz), or a report of Nsight Systems (.nsys-rep) "
+        "or its SQLite export; one file per rank",
+    )
+    steps.add_argument(
+        "--against",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="traces of a later run: what changed from those of --trace, part by part and kernel "
+        "by kernel",
     )
     steps.add_argument(
         "--range",
@@ -189,6 +200,8 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--hf-config needs exactly one PROFILE: that of the machine")
     if options.hf_config and options.json:
         parser.error("--hf-config draws: peakline-llm --json prints its document")
+    if options.hf_config and work:
+        parser.error("--hf-config is about the machine: leave it or --kernels and --trace away")
     if options.fail_on and not work:
         parser.error("--fail-on only goes with --kernels or --trace")
     for option, given in (("--device", options.device), ("--json", options.json)):
@@ -198,9 +211,19 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
             )
     if options.json and work and need:
         parser.error("--json prints one document: leave --kernels and --trace or the samples away")
-    for option, given in (("--range", options.range), ("--step-flop", options.step_flop)):
+    for option, given in (
+        ("--range", options.range),
+        ("--step-flop", options.step_flop),
+        ("--against", options.against),
+    ):
         if given and not options.trace:
             parser.error(f"{option} only goes with --trace")
+    for option, given in (("--step-flop", options.step_flop), ("--bytes-per-sample", need)):
+        if given and options.against:
+            parser.error(f"{option} is about one run: leave it or --against away")
+    slower = isinstance(options.fail_on, Condition) and options.fail_on.name == SLOWER
+    if options.fail_on and slower != bool(options.against):
+        parser.error("--fail-on 'slower>5%' and --against only go together")
     if isinstance(options.fail_on, Condition) and not options.trace:
         parser.error(f"--fail-on {options.fail_on.name}>... only goes with --trace")
     if bool(options.step_flop) != bool(options.dtype):
@@ -251,26 +274,33 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
         placements: Sequence[Placement] = ()
-        analysis, shares = None, []
+        analysis, change, shares = None, None, []
         if options.kernels:
             found = read_kernels(options.kernels)
             placements = place(profiles[0], found, options.device)
         elif options.trace:
             analysis = analyze(profiles[0], options.trace, options.device, options.range)
-            placements = analysis.ranks[analysis.leading].bounds.table
-            shares = _shares(profiles[0], analysis, options)
+            if options.against:
+                after = analyze(profiles[0], options.against, options.device, options.range)
+                change = compare(analysis, after)
+            else:
+                placements = analysis.ranks[analysis.leading].bounds.table
+                shares = _shares(profiles[0], analysis, options)
         need, bound = _need(profiles[0], options)
         model = _model(options)
         if options.json:
             if bound:
                 made = bound.document()
+            elif change:
+                made = change_text.document(change)
             elif analysis:
                 made = document(analysis, shares)
             else:
                 made = kernel_document(profiles[0], placements)
             print(json.dumps(made, indent=2))
-            return _failed(placements, analysis, options)
-        files = build(profiles, options.format or ["html"], placements, analysis, need, model)
+            return _failed(placements, change or analysis, options)
+        ran = change or analysis
+        files = build(profiles, options.format or ["html"], placements, ran, need, model)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
@@ -288,7 +318,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     width = shutil.get_terminal_size().columns
-    if analysis:
+    if change:
+        print("\n".join(change_text.lines(change, width)))
+    elif analysis:
         print("\n".join(lines(analysis, shares, width)))
     steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
     if placements:
@@ -310,7 +342,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return _failed(placements, analysis, options)
+    return _failed(placements, change or analysis, options)
 
 
 def _need(
@@ -365,9 +397,9 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
 
 
 def _failed(
-    placements: Sequence[Placement], analysis: Analysis | None, options: argparse.Namespace
+    placements: Sequence[Placement], steps: Analysis | Change | None, options: argparse.Namespace
 ) -> int:
     """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
-        return int(analysis is not None and options.fail_on.holds(analysis))
+        return int(steps is not None and options.fail_on.holds(steps))
     return int(options.fail_on == "impossible" and any(p.impossible for p in placements))

@@ -1683,13 +1683,15 @@ class Checks(Case):
         ours = self.folder / "ours.json"
         written = peakline("fleet", folder, "--write-reference", ours)
         self.assertEqual(written.returncode, 0)
-        self.assertRegex(written.stderr, r"\Apeakline: wrote .*: NVIDIA X1, full runs of 6 cards\n\Z")
+        self.assertRegex(
+            written.stderr, r"\Apeakline: wrote .*: NVIDIA X1, full runs of 6 cards\n\Z"
+        )
         kept = peakline("check", folder, "--against", ours, "--all")
         self.assertEqual(kept.returncode, 0)
         self.assertIn("  6 cards", kept.stdout)
         again = peakline("fleet", folder, "--write-reference", ours)
         self.assert_usage_error(again, "--write-reference", "not overwritten")
-        # Of a slow card nothing is a reference, and of a fleet of which half is slow nothing at all.
+        # A slow card is no part of a reference, and a fleet of which half is slow makes none.
         for slow, words in ((range(1), "1 of 6 cards left out"), (range(3), "needs most of its")):
             for number in slow:
                 file = folder / f"{number}.json"
@@ -1857,7 +1859,7 @@ class Comparison(Case):
         self.assertIn("at least two profiles", one.stderr)
 
     def test_runs_that_were_kept(self):
-        """A machine whose runs differ by far more than is usual is not accused, nor does it pass."""
+        """A machine whose runs differ far more than is usual is not accused, nor does it pass."""
 
         def run(number):
             profile = json.loads(REFERENCE.read_text())
@@ -1945,7 +1947,8 @@ class Comparison(Case):
         }
         self.assertEqual(low, {("node3", "hbm.read")})
         self.assertRegex(
-            peakline("fleet", folder).stdout, r"\AFAIL  1 of 12 devices; node3/gpu0: HBM read 5\d\.\d % low, limit "
+            peakline("fleet", folder).stdout,
+            r"\AFAIL  1 of 12 devices; node3/gpu0: HBM read 5\d\.\d % low, limit ",
         )
         names = {
             rule["name"]

@@ -16,11 +16,12 @@ from conftest import GPU, ONE_GPU, TWO_GPUS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_traces import Made, export
+from peakline.collectives import points
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.costs import costs_of
+from peakline.workload.costs import Links, costs_of
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Did, Kind, did
+from peakline.workload.model import Did, Kind, Message, did
 from peakline.workload.owners import divide
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement, place
@@ -770,6 +771,29 @@ def test_collectives_that_do_not_match_are_told(
     found = analyze(reference(TWO_GPUS), [first, second])
     assert Part.COLLECTIVES_WAITING not in found.parts
     assert any(said in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("operation", "ranks", "share"),
+    [
+        ("all_reduce", 2, None),  # that of the curve
+        ("all_reduce", 3, 4 / 3),
+        ("all_reduce", 8, 9 / 8),  # the switches may add up
+        ("all_gather", 8, 7 / 8 / (1 / 2)),
+        ("broadcast", 8, 1.0),
+    ],
+)
+def test_the_bound_of_a_collective_by_the_number_of_ranks(
+    operation: str, ranks: int, share: float | None
+) -> None:
+    """The curves are of two ranks, of which each sends all of an array to be reduced."""
+    profile, size = reference(TWO_GPUS), 1 << 30
+    curve = points(profile, f"nccl.{operation}", 2)
+    found = Links(profile, "").collective(Message(operation, "", ranks, size))
+    best = size / max(nbytes / seconds for nbytes, seconds in curve.items())
+    assert found == pytest.approx((curve[size] if share is None else share * best) * 1e9, abs=1)
+    assert Links(reference(ONE_GPU), "").collective(Message(operation, "", ranks, size)) is None
+    assert Links(profile, "").collective(Message(operation, "", 0, size)) is None
 
 
 def test_a_rank_is_given_once(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ from conftest import (
     unfolded,
 )
 from made_traces import Made
+from peakline.condition import condition
 from peakline.page.html import escape
 from peakline.pictures import Canvas
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.report import build
 from peakline.report_command import main
 from peakline.workload.analysis import analyze
-from peakline.workload.condition import condition
 from peakline.workload.part import Part
 from peakline.workload.sawtooth import sawtooth
 from peakline.workload.text import RULES
@@ -59,7 +59,10 @@ def test_the_terminal_gets_parts_that_add_up(
     ) in " ".join(text.split())
     assert "nvjet_sm90_tst" in text  # the kernels' table
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert page.index('id="steps"') < page.index('id="device-0"')
+    assert page.index('id="steps"') < page.index('id="kernels-of-0"')
+    # What is about the machine alone is on its own page.
+    assert 'data-picture="ceiling-table"' not in page and 'data-picture="roofline"' not in page
+    assert "<code>peakline-report ceilings.json</code> draws that machine itself" in page
     for kind in ("waterfall", "step-advice", "sawtooth", "step-table", "kernel-table"):
         assert f'data-picture="{kind}"' in page
 

@@ -3,5 +3,6 @@
 from peakline.page.comparison import comparison_page
 from peakline.page.document import report_page, side_by_side_page
 from peakline.page.fleet import fleet_page
+from peakline.page.work import work_page
 
-__all__ = ["comparison_page", "fleet_page", "report_page", "side_by_side_page"]
+__all__ = ["comparison_page", "fleet_page", "report_page", "side_by_side_page", "work_page"]

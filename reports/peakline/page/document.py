@@ -14,13 +14,10 @@ from peakline.page import decoding
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture
-from peakline.page.steps import of_steps
-from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
+from peakline.page.tables import ceilings, curves, factors, raw, side_by_side
 from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
-from peakline.workload.analysis import Analysis
-from peakline.workload.placement import Placement
 
 
 def page(title: str, body: str, *scripts: str) -> str:
@@ -65,23 +62,14 @@ _Entry = tuple[str, str, bool]
 def report_page(
     profile: Profile,
     pictures: dict[str, list[Picture]],
-    placements: Sequence[Placement] = (),
-    steps: tuple[Analysis, Sequence[Picture]] | None = None,
     decoded: tuple[Mapping[str, Any], Picture] | None = None,
 ) -> str:
-    """The page of one profile; pictures: by device, in the order shown; steps: a run's on this
-    machine, with their pictures; decoded: what it allows a language model, with its picture."""
+    """The page of one profile; pictures: by device, in the order shown; decoded: what it allows a
+    language model, with its picture."""
     numbers = itertools.count(1)
     title = machine(profile)
-    if steps is not None:
-        title = f"Where the time of a step goes on {title}"
-    elif placements:
-        title = f"Your kernels on {title}"
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
-    if steps is not None:
-        entries.append(("steps", "Where the time of a step goes", True))
-        body.append(of_steps(*steps, numbers))
     if decoded is not None:
         entries.append(("decoding", decoding.heading(decoded[0]), True))
         body.append(decoding.of_decoding(*decoded, numbers))
@@ -96,8 +84,7 @@ def report_page(
         drawn = pictures.get(device, [])
         entries += [(f"at-{p.key}-{number}", p.subject, False) for p in drawn]
         entries.append((f"at-table-{number}", "Ceilings in figures", False))
-        of_device = [p for p in placements if p.device == device]
-        body += _of_device(profile, device, number, drawn, of_device, numbers)
+        body += _of_device(profile, device, number, drawn, numbers)
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
@@ -106,12 +93,7 @@ def report_page(
 
 
 def _of_device(
-    profile: Profile,
-    device: str,
-    number: int,
-    drawn: Sequence[Picture],
-    placements: Sequence[Placement],
-    numbers: Iterator[int],
+    profile: Profile, device: str, number: int, drawn: Sequence[Picture], numbers: Iterator[int]
 ) -> Iterator[str]:
     """A device's part of a page below its heading; number: its own; numbers: for its drawings."""
     yield tiles(profile, device)
@@ -119,9 +101,6 @@ def _of_device(
         yield picture(p, numbers, f"at-{p.key}-{number}")
         if p.key == "factors":
             yield factors(profile, device, f"factors-{number}")
-        if p.key == "kernels":
-            curves_at = {topic: f"at-{c.key}-{number}" for c in drawn for topic in c.topics}
-            yield kernels(profile, placements, f"kernels-{number}", curves_at)
     yield f'<span id="at-table-{number}"></span>'
     yield ceilings(profile, device, f"ceilings-{number}")
     said = [c for c in profile.curves if c.device == device]

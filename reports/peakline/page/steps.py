@@ -1,4 +1,4 @@
-"""The page's part on the steps of a run: where their time goes."""
+"""The page's part on the steps of a run: where their time goes, or what changed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from collections.abc import Iterator, Sequence
 from peakline import units
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
+from peakline.page.tables import amounts
 from peakline.pictures import Picture, with_signs
+from peakline.workload import change_text
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
-from peakline.workload.text import said, spread
+from peakline.workload.change import Change
+from peakline.workload.text import module_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
     """The part, with its heading; drawn: its pictures; numbers: one for each drawing of a page."""
     first, *others = drawn
-    body = ['<h2 id="steps">Where the time of a step goes</h2>']
+    body = ['<h2 id="steps" class=first>Where the time of a step goes</h2>']
     body.append(picture(first, numbers, f"at-{first.key}"))
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
     body.append(_figures(analysis))
+    body.append(amounts(module_table(analysis)))
     return "".join(body)
 
 
@@ -55,4 +59,18 @@ def _figures(analysis: Analysis) -> str:
         f"<h3>The {one} in figures</h3><p>{escape(spread(analysis))}</p>"
         f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the whole, to the '
         "nanosecond.</p>",
+    )
+
+
+def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
+    """The part on what changed between two runs, with its heading, as for `of_steps`."""
+    notes = "".join(f"<p>{escape(finding.text)}</p>" for finding in change.findings)
+    spread_ = escape(change_text.spread(change))
+    return "".join(
+        [
+            '<h2 id="steps" class=first>What changed</h2>',
+            *(picture(shown, numbers, f"at-{shown.key}") for shown in drawn),
+            card("change-notes", f"<h3>What to keep in mind</h3><p>{spread_}</p>{notes}"),
+            *map(amounts, change_text.tables(change)),
+        ]
     )

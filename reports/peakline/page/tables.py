@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 from peakline import units
 from peakline.ceilings import basis_name, ceiling_table
+from peakline.labels import shortened
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.table import Table
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     advice,
@@ -19,7 +21,6 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
 
 
@@ -100,22 +101,43 @@ _FACTORS = {
 }
 
 
+def amounts(shown: Table) -> str:
+    """A table that a terminal prints too; nothing without any lines."""
+    if not shown.lines:
+        return ""
+    rows = []
+    short = shortened((line.name.lstrip() for line in shown.lines), 2 * NAME_WIDTH)
+    for line in shown.lines:
+        name = line.name.lstrip()
+        indent = "\N{NO-BREAK SPACE}" * 2 * (len(line.name) - len(name))
+        small = f"<small>{escape(line.note)}</small>" if line.note else ""
+        figures = [figure(a, show) for show, a in zip(shown.shown, line.amounts, strict=True)]
+        cell_ = f'<td data-raw="{escape(name)}">{escape(indent + short[name])}{small}</td>'
+        rows.append([cell_, *figures])
+    return card(
+        shown.key,
+        f"<h3>{escape(shown.title)}</h3>{table(f'{shown.key}-table', shown.heads, rows)}"
+        f'<p class="how">{escape(shown.how)}</p>',
+    )
+
+
 def kernels(
     profile: Profile,
     placements: Sequence[Placement],
     identity: str,
     curves_at: Mapping[str, str] = MappingProxyType({}),
+    steps: int = 1,
 ) -> str:
     """Kernels with their two answers, most to gain as written first.
 
-    curves_at: where the page has the picture of a topic's curve.
+    curves_at: where the page has the picture of a topic's curve. steps: those that times are of.
     """
-    heads = ["#", "kernel", "launches", "time", "of time"]
+    heads = ["#", "kernel", "launches", "time", *(["a step"] if steps > 1 else []), "of time"]
     heads += ["as written", "to gain ≤", "rewritten", "to gain ≤"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
-        _kernel(profile, number, p, names[p.label], total, curves_at)
+        _kernel(profile, number, p, names[p.label], total, curves_at, steps)
         for number, p in enumerate(placements, start=1)
     ]
     said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements))
@@ -138,6 +160,7 @@ def _kernel(
     name: str,
     total: float,
     curves_at: Mapping[str, str],
+    steps: int,
 ) -> list[str]:
     details = [f"{reached(profile, p)}." if p.shares else ""]
     if p.flops_per_s:
@@ -160,6 +183,7 @@ def _kernel(
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
+        *([figure(seconds and seconds / steps, units.time)] if steps > 1 else []),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))

@@ -145,6 +145,22 @@ class Canvas:
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.45, -0.55)
 
+    def above_rows(self, axes: Axes, names: Sequence[str]) -> None:
+        """Puts names above their bars, where the narrow canvas has no room at the left."""
+        for row, name in enumerate(names):
+            axes.annotate(
+                name,
+                (0, row - 0.2),
+                (3, 1.5),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                fontsize=self.font - 1,
+                color=INK,
+                va="bottom",
+            )
+        axes.set_yticks([])
+        axes.set_ylim(len(names) - 0.6, -0.75)
+
     def labels(self, axes: Axes, x: str, y: str = "") -> None:
         """Axis labels; the y label stands level above the axis, as the panel's heading."""
         axes.set_xlabel(x, fontsize=self.font)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from peakline import units
 from peakline.pictures.canvas import Canvas, text_width
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import GRID, INK, MUTED, SERIES
+from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
 from peakline.workload.part import Part
 from peakline.workload.sawtooth import sawtooth
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
 _PALE = 0.35
-_UNKNOWN = (Part.KERNELS_UNKNOWN, Part.COLLECTIVES_UNKNOWN, Part.COPIES_UNKNOWN, Part.NOT_RECORDED)
+_UNKNOWN = (
+    Part.KERNELS_UNKNOWN,
+    Part.COLLECTIVES_UNKNOWN,
+    Part.COPIES_UNKNOWN,
+    Part.BEFORE,
+    Part.NOT_RECORDED,
+)
 _KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
 _IDLE = SERIES[6]
 
@@ -90,21 +96,9 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         if row + 1 < len(shown):
             axes.plot([begun, begun], [row, row + 1], color=GRID, lw=0.8, zorder=0.5)
         canvas.beside(axes, row, texts[row])
-        if canvas.narrow:
-            axes.annotate(
-                names[row],
-                (0, row - _BAR / 3.2),
-                (3, 1.5),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=font,
-                color=INK,
-                va="bottom",
-            )
     canvas.rows(axes, names)
     if canvas.narrow:
-        axes.set_yticks([])
-        axes.set_ylim(len(names) - 0.6, -0.75)
+        canvas.above_rows(axes, names)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
     canvas.labels(axes, f"{unit} of a {analysis.one}")

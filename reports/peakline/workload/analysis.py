@@ -7,15 +7,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from peakline import units
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kernel_text import other_device
-from peakline.workload.model import Finding, Trace
+from peakline.workload.model import Did, Finding, Kind, Trace, Way
 from peakline.workload.part import Part
 from peakline.workload.ranks import meetings_of
 from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
 from peakline.workload.waterfall import Waterfall, waterfall
+
+_WORTH_A_WORD = 0.01  # of the time
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,16 @@ def _other_device(analysis: Analysis) -> list[Finding]:
     return [Finding("other_device", "warning", text)] if text else []
 
 
+def _of_unknown_graphs(rank: Waterfall) -> int:
+    """Nanoseconds of kernels that graphs launched, and of which no operator is known."""
+    line = rank.timeline
+    if not len(line.host.did):
+        return 0
+    replay = (line.call >= 0) & (line.host.did[line.call] == Did.GRAPH) & (line.operator < 0)
+    kernels = (line.rows["kind"] == Kind.COMPUTE) & (line.rows["way"] == Way.NONE)
+    return int(rank.owned[replay & kernels].sum())
+
+
 def _recorded(analysis: Analysis) -> list[Finding]:
     """What the traces do not tell, and what they are compared with that was not measured."""
     ranks = analysis.ranks
@@ -154,6 +167,7 @@ def _recorded(analysis: Analysis) -> list[Finding]:
     assumed = ", ".join(ranks[0].costs.assumed)
     shapes = any(rank.timeline.trace.has_shapes for rank in ranks)
     table = ranks[analysis.leading].timeline.trace.name
+    replays = sum(_of_unknown_graphs(rank) for rank in ranks) / analysis.nanoseconds
     found = {
         "no_steps": (
             any(not rank.by for rank in ranks),
@@ -169,6 +183,12 @@ def _recorded(analysis: Analysis) -> list[Finding]:
             any(rank.share(Part.KERNELS_UNKNOWN) for rank in ranks) and not shapes,
             "Shapes were not recorded, so the bound of kernels is not known: record with "
             "torch.profiler.profile(record_shapes=True).",
+        ),
+        "graphs": (
+            replays >= _WORTH_A_WORD and shapes,
+            f"Kernels of CUDA graphs, {units.percent(replays)} of the time, have no operators, as "
+            "the trace does not hold their capture, so their bounds are not known: record the "
+            "capture too, or steps without graphs.",
         ),
         "assumed": (
             assumed,

@@ -12,9 +12,9 @@ from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import Kernel, WorkloadError, merge
-from peakline.workload.model import Host, Int, Kind, Way
+from peakline.workload.model import Did, Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
-from peakline.workload.sharing import kernel_of, loads, shared
+from peakline.workload.sharing import Launched, kernel_of, loads, shared
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work
 
@@ -133,16 +133,12 @@ def _kernel(
         written = float(size * launches)
         bytes_ = {"hbm.write": written, "hbm.read": written if way == Way.WITHIN else 0.0}
         return Kernel(called, launches, nanoseconds * 1e-9, {}, bytes_, **where)
-    lacking = ("flops", "hbm") if timeline.trace.has_shapes else ("shapes",)
     made = kernel_of(
-        called,
-        nanoseconds * 1e-9,
-        float(flops * launches),
-        float(moved * launches),
-        work.times(launches) if work else None,
-        lacking,
+        called, launches, nanoseconds * 1e-9, float(flops * launches), float(moved * launches), work
     )
-    return dataclasses.replace(made, launches=launches, **where)
+    if len(made.unknown) == 2 and not timeline.trace.has_shapes:
+        where["unknown"] = ("shapes",)
+    return dataclasses.replace(made, **where)
 
 
 def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
@@ -157,8 +153,12 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
-    order = chosen[np.argsort(at[chosen], kind="stable")]
-    borders = np.flatnonzero(np.diff(at[order], prepend=-1, append=-1))
+    # Each replay of a graph does its operators' work anew.
+    call, did = timeline.call, timeline.host.did
+    replay = (call >= 0) & (did[call] == Did.GRAPH) if len(did) else np.zeros(len(call), bool)
+    run = at + len(known) * np.where(replay, call + 1, 0)
+    order = chosen[np.argsort(run[chosen], kind="stable")]
+    borders = np.flatnonzero(np.diff(run[order], prepend=-1, append=-1))
     counts = np.diff(borders)
     works = timeline.trace.works
     # Most operators do one thing by one kernel.
@@ -171,9 +171,12 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
         of_operator = works[int(kinds[at[order[begin]]])]
         if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
             continue
-        group = [_event(timeline, activity) for activity in order[begin:end].tolist()]
-        for event, share in shared(of_operator, group):
-            found[event["activity"]] = places.setdefault(share, len(places))
+        group = [
+            Launched(timeline.name(a), int(rows["end"][a] - rows["start"][a]), a)
+            for a in order[begin:end].tolist()
+        ]
+        for activity, share in shared(of_operator, group):
+            found[activity] = places.setdefault(share, len(places))
     return found, list(places)
 
 
@@ -184,12 +187,6 @@ def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None
         work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
         if work is not None:
             found[activity] = places.setdefault(work, len(places))
-
-
-def _event(timeline: Timeline, activity: int) -> dict[str, Any]:
-    rows = timeline.rows
-    length = int(rows["end"][activity] - rows["start"][activity])
-    return {"name": timeline.name(activity), "dur": length * 1e-3, "activity": activity}
 
 
 def _of_links(timeline: Timeline, links: Links, least: Int) -> None:

@@ -63,6 +63,7 @@ class Links:
         self._profile, self._device = profile, device
         self._copies: dict[str, dict[int, float]] = {}
         self._collectives: dict[tuple[str, int], dict[int, float]] = {}
+        self._rates: dict[str, float] = {}
 
     def copy(self, way: Way, host: Host, nbytes: int) -> int | None:
         """Nanoseconds of a copy; None where the profile or the trace does not tell."""
@@ -79,12 +80,43 @@ class Links:
         return round(interpolated(curve, nbytes) * 1e9) if curve else None
 
     def collective(self, message: Message) -> int | None:
-        """Nanoseconds of a collective; None where no curve is of as many ranks, or its size is not
-        told."""
-        if not message.operation or not message.bytes:
+        """Nanoseconds of a collective; None where its size is not told or nothing was measured.
+
+        Where no curve is of as many ranks, what each has to send, at the best rate of a curve.
+        """
+        operation, ranks = message.operation, message.ranks
+        if not operation or not message.bytes:
             return None
-        key = (message.operation, message.ranks)
+        key = (operation, ranks)
         if key not in self._collectives:
-            self._collectives[key] = points(self._profile, f"nccl.{key[0]}", key[1])
+            self._collectives[key] = points(self._profile, f"nccl.{operation}", ranks)
         curve = self._collectives[key]
-        return round(interpolated(curve, message.bytes) * 1e9) if curve else None
+        if curve:
+            return round(interpolated(curve, message.bytes) * 1e9)
+        if operation not in self._rates:
+            self._rates[operation] = self._rate(operation)
+        rate = self._rates[operation] if ranks > 1 else 0.0
+        return round(1e9 * _sent(operation, ranks, True) * message.bytes / rate) if rate else None
+
+    def _rate(self, operation: str) -> float:
+        """The best rate at which a rank was measured to send; 0 without a curve."""
+        found = (
+            _sent(operation, ranks, False) * size / m.summary.median_s
+            for m in self._profile.measurements
+            if m.id == f"nccl.{operation}" and m.status == "ok" and m.summary
+            if (size := m.integer("bytes")) and (ranks := m.integer("ranks") or 0) > 1
+        )
+        return max(found, default=0.0)
+
+
+def _sent(operation: str, ranks: int, least: bool) -> float:
+    """The share of the array that each rank sends, or receives where that is more.
+
+    least: where the switches may add up, so that an all-reduce takes less than in a ring.
+    """
+    if operation in ("broadcast", "send_receive"):
+        return 1.0
+    if operation != "all_reduce":
+        return (ranks - 1) / ranks
+    ring = 2 * (ranks - 1) / ranks
+    return min(ring, (ranks + 1) / ranks) if least else ring

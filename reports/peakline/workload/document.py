@@ -10,6 +10,7 @@ from peakline.profile import Profile
 from peakline.workload import kernel_text
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
+from peakline.workload.modules import Module, modules
 from peakline.workload.part import Part
 from peakline.workload.placement import Answer, Placement
 from peakline.workload.text import headline, losses, said
@@ -49,11 +50,25 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
             for one in advice(analysis)
         ],
         "ranks": [_rank(rank) for rank in analysis.ranks],
+        "modules": [_module(module, len(leading.steps)) for module in modules(leading, 0.0)],
         "kernels": [
             _with_step_time(row, len(leading.steps))
             for row in kernel_rows(profile, leading.bounds.table)
         ],
         "notes": list(analysis.notes),
+    }
+
+
+def _module(module: Module, steps: int) -> dict[str, Any]:
+    """Times of a step, on average."""
+    scale = 1e-9 / steps
+    return {
+        "path": list(module.path),
+        "count": module.count,
+        "time_s": module.nanoseconds * scale,
+        "forward_s": module.forward * scale,
+        "backward_s": module.backward * scale,
+        "beyond_s": module.beyond * scale,
     }
 
 

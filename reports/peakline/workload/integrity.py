@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline import units
+from peakline.workload.captures import captured
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way, did
 
 # Recordings last minutes: what lies further than a day from the others has a wrong time.
 _FAR_NS = 86_400 * 10**9
+_LONG_NS = 10**9  # shorter activities may outlast what was recorded of the host
 # Fewer are normal at the edges of a recording.
 _WORTH = 0.01
 # Clocks of host and device are aligned to some microseconds.
@@ -81,7 +83,7 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     if not len(borders):
         return wrong
     span = int(borders.max() - borders.min())
-    suspects = np.flatnonzero(valid & (ends - starts > max(span, 1)))
+    suspects = np.flatnonzero(valid & (ends - starts > max(span, _LONG_NS)))
     streams, devices = (trace.activities.column(key) for key in ("stream", "device"))
     names = np.array([did(name) == Did.SYNCHRONIZE for name in trace.names] or [False])
     synced = calls.column("end")[names[calls.column("name")]]
@@ -93,29 +95,13 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     return wrong
 
 
-def _captured(trace: Trace, kinds: Int) -> Iterator[tuple[int, int]]:
-    """Times in which a stream was captured, cut where the recording begins or ends: what is
-    launched then makes a graph, and does not run."""
-    calls = trace.calls
-    of, starts, ends = kinds[calls.column("name")], calls.column("start"), calls.column("end")
-    order = np.argsort(starts, kind="stable")
-    began: int | None = int(starts.min(initial=0))
-    for place in order[np.isin(of[order], (Did.BEGIN_CAPTURE, Did.END_CAPTURE))].tolist():
-        if of[place] == Did.BEGIN_CAPTURE:
-            began = int(starts[place])
-        elif began is not None:
-            yield began, int(ends[place])
-            began = None
-    if began is not None and Did.BEGIN_CAPTURE in of:
-        yield began, int(ends.max(initial=0))
-
-
 def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
     """Launches without a kernel."""
     calls, rows = trace.calls, trace.activities
     launches = np.array([bool(_ONE_KERNEL.match(name)) for name in trace.names] or [False])
     chosen = launches[calls.column("name")] & (calls.column("correlation") > 0)
-    for low, high in _captured(trace, kinds):
+    of = kinds[calls.column("name")]
+    for low, high in captured(calls.column("start"), calls.column("end"), of):
         chosen &= (calls.column("start") < low) | (calls.column("start") > high)
     lost = chosen & ~np.isin(_keys(calls), _keys(rows))
     count, total = int(lost.sum()), int(chosen.sum())

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from peakline import units
+from peakline.labels import shortened
 from peakline.profile import Profile
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
-from peakline.workload.labels import shortened
-from peakline.workload.placement import SUSTAINED_FROM_S, Answer, Placement, same_unit
+from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 # The units that a profiler counts are called so.
 _UNITS = {
@@ -53,7 +53,7 @@ _MISSING = {
     "work": "any work that was counted",
     "dtype": "the precision it computed in",
     "precision": "the precision it computed in",
-    "level": "the memory its bytes came from",
+    "operands": "which operands are one array",
 }
 NAME_WIDTH = 40  # characters of a name in a table
 _WIDTH_IN_TEXT = 80
@@ -99,6 +99,8 @@ def total_seconds(placements: Sequence[Placement]) -> float:
 
 def unit_label(profile: Profile, name: str) -> str:
     """What a unit, or the resource of a ceiling, is called: "issue slots", "HBM copy"."""
+    if name == CACHE:
+        return "L2 at the least"
     if name in _UNITS:
         return _UNITS[name]
     if name.startswith("tensor "):
@@ -117,6 +119,8 @@ def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool
         if p.impossible:
             return "more than a ceiling allows"
         return f"not known: {missing_words(p.missing)}"
+    if CACHE in answer.units:
+        return "at its bound, from cache"
     texts = [_unit_text(profile, p, name, answer.complete, brief) for name in answer.units]
     if answer.capped_by:
         texts.append(f"{_SUMMARIES[answer.capped_by]} {units.percent(answer.cap)}")
@@ -276,8 +280,8 @@ def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
         )
     if "flops" in reasons:
         sentences.append(
-            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and not "
-            "inside a CUDA graph; ncu counts that of every kernel."
+            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
+            "inside a CUDA graph only with its capture; ncu counts that of every kernel."
         )
     if "dtype" in reasons:
         sentences.append(

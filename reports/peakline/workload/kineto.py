@@ -10,7 +10,18 @@ from typing import Any, TextIO
 from peakline.profile import printable
 from peakline.workload.events import trace_events
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Activity, Call, Host, Kind, Message, Operator, Range, Trace, Way
+from peakline.workload.model import (
+    MODULE,
+    Activity,
+    Call,
+    Host,
+    Kind,
+    Message,
+    Operator,
+    Range,
+    Trace,
+    Way,
+)
 from peakline.workload.numbers import checked
 from peakline.workload.sharing import COUNTS, SHAPES, counts, stated
 from peakline.workload.works import works
@@ -125,7 +136,9 @@ class _Reader:
             self._call(event, arguments)
         elif category in _OPERATORS:
             self._operator(event, arguments)
-        elif category == "user_annotation":
+        elif category == "user_annotation" or (
+            category == "python_function" and str(event.get("name")).startswith(MODULE)
+        ):
             self._trace.ranges.add(self._named(event))
         elif category == "overhead" and "Loading" not in str(event.get("name")):
             # Loading a kernel's code is the driver's own work, within the call that needs it.
@@ -165,7 +178,10 @@ class _Reader:
                 self._seen[key] = place
         start, end = self._span(event)
         thread = _integer(event.get("tid"))
-        self._trace.operators.add(Operator(start, end, thread, identity, place))
+        sequence = _integer(arguments.get("Sequence number"))
+        if _integer(arguments.get("Fwd thread id")):
+            sequence = -sequence
+        self._trace.operators.add(Operator(start, end, thread, identity, place, sequence))
 
     def _activity(
         self, event: Mapping[str, Any], category: str, arguments: Mapping[str, Any]

@@ -19,6 +19,8 @@ from peakline.workload.works import Work
 
 Int = NDArray[np.int64]
 
+MODULE = "nn.Module: "  # PyTorch's stacks name modules so, each with its number among its class
+
 
 class Kind(IntEnum):
     """What runs on a device. The order is that in which they own an instant: COMPUTE first."""
@@ -111,6 +113,7 @@ class Operator(NamedTuple):
     thread: int
     identity: int
     work: int  # among Trace.works; -1 where it is not known
+    sequence: int = 0  # of autograd: that of a forward operator, negative in the backward pass
 
 
 class Message(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from peakline.profile import shown_text
@@ -29,8 +29,13 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     """The kernels of an export, the launches of each together. Raises WorkloadError."""
+    return kernels_of(_launches(text, name), name)
+
+
+def kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
+    """The kernels of launches. Raises WorkloadError where there are none."""
     kernels: list[Kernel] = []
-    for launch in _launches(text, name):
+    for launch in launches:
         check_count(len(kernels), name)
         counters = Counters(launch.metrics, launch.capability)
         seconds = counters.seconds
@@ -51,7 +56,9 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
             )
         )
     if not kernels:
-        raise WorkloadError(f"{name}: an ncu export without a kernel: collect with {NCU_COMMAND}")
+        raise WorkloadError(
+            f"{name}: an export of ncu without a kernel: collect with {NCU_COMMAND}"
+        )
     if all(kernel.seconds is None for kernel in kernels):
         raise WorkloadError(
             f"{name}: no kernel has its duration, gpu__time_duration.sum: collect with "
@@ -64,22 +71,24 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
 _FIXED = ("ID", "Kernel Name", "Metric Value")
 _SHOWN_WITHIN = 100_000  # lines, of which one shows the locale of a file
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-_MODEL = "device__attribute_display_name"
+MODEL = "device__attribute_display_name"
 
 
 @dataclass(slots=True)
-class _Launch:
+class Launch:
+    """One launch of a kernel that ncu counted."""
+
     kernel: str
     capability: float | None  # of its device
     device: str  # its model
     metrics: dict[str, float | None]  # those that are wanted
 
 
-def _launches(text: str, name: str) -> Iterator[_Launch]:
+def _launches(text: str, name: str) -> Iterator[Launch]:
     """The launches of an export. Raises WorkloadError."""
     header: list[str] = []
     units: dict[str, str] = {}
-    details: dict[tuple[str, str], _Launch] = {}
+    details: dict[tuple[str, str], Launch] = {}
     decimal_comma = _decimal_comma(text, name)
     for row in csv.reader(table_lines(text, name), strict=False):
         if "Kernel Name" in row and "ID" in row:
@@ -101,19 +110,19 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
                 key = (identity, cells.get("Process ID", ""))
                 if key not in details:
                     check_count(len(details), name)
-                launch = _Launch(cells["Kernel Name"], _capability(cells), "", {})
+                launch = Launch(cells["Kernel Name"], _capability(cells), "", {})
                 launch = details.setdefault(key, launch)
                 value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))
                 launch.metrics |= _wanted(
                     {cells["Metric Name"]: (value, unit)}, where, decimal_comma
                 )
-                if cells["Metric Name"] == _MODEL:
+                if cells["Metric Name"] == MODEL:
                     launch.device = value.strip()
             else:
                 found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
                 metrics = _wanted(found, where, decimal_comma)
-                model = cells.get(_MODEL, "").strip()
-                yield _Launch(cells["Kernel Name"], _capability(cells), model, metrics)
+                model = cells.get(MODEL, "").strip()
+                yield Launch(cells["Kernel Name"], _capability(cells), model, metrics)
     if details and not any(launch.metrics for launch in details.values()):
         raise WorkloadError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "

@@ -6,32 +6,36 @@ from enum import Enum
 
 
 class Part(str, Enum):
-    """A part of a step; its value is what documents call it."""
+    """A part of a step; its value is what documents call it, its label what people read."""
 
-    KERNELS = "kernels_at_bound"
-    KERNELS_BEYOND = "kernels_beyond"
-    KERNELS_UNKNOWN = "kernels_bound_not_known"
-    COLLECTIVES = "collectives_at_bound"
-    COLLECTIVES_BEYOND = "collectives_beyond"
-    COLLECTIVES_WAITING = "collectives_waiting"
-    COLLECTIVES_UNKNOWN = "collectives_bound_not_known"
-    COPIES = "copies_at_bound"
-    COPIES_BEYOND = "copies_beyond"
-    COPIES_UNKNOWN = "copies_bound_not_known"
-    LAUNCH = "launches"
-    SYNCHRONIZATION = "synchronization"
-    LOADER = "data_loading"
-    PYTHON = "python"
-    ALLOCATION = "allocation"
-    STREAMS = "waiting_for_streams"
-    LATE = "late_start_cause_not_recorded"
-    PROFILER = "profiler"
-    NOT_RECORDED = "cause_not_recorded"
+    label: str
 
-    @property
-    def label(self) -> str:
-        """What tables and pictures call it."""
-        return _LABELS[self]
+    def __new__(cls, value: str, label: str = "") -> Part:
+        """A part of this name in documents and this label."""
+        part = str.__new__(cls, value)
+        part._value_, part.label = value, label
+        return part
+
+    KERNELS = "kernels_at_bound", "kernels, at their bound"
+    KERNELS_BEYOND = "kernels_beyond", "kernels, beyond it"
+    KERNELS_UNKNOWN = "kernels_bound_not_known", "kernels, bound not known"
+    COLLECTIVES = "collectives_at_bound", "collectives, at the measured rate"
+    COLLECTIVES_BEYOND = "collectives_beyond", "collectives, beyond it"
+    COLLECTIVES_WAITING = "collectives_waiting", "collectives, waiting for other ranks"
+    COLLECTIVES_UNKNOWN = "collectives_bound_not_known", "collectives, bound not known"
+    COPIES = "copies_at_bound", "copies, at the measured rate"
+    COPIES_BEYOND = "copies_beyond", "copies, beyond it"
+    COPIES_UNKNOWN = "copies_bound_not_known", "copies, rate not known"
+    BEFORE = "launched_before", "launched before the recording"
+    LAUNCH = "launches", "launching kernels"
+    SYNCHRONIZATION = "synchronization", "synchronization"
+    LOADER = "data_loading", "waiting for data"
+    PYTHON = "python", "waiting for the CPU (Python)"
+    ALLOCATION = "allocation", "allocating memory"
+    STREAMS = "waiting_for_streams", "waiting for another stream"
+    LATE = "late_start_cause_not_recorded", "late start, cause not recorded"
+    PROFILER = "profiler", "the profiler itself"
+    NOT_RECORDED = "cause_not_recorded", "idle, cause not recorded"
 
     @property
     def is_idle(self) -> bool:
@@ -44,35 +48,4 @@ class Part(str, Enum):
         return self in (Part.KERNELS, Part.COLLECTIVES, Part.COPIES)
 
 
-_LABELS = {
-    Part.KERNELS: "kernels, at their bound",
-    Part.KERNELS_BEYOND: "kernels, beyond it",
-    Part.KERNELS_UNKNOWN: "kernels, bound not known",
-    Part.COLLECTIVES: "collectives, at the measured rate",
-    Part.COLLECTIVES_BEYOND: "collectives, beyond it",
-    Part.COLLECTIVES_WAITING: "collectives, waiting for other ranks",
-    Part.COLLECTIVES_UNKNOWN: "collectives, bound not known",
-    Part.COPIES: "copies, at the measured rate",
-    Part.COPIES_BEYOND: "copies, beyond it",
-    Part.COPIES_UNKNOWN: "copies, rate not known",
-    Part.LAUNCH: "launching kernels",
-    Part.SYNCHRONIZATION: "synchronization",
-    Part.LOADER: "waiting for data",
-    Part.PYTHON: "waiting for the CPU (Python)",
-    Part.ALLOCATION: "allocating memory",
-    Part.STREAMS: "waiting for another stream",
-    Part.LATE: "late start, cause not recorded",
-    Part.PROFILER: "the profiler itself",
-    Part.NOT_RECORDED: "idle, cause not recorded",
-}
-IDLE = (
-    Part.LAUNCH,
-    Part.SYNCHRONIZATION,
-    Part.LOADER,
-    Part.PYTHON,
-    Part.ALLOCATION,
-    Part.STREAMS,
-    Part.LATE,
-    Part.PROFILER,
-    Part.NOT_RECORDED,
-)
+IDLE = tuple(Part)[list(Part).index(Part.LAUNCH) :]

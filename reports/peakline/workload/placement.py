@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from peakline.bound import Load, Need, Roofs, in_tensor_cores
+from peakline.labels import labels
 from peakline.names import level_of
-from peakline.profile import PUBLISHED_BASES, Profile
+from peakline.profile import PUBLISHED_BASES, Device, Profile
 from peakline.workload.busy import are_complete
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
-from peakline.workload.labels import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
+CACHE = "cache"  # binds what is faster than the device's memory, and small enough for the L2
 # Units whose shares differ by less than this are named together.
 _TOGETHER = 0.03
 # Clocks and ceilings differ from run to run by less than what a share may lie above 1.
@@ -73,8 +74,8 @@ class Placement:
     reason: Reason | None = None  # why no unit is busy
     impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
     # What is not known of it: `Kernel.unknown`, "time", "work"; "ceiling" where the profile has
-    # none for `ignored`; "dtype"; "precision" and "level" where what its shapes ask for is more
-    # than the ceiling allows, so that it ran in another precision or from a cache.
+    # none for `ignored`; "dtype"; "precision" and "operands" where what its shapes ask for
+    # is more than the ceiling allows, so that it ran in another one or several of them are one.
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()  # units with FLOPs for which the profile has no ceiling
     flops_per_s: float | None = None  # over all units; None where not all of them are known
@@ -126,9 +127,15 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
     if not seconds:
         return dataclasses.replace(placed, missing=(*missing, "time"))
     for name in _over(needs, seconds):
-        # Its bytes came from a cache, or it ran in TF32: what was assumed says nothing.
-        if _is_assumed(kernel, name):
-            missing += ("level" if level_of(name) == roofs.main else "precision",)
+        # Its bytes came from the L2, or it ran in TF32: what was assumed says nothing.
+        if level_of(name) == roofs.main and _fits(kernel, gpu):
+            needs[CACHE] = dataclasses.replace(needs.pop(name), resource=CACHE, seconds=seconds)
+        elif level_of(name) == roofs.main and (once := _of_one_array(kernel, roofs, seconds)):
+            missing += ("operands",)
+            del needs[name]
+            needs[once.resource] = once
+        elif name == "cuda_core.fp32" and kernel.from_shapes:
+            missing += ("precision",)
             del needs[name]
     shares = {name: busy / seconds for name, busy in kernel.busy.items()}
     impossible = (*_over(needs, seconds), *(u for u, share in shares.items() if share > _MOST))
@@ -205,9 +212,20 @@ def _needs(
     return needs, missing, ignored
 
 
-def _is_assumed(kernel: Kernel, name: str) -> bool:
-    """Whether more than a ceiling allows may come of what shapes do not tell."""
-    return kernel.from_shapes and (name == "cuda_core.fp32" or level_of(name) in ("hbm", "memory"))
+def _fits(kernel: Kernel, gpu: Device | None) -> bool:
+    """Whether what shapes tell of a launch's bytes may have come from the L2, or stayed there."""
+    moved = max(kernel.bytes.values(), default=0.0) / kernel.launches
+    return kernel.from_shapes and gpu is not None and moved <= (gpu.l2_bytes or 0.0)
+
+
+def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
+    """What memory needs where all operands of a kernel are one array, which shapes do not tell;
+    None where that is too much as well."""
+    if not kernel.from_shapes or "hbm.write" not in kernel.bytes:
+        return None
+    written = kernel.bytes["hbm.write"]
+    need = roofs.traffic(min(kernel.bytes["hbm.read"], written), written)
+    return need if need and not _over({need.resource: need}, seconds) else None
 
 
 def _cache_needs(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:

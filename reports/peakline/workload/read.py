@@ -10,7 +10,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from peakline.profile import printable, shown_path
 from peakline.profile.inputs import Limit, opened
@@ -24,6 +23,12 @@ from peakline.workload.nsight import read_nsight
 from peakline.workload.numbers import checked
 from peakline.workload.plain import parse_plain
 from peakline.workload.timeline import timelines
+from peakline.workload.tool_reports import (
+    NCU_REPORT,
+    NSYS_SUFFIXES,
+    read_ncu_report,
+    read_nsys_report,
+)
 
 # A line of a CSV is one launch or metric; a larger one holds more than a table of kernels shows.
 MAX_CSV_BYTES = 64 << 20
@@ -33,19 +38,13 @@ _HEAD = 1 << 16  # characters that tell a kind
 _SQLITE = b"SQLite format 3\0"
 # The page that ncu prints without --csv has such headings.
 _PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
-# Reports of NVIDIA's tools, with the command that makes a file of them that is read here.
-_REPORTS = {
-    ".ncu-rep": f"a report of ncu: export it with {RAW_PAGE}",
-    ".nsys-rep": "a report of Nsight Systems: export it with nsys export --type sqlite {}",
-    ".qdrep": "a report of Nsight Systems: export it with nsys export --type sqlite {}",
-}
 
 
 def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
     """What a profiler recorded in a file, gzipped or not.
 
-    A trace of torch.profiler or an SQLite export of Nsight Systems is a Trace; an export of Nsight
-    Compute or a plain CSV is a list of kernels. Raises WorkloadError.
+    A trace of torch.profiler, a report of Nsight Systems or its SQLite export is a Trace; a report
+    of Nsight Compute, its export or a plain CSV is a list of kernels. Raises WorkloadError.
     """
     name = shown_path(path)
     try:
@@ -53,17 +52,21 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
             head = file.peek()
             if _is_json(head):
                 return doubt(read_kineto(io.TextIOWrapper(file, "utf-8-sig"), name))
-            if not head.startswith(_SQLITE):
+            known = head.startswith((_SQLITE, NCU_REPORT))
+            if not known and not str(path).endswith(NSYS_SUFFIXES):
                 return _kernels_of_table(file.read().decode("utf-8-sig"), name)
-            if not _is_plain(path):
-                raise WorkloadError(f"{name}: unpack it first: SQLite cannot be read while packed")
+            with open(path, "rb") as plain:
+                if plain.read(len(NCU_REPORT)) != head[: len(NCU_REPORT)]:
+                    raise WorkloadError(f"{name}: unpack it first: it cannot be read while packed")
             limit = _limit(head)
-            if os.path.getsize(path) > limit.bytes:
+            if known and os.path.getsize(path) > limit.bytes:
                 raise WorkloadError(f"{name}: {limit.too_large()}")
     except UnicodeDecodeError as error:
-        what = _REPORTS.get(Path(name).suffix, "not UTF-8 text, so neither a CSV nor a trace")
-        raise WorkloadError(f"{name}: {what.format(Path(name).name)}") from error
-    return doubt(read_nsight(path, name))
+        what = "not UTF-8 text, so neither a CSV nor a trace"
+        raise WorkloadError(f"{name}: {what}") from error
+    if head.startswith(NCU_REPORT):
+        return read_ncu_report(path)
+    return doubt(read_nsight(path, name) if head.startswith(_SQLITE) else read_nsys_report(path))
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
@@ -72,7 +75,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     if isinstance(found, Trace):
         return found
     raise WorkloadError(
-        f"{shown_path(path)}: neither a torch.profiler trace nor an SQLite export of Nsight "
+        f"{shown_path(path)}: neither a torch.profiler trace nor a report of Nsight "
         "Systems, but a table of kernels: use --kernels"
     )
 
@@ -96,14 +99,9 @@ def _is_json(head: bytes) -> bool:
 
 
 def _limit(head: bytes) -> Limit:
-    if _is_json(head) or head.startswith(_SQLITE):
+    if _is_json(head) or head.startswith((_SQLITE, NCU_REPORT)):
         return Limit(MAX_TRACE_BYTES, "trace")
     return Limit(MAX_CSV_BYTES, "CSV of kernels")
-
-
-def _is_plain(path: str | os.PathLike[str]) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, short_name
 from peakline.workload.numbers import checked
@@ -55,36 +56,35 @@ def stated(operator: Mapping[str, Any]) -> list[Work]:
     return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
-def shared(
-    operator: Iterable[Work], group: Sequence[dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], Work]]:
-    """The kernels of an operator that do its work, each with its share.
+class Launched(NamedTuple):
+    """One of the kernels of an operator."""
 
-    group: all of its kernels, with "name" and "dur".
-    """
+    name: str
+    nanoseconds: int
+    activity: int
+
+
+def shared(operator: Iterable[Work], group: Sequence[Launched]) -> Iterator[tuple[int, Work]]:
+    """The activities of an operator that do its work, each with its share; group: all of them."""
     for work in operator:
         parts = _doers(group, work.role)
-        for event in parts:
-            size = _OPAQUE.search(str(event.get("name"))) if work.opaque else None
+        for one in parts:
+            size = _OPAQUE.search(one.name) if work.opaque else None
             if size or not work.opaque:
-                yield event, work.times((int(size[1]) if size else 1) / len(parts))
+                yield one.activity, work.times((int(size[1]) if size else 1) / len(parts))
 
 
-def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
+def _doers(group: Sequence[Launched], role: str) -> list[Launched]:
     """The kernels of an operator that share its work: those of the name that takes the longest."""
-    if role:
-        candidates = [e for e in group if role in str(e.get("name"))]
-    else:
-        candidates = [e for e in group if _ARITHMETIC.search(str(e.get("name")).lower())]
-        candidates = candidates or list(group)
-    times: dict[str, float] = {}
-    for event in candidates:
-        name = str(event.get("name"))
-        times[name] = times.get(name, 0.0) + _positive(event.get("dur"))
-    if not times:
-        return []
-    longest = max(times, key=lambda name: times[name])
-    return [e for e in candidates if str(e.get("name")) == longest]
+    candidates = [one for one in group if role in one.name]
+    if not role:
+        found = [one for one in candidates if _ARITHMETIC.search(one.name.lower())]
+        candidates = found or candidates
+    times: Counter[str] = Counter()
+    for one in candidates:
+        times[one.name] += one.nanoseconds
+    longest = max(times, key=lambda name: times[name], default="")
+    return [one for one in candidates if one.name == longest]
 
 
 def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
@@ -94,35 +94,22 @@ def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def kernel_of(
-    name: str,
-    seconds: float,
-    flops: float,
-    total: float,
-    work: Work | None,
-    lacking: tuple[str, ...],
+    name: str, launches: int, seconds: float, flops: float, total: float, work: Work | None
 ) -> Kernel:
-    """A launch with the work that the trace states or that its shapes tell.
+    """Launches with the work that the trace states, or that their shapes tell of each.
 
-    flops, total: FLOPs and bytes as `counts` has them. lacking: what is not known where there is
-    none.
+    flops, total: FLOPs and bytes as `counts` has them.
     """
     moved = {"hbm": total} if total else {}
     from_shapes = work is not None and not flops and not moved
     unit = UNKNOWN_UNIT
     if work is not None:
         unit = work.unit
-        flops = flops or work.flops
+        flops = flops or work.flops * launches
         if not moved and (work.read or work.written):
-            moved = {"hbm.read": work.read, "hbm.write": work.written}
+            moved = {"hbm.read": work.read * launches, "hbm.write": work.written * launches}
         if unit == "cuda_core.fp32" and _TF32_KERNEL.search(name):
             unit = "tensor.tf32"
     unknown = (*(() if flops else ("flops",)), *(() if moved else ("hbm",)))
-    return Kernel(
-        short_name(name),
-        1,
-        seconds or None,
-        {unit: flops} if flops else {},
-        moved,
-        lacking if len(unknown) == 2 else unknown,
-        from_shapes,
-    )
+    counted = {unit: flops} if flops else {}
+    return Kernel(short_name(name), launches, seconds or None, counted, moved, unknown, from_shapes)

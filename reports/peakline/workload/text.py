@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.mfu import Utilization
+from peakline.table import Line, Table, printed
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
+from peakline.workload.modules import modules
 from peakline.workload.part import IDLE, Part
 
 # The parts that one answer removes have one name together.
@@ -128,6 +130,33 @@ def table(analysis: Analysis) -> str:
     return "\n".join(lines)
 
 
+def module_table(analysis: Analysis) -> Table:
+    """Modules, record_function and NVTX ranges of the leading rank."""
+    rank = analysis.ranks[analysis.leading]
+    scale = 1e-9 / len(rank.steps)
+    return Table(
+        "step-modules",
+        "By module",
+        ("module", "forward", "backward", f"of {analysis.one}", "beyond bound"),
+        (units.time, units.time, units.percent, units.time),
+        tuple(
+            Line(
+                f"{'  ' * (len(m.path) - 1)}{m.label}",
+                (
+                    m.forward * scale or None,
+                    m.backward * scale or None,
+                    m.nanoseconds / rank.nanoseconds,
+                    m.beyond * scale or None,
+                ),
+            )
+            for m in modules(rank)
+        ),
+        f"Time of a {analysis.one} on the device, by the ranges around each launch: modules of a "
+        "stack (with_stack=True), record_function and NVTX. What the backward pass launches counts "
+        "with its forward operator's module. An outer range holds its inner ones.",
+    )
+
+
 def spread(analysis: Analysis) -> str:
     """How many steps there are, and how they differ."""
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
@@ -173,4 +202,4 @@ def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list
     for number, one in enumerate(advice(analysis), start=1):
         found.append(wrapped(said(one, analysis.step_s), f"{number}. ", "   "))
     found += [wrapped(note) for note in analysis.notes]
-    return [*found, ""]
+    return [*found, "", *printed(module_table(analysis), width)]

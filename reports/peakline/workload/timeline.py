@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from peakline.workload.captures import replayed
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import LOADER
 from peakline.workload.model import Activity, Call, Columns, Did, Int, Kind, Range, Trace, did
@@ -76,6 +77,41 @@ class Timeline:
             return np.full(len(self.call), -1, np.int64)
         return np.where(self.call >= 0, starts[self.call], -1)
 
+    @functools.cached_property
+    def before(self) -> NDArray[np.bool_]:
+        """Which activities were launched before the recording: their calls are missing, and those
+        of all later ones follow."""
+        known = self.rows["start"][self.call >= 0]
+        first = int(known.min()) if len(known) else 0
+        return (self.call < 0) & (self.rows["start"] < first)
+
+    @functools.cached_property
+    def forward(self) -> tuple[Int, Int]:
+        """When and on which thread the forward operator began that each activity is the gradient
+        of; -1 for those that are of no backward pass."""
+        start, end, thread, number = (
+            self.trace.operators.column(key) for key in ("start", "end", "thread", "sequence")
+        )
+        order = np.lexsort([start, number])
+        order = order[number[order] > 0]
+        # Of several, the innermost, which begins last.
+        last = order[np.flatnonzero(np.diff(number[order], append=0))]
+        back = np.flatnonzero(number < 0)
+        if not len(last) or not len(back):
+            return (np.full(len(self.call), -1, np.int64),) * 2
+        inner = Nested(start[back], end[back], thread[back]).around(*self.launch)
+        wanted = np.where(inner >= 0, -number[back[inner]], 0)
+        at = last[np.minimum(np.searchsorted(number[last], wanted), len(last) - 1)]
+        same = (number[at] == wanted) & (wanted > 0)
+        return np.where(same, start[at], -1), np.where(same, thread[at], -1)
+
+    @property
+    def launch(self) -> tuple[Int, Int]:
+        """When each activity was launched, and by which thread; -1 where that is not recorded."""
+        threads = self.host.calls["thread"]
+        found = np.where(self.call >= 0, threads[self.call], -1) if len(threads) else self.call
+        return self.launched, found
+
     def name(self, activity: int) -> str:
         """What an activity is called."""
         return self.trace.names[int(self.rows["name"][activity])]
@@ -105,6 +141,10 @@ def timelines(trace: Trace) -> list[Timeline]:
         until = mine["end"][of_copies] >= rows["end"][waited]
         host.did[of_copies[until]] = Did.SYNCHRONIZE
         operators = _operators(trace, rows, call, mine)
+        if len(trace.operators) and Did.BEGIN_CAPTURE in host.did:
+            of_call = operators_around(trace, mine["start"], mine["thread"])
+            graphs = replayed(trace, rows, call, mine, host.did, of_call)
+            operators = np.where(graphs >= 0, graphs, operators)
         found.append(Timeline(trace, int(device), host, rows, call, operators))
     return found
 
@@ -150,32 +190,47 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
         at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
         return np.where(identities[at] == rows["operator"], first[at], -1)
     found = np.full(count, -1, np.int64)
-    starts, ends, threads = (trace.operators.column(key) for key in ("start", "end", "thread"))
     launched = np.flatnonzero(call >= 0)
-    when, who = calls["start"][call[launched]], calls["thread"][call[launched]]
-    for thread in np.unique(who):
-        mine = np.flatnonzero(threads == thread)
-        mine = mine[np.lexsort([-ends[mine], starts[mine]])]
-        if len(mine):
-            asked = who == thread
-            inner = _innermost(starts[mine], ends[mine], when[asked])
-            found[launched[asked]] = np.where(inner >= 0, mine[inner], -1)
+    at = call[launched]
+    found[launched] = operators_around(trace, calls["start"][at], calls["thread"][at])
     return found
 
 
-def _innermost(starts: Int, ends: Int, times: Int) -> Int:
-    """The innermost of nested spans, sorted by start, around each time; -1 where none is."""
-    outer = np.full(len(starts), -1, np.int64)
-    open_: list[int] = []
-    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        while open_ and ends[open_[-1]] < end:
-            open_.pop()
-        outer[place] = open_[-1] if open_ and starts[open_[-1]] <= start else -1
-        open_.append(place)
-    at = np.searchsorted(starts, times, side="right") - 1
-    while (past := (at >= 0) & (ends[at] < times)).any():
-        at[past] = outer[at[past]]
-    return at
+def operators_around(trace: Trace, when: Int, who: Int) -> Int:
+    """The place of the innermost operator at each time on a thread; -1 where none is."""
+    columns = (trace.operators.column(key) for key in ("start", "end", "thread"))
+    return Nested(*columns).around(when, who)
+
+
+class Nested:
+    """Spans of threads, of which some lie within others."""
+
+    def __init__(self, starts: Int, ends: Int, threads: Int) -> None:
+        self._starts, self._ends, self._threads = starts, ends, threads
+        self._order = np.lexsort([-ends, starts, threads])
+        outer = [-1] * len(starts)  # the place of the span around each; -1 where none is
+        open_: list[tuple[int, int, int, int]] = []  # start, end, thread, place
+        columns = (column[self._order].tolist() for column in (starts, ends, threads))
+        for start, end, thread, place in zip(*columns, self._order.tolist(), strict=True):
+            while open_ and (open_[-1][2] != thread or open_[-1][1] < end):
+                open_.pop()
+            if open_:
+                outer[place] = open_[-1][3]
+            open_.append((start, end, thread, place))
+        self.outer = np.array(outer, np.int64)
+
+    def around(self, when: Int, who: Int) -> Int:
+        """The place of the innermost span at each time on a thread; -1 where none is."""
+        found = np.full(len(when), -1, np.int64)
+        for thread in np.unique(self._threads):
+            mine = self._order[self._threads[self._order] == thread]
+            asked = np.flatnonzero(who == thread)
+            at = np.searchsorted(self._starts[mine], when[asked], side="right") - 1
+            place = np.where(at >= 0, mine[at], -1)
+            while (past := (place >= 0) & (self._ends[place] < when[asked])).any():
+                place[past] = self.outer[place[past]]
+            found[asked] = place
+        return found
 
 
 def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
@@ -227,9 +282,9 @@ def _chosen(timeline: Timeline, wanted: str) -> list[int]:
     called = [names[int(name)] for name in timeline.host.ranges["name"]]
     if wanted:
         plain = wanted.rstrip("#: _-")  # "ProfilerStep#" stands for all of them
-        found = [p for p in places if called[p] == wanted or _NUMBER.sub("", called[p]) == plain]
+        found = [p for p in places if called[p] == wanted or numberless(called[p]) == plain]
         if not found:
-            offered = sorted({_NUMBER.sub("", name) for name in called} - {""})
+            offered = sorted({numberless(name) for name in called} - {""})
             raise WorkloadError(
                 f"{timeline.trace.name}: no range {wanted!r}; it has "
                 f"{', '.join(offered[:8]) or 'none at all'}"
@@ -237,11 +292,20 @@ def _chosen(timeline: Timeline, wanted: str) -> list[int]:
         return found
     groups: dict[str, list[int]] = {}
     for p in places:
-        plain = _NUMBER.sub("", called[p])
-        if _STEP.fullmatch(plain):
-            groups.setdefault(plain.lower(), []).append(p)
+        if is_step(called[p]):
+            groups.setdefault(numberless(called[p]).lower(), []).append(p)
     # The profiler's own steps go before ranges of the user's.
     return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
+
+
+def numberless(name: str) -> str:
+    """What the names of numbered ranges have in common."""
+    return _NUMBER.sub("", name)
+
+
+def is_step(name: str) -> bool:
+    """Whether a range is a step, by its name."""
+    return _STEP.fullmatch(numberless(name)) is not None
 
 
 def is_loader(name: str) -> bool:

@@ -162,7 +162,9 @@ def _activities(
             # A collective waits first and transfers last, so what others hide is the waiting.
             waiting[place] = max(0, owned[place] - transfer)
     parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
-    moved = owned - waiting
+    before = timeline.before[division.around]
+    parts[Part.BEFORE] = int((owned - waiting)[before].sum())
+    moved = np.where(before, 0, owned - waiting)
     for kind, (at_bound, beyond, unknown) in _BOUND.items():
         mine = (rows["kind"] == kind) & (moved > 0)
         known = mine & (bound != UNKNOWN)

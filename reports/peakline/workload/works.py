@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,19 +46,34 @@ _ELEMENTWISE = {
     }.items()
     for name in names.split()
 }
-# These read their operands, likewise, and write as much as the first has.
-_ROWWISE = {
-    "aten::native_layer_norm": 4,
-    "aten::_fused_rms_norm": 3,
-    "aten::_softmax": 1,
-    "aten::_softmax_backward_data": 2,
-    "aten::_log_softmax": 1,
-    "aten::_log_softmax_backward_data": 2,
+# Arguments whose elements the kernel of an operator reads > and writes; where it has several, each
+# begins with a part of its name. What is small beside these, or depends on values, is left out.
+_MOVES = {
+    f"aten::{name}": moves.split(";")
+    for names, moves in (
+        ("copy_", "1 > 0"),
+        ("fill_ zero_", "> 0"),
+        ("sum mean amax amin argmax", "0 >"),
+        ("_softmax _log_softmax native_dropout cumsum", "0 > 0"),
+        ("_softmax_backward_data _log_softmax_backward_data", "0 1 > 0"),
+        ("native_layer_norm", "0 2 3 > 0"),
+        ("_fused_rms_norm", "0 2 > 0"),
+        (
+            "native_layer_norm_backward _fused_rms_norm_backward",
+            "grad_input 0 1 > 1; GammaBeta 0 1 >",
+        ),
+        ("native_batch_norm", "collect_statistics 0 >; transform_input 0 > 0"),
+        ("native_batch_norm_backward", "backward_reduce 0 1 >; backward_elemt 0 1 > 1"),
+        ("cudnn_batch_norm", "bn_fw 0 > 0"),
+        ("cudnn_batch_norm_backward", "bn_bw 0 1 > 0"),
+        ("native_group_norm", "RowwiseMoments 0 >; elementwise_kernel 0 > 0"),
+        ("native_group_norm_backward", "InternalGradients 0 1 >; elementwise_kernel 0 1 > 1"),
+        ("max_pool2d_with_indices_backward", "0 7 > 1"),
+        ("embedding_dense_backward", "compute_grad_weight 0 >"),
+        ("topk", "gatherTopK 0 >"),
+    )
+    for name in names.split()
 }
-# These read their operand and write little.
-_REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
-# These write their operand.
-_FILLS = ("aten::fill_", "aten::zero_")
 _NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
@@ -72,6 +88,9 @@ _PRODUCTS = {
     "aten::baddbmm": 1,
     "aten::_addmm_activation": 1,
 }
+_INDEX_BYTES = 8
+# Names of generated kernels hold those of operators that choose what they read.
+_CHOOSES = re.compile("embedding|index|gather|scatter|select|slice|cat|split|roll|pool|upsample")
 _SCALED_OUT_TYPE = 6  # out_dtype among the arguments of _scaled_mm
 
 
@@ -128,32 +147,15 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     arguments = _Arguments(operator["args"])
     name = str(operator.get("name"))
     try:
-        if name in _PRODUCTS:
-            return [_product(name, arguments)]
+        if name in _MOVES:
+            return [_moved(move, arguments) for move in _MOVES[name]]
         if name.removesuffix("_") in _ELEMENTWISE:
             return [_elementwise(name, arguments)]
-        if name in _FILLS:
-            return [Work(_NO_UNIT, 0.0, 0.0, checked(arguments.bytes(0)))]
-        if name == "aten::embedding":
-            return [_embedding(arguments)]
-        if name == "aten::cat":
-            return [_concatenation(arguments)]
-        if name == "aten::copy_":
-            written, read = arguments.bytes(0), arguments.bytes(1)
-            return [Work(_NO_UNIT, 0.0, checked(read), checked(written))]
-        if name in _REDUCTIONS:
-            return [Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), 0.0)]
-        if name in _ROWWISE:
-            operands = sum(arguments.bytes(i) for i in arguments.tensors(_ROWWISE[name]))
-            return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]
-        if name == "aten::native_layer_norm_backward":
-            return _layer_norm_backward(arguments)
-        if name in _ATTENTION:
-            return [_attention(_ATTENTION[name], arguments)]
-        if name == "aten::cudnn_convolution":
-            return [_convolution(arguments)]
-        if name == "aten::convolution_backward":
-            return _convolution_backward(arguments)
+        if name.startswith("triton_"):
+            return [_generated(name, arguments)]
+        if name in _FORMULAS:
+            found = _FORMULAS[name](name, arguments)
+            return found if isinstance(found, list) else [found]
     except (_Unclear, LookupError, TypeError, ValueError):
         pass  # another version's arguments, or sizes that nothing has
     return []
@@ -181,7 +183,15 @@ class _Arguments:
         name = str(self._types[index]).lower()
         return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
 
-    def tensors(self, most: int) -> list[int]:
+    def scalars(self) -> list[str]:
+        """The values of single numbers."""
+        return [self._values[i] for i, of in enumerate(self._types) if of == "Scalar"]
+
+    def is_tensor(self, index: int) -> bool:
+        """Whether an argument is there and no single number or list."""
+        return index < len(self._types) and self._types[index] not in ("", "Scalar", "ScalarList")
+
+    def tensors(self, most: int | None) -> list[int]:
         """Those of so many first arguments that are tensors, and no single numbers."""
         return [index for index, shape in enumerate(self._shapes[:most]) if shape]
 
@@ -230,6 +240,57 @@ def _product(name: str, arguments: _Arguments) -> Work:
     return Work(unit, checked(flops), checked(read), checked(written), sides=sides)
 
 
+def _moved(move: str, arguments: _Arguments) -> Work:
+    """Bytes of whole arguments, as _MOVES has them; those that are no tensors count nothing."""
+    role = "".join(re.findall(r"[A-Za-z]\w+", move))
+    read, written = (
+        sum(arguments.bytes(i) for i in map(int, numbers) if arguments.is_tensor(i))
+        for numbers in (re.findall(r"\b\d\b", side) for side in move.split(">"))
+    )
+    return Work(_NO_UNIT, 0.0, checked(read), checked(written), role)
+
+
+def _generated(name: str, arguments: _Arguments) -> Work:
+    """A kernel of torch.compile touches as much of each array as it has elements to go through;
+    whether it reads or writes them is not told. Where indices choose, nothing is."""
+    if _CHOOSES.search(name):
+        raise _Unclear
+    size = math.prod(int(value) for value in arguments.scalars())
+    moved = sum(
+        min(arguments.bytes(index), size * arguments.element(index))
+        for index in arguments.tensors(None)
+    )
+    return Work(_NO_UNIT, 0.0, checked(moved), 0.0)
+
+
+def _grouped(name: str, arguments: _Arguments) -> Work:
+    """Products of groups of rows, or of the inner side, with a matrix each. Which of these have any
+    rows is not told, so matrices are not read at the least."""
+    left, right = arguments.shape(0, (2,)), arguments.shape(1, (2, 3))
+    inner, columns = right[-2], right[-1]
+    if left[1] != inner:
+        raise _Unclear
+    element = 2 if arguments.element(0) == 1 else arguments.element(0)
+    flops, read = 2 * math.prod(left) * columns, arguments.bytes(0)
+    result = left[0] * columns
+    if len(right) == 2:
+        read += arguments.bytes(1)
+        result *= arguments.shape(2 if name == "aten::_grouped_mm" else 4, (1,))[0]
+    return Work(arguments.unit(0), checked(flops), checked(read), checked(result * element))
+
+
+def _pooling(name: str, arguments: _Arguments) -> Work:
+    """The largest of each window, and its place."""
+    source = arguments.shape(0, (4,))
+    kernel, stride, padding, dilation = (arguments.numbers(index) for index in range(1, 5))
+    stride = stride or kernel
+    if any(step > size for step, size in zip(stride, kernel, strict=True)):
+        raise _Unclear
+    result = [*source[:2], *_windows(source[2:], kernel, padding, stride, dilation)]
+    written = math.prod(result) * (arguments.element(0) + _INDEX_BYTES)
+    return Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), checked(written))
+
+
 def _elementwise(name: str, arguments: _Arguments) -> Work:
     tensors = arguments.tensors(_ELEMENTWISE[name.removesuffix("_")])
     in_place = name.endswith("_")
@@ -244,28 +305,18 @@ def _elementwise(name: str, arguments: _Arguments) -> Work:
     return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=not in_place)
 
 
-def _concatenation(arguments: _Arguments) -> Work:
+def _concatenation(name: str, arguments: _Arguments) -> Work:
     """Each element is read and written; a list of tensors does not tell their type."""
     elements = float(checked(arguments.elements_of_list(0)))
     return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
-def _embedding(arguments: _Arguments) -> Work:
+def _embedding(name: str, arguments: _Arguments) -> Work:
     """Indices are read and a row is written for each; rows that repeat are read once at the least,
     so what is read of the table is not told."""
     width, rows = arguments.shape(0, (2,))[1], math.prod(arguments.shape(1, range(1, 9)))
     written = rows * width * arguments.element(0)
     return Work(_NO_UNIT, 0.0, checked(arguments.bytes(1)), checked(written))
-
-
-def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
-    """Both of its kernels read the gradient and the input; one writes the input's gradient, the
-    other those of weight and bias, which are small beside it."""
-    read, written = arguments.bytes(0) + arguments.bytes(1), arguments.bytes(1)
-    return [
-        Work(_NO_UNIT, 0.0, checked(read), checked(written), "grad_input"),
-        Work(_NO_UNIT, 0.0, checked(read), 0.0, "GammaBeta"),
-    ]
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
@@ -277,7 +328,8 @@ def _broadcast(first: list[int], second: list[int]) -> list[int]:
     return [max(a, b) for a, b in zip(longer, filled, strict=True)]
 
 
-def _attention(where: _Attention, arguments: _Arguments) -> Work:
+def _attention(name: str, arguments: _Arguments) -> list[Work]:
+    where = _ATTENTION[name]
     # Shapes of sequences that are packed one after the other have three dimensions, and tell no
     # lengths.
     query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
@@ -293,30 +345,44 @@ def _attention(where: _Attention, arguments: _Arguments) -> Work:
     # Forward, the scores take the key's size and the result the value's; these are equal backward.
     flops = 2 * pairs * (query[3] + value[3]) * where.products / 2 * share
     element = arguments.element(where.query)
-    result = query[0] * query[heads] * query[tokens] * value[3] * element
+    result = result_bytes = query[0] * query[heads] * query[tokens] * value[3] * element
     if where.query:  # backward: the gradient and the forward result come in, three gradients go out
         operands = sum(arguments.bytes(index) for index in range(5))
         result = sum(math.prod(shape) for shape in (query, key, value)) * element
     else:
         operands = sum(arguments.bytes(index) for index in range(3))
-    return Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
+    main = Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
+    if not where.query:
+        return [main]
+    # Before it, gradient and forward result are multiplied; after it, the query's gradient, which
+    # was summed in FP32, is converted.
+    size = math.prod(query)
+    return [
+        main,
+        Work(_NO_UNIT, 0.0, checked(2.0 * result_bytes), 0.0, "dot_do_o"),
+        Work(_NO_UNIT, 0.0, checked(4.0 * size), checked(size * element), "convert_dq"),
+    ]
 
 
-def _convolution(arguments: _Arguments) -> Work:
+def _windows(*sides: Sequence[int]) -> list[int]:
+    """How many windows lie along each side: sizes, widths, padding, steps, distances."""
+    return [
+        (size + 2 * pad - gap * (width - 1) - 1) // step + 1
+        for size, width, pad, step, gap in zip(*sides, strict=True)
+    ]
+
+
+def _convolution(name: str, arguments: _Arguments) -> Work:
     source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
     padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
-    result = [source[0], weight[0]]
-    for size, width, pad, step, gap in zip(
-        source[2:], weight[2:], padding, stride, dilation, strict=True
-    ):
-        result.append((size + 2 * pad - gap * (width - 1) - 1) // step + 1)
+    result = [source[0], weight[0], *_windows(source[2:], weight[2:], padding, stride, dilation)]
     flops = 2 * math.prod(result) * math.prod(weight[1:])
     read = arguments.bytes(0) + arguments.bytes(1)
     written = math.prod(result) * arguments.element(0)
     return Work(arguments.unit(0), checked(flops), checked(read), checked(written))
 
 
-def _convolution_backward(arguments: _Arguments) -> list[Work]:
+def _convolution_backward(name: str, arguments: _Arguments) -> list[Work]:
     gradient, source, weight = (arguments.shape(index, (3, 4, 5)) for index in range(3))
     if arguments.value(7) != "False":  # transposed
         raise _Unclear
@@ -329,3 +395,15 @@ def _convolution_backward(arguments: _Arguments) -> list[Work]:
             ("wgrad", arguments.bytes(0) + arguments.bytes(1), weight),
         )
     ]
+
+
+_FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
+    **dict.fromkeys(_PRODUCTS, _product),
+    **dict.fromkeys(_ATTENTION, _attention),
+    **dict.fromkeys(("aten::_grouped_mm", "aten::_scaled_grouped_mm"), _grouped),
+    "aten::cudnn_convolution": _convolution,
+    "aten::convolution_backward": _convolution_backward,
+    "aten::max_pool2d_with_indices": _pooling,
+    "aten::embedding": _embedding,
+    "aten::cat": _concatenation,
+}

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 
 from peakline.workload.analysis import Analysis
+from peakline.workload.change import Change
 from peakline.workload.part import Part
 
 _CONDITION = re.compile(r"\s*([a-z_]+)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
 _NAMES = ("idle", *(part.value for part in Part))
+SLOWER = "slower"  # of a change: how much longer a step takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +21,10 @@ class Condition:
     name: str
     most: float  # 0 to 1
 
-    def holds(self, analysis: Analysis) -> bool:
-        """Whether it takes more."""
+    def holds(self, analysis: Analysis | Change) -> bool:
+        """Whether it takes more; a change within the scatter of the steps is none."""
+        if isinstance(analysis, Change):
+            return analysis.share > self.most and not analysis.overlap
         share = analysis.idle if self.name == "idle" else analysis.share(Part(self.name))
         return share > self.most
 
@@ -28,9 +32,10 @@ class Condition:
 def condition(text: str) -> Condition:
     """A condition as it is written. Raises ValueError, which names what would be right."""
     match = _CONDITION.fullmatch(text)
-    if match is None or match[1] not in _NAMES or float(match[2]) > 100:
+    if match is None or match[1] not in (SLOWER, *_NAMES) or float(match[2]) > 100:
         raise ValueError(
             f"{text!r}: use a part of the step and a share, such as idle>10% or "
-            f"synchronization>5%; parts are {', '.join(_NAMES)}"
+            f"synchronization>5%; parts are {', '.join(_NAMES)}; with --against "
+            "slower>5%"
         )
     return Condition(match[1], float(match[2]) / 100)

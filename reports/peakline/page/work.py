@@ -1,0 +1,80 @@
+"""The page about work that ran on a machine: steps, kernels, or what changed between two runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from peakline.page.document import page
+from peakline.page.html import escape
+from peakline.page.provenance import machine, provenance
+from peakline.page.sections import contents, findings, picture
+from peakline.page.steps import of_change, of_steps
+from peakline.page.tables import kernels
+from peakline.pictures import Picture
+from peakline.profile import Profile
+from peakline.workload.analysis import Analysis
+from peakline.workload.change import Change
+from peakline.workload.placement import Placement
+
+_KERNELS = ("kernels", "kernel-roofline")
+
+
+def work_page(
+    profile: Profile,
+    placements: Sequence[Placement],
+    pictures: Mapping[str, Sequence[Picture]],
+    steps: Analysis | Change | None = None,
+    drawn: Sequence[Picture] = (),
+) -> str:
+    """The page of what ran on a machine.
+
+    pictures: of the kernels and of the curves that their texts rest on, by device. steps: those of
+    a run, or what changed between two, with their pictures `drawn`.
+    """
+    numbers = itertools.count(1)
+    name = machine(profile)
+    title = f"Your kernels on {name}"
+    body = []
+    entries = []
+    if isinstance(steps, Change):
+        title = f"What changed on {name}"
+        body.append(of_change(steps, drawn, numbers))
+    elif steps is not None:
+        title = f"Where the time of a step goes on {name}"
+        body.append(of_steps(steps, drawn, numbers))
+    if steps is not None:
+        entries.append(("steps", title.partition(" on ")[0], True))
+    count = len(steps.ranks[steps.leading].steps) if isinstance(steps, Analysis) else 1
+    for number, (device, items) in enumerate(pictures.items()):
+        own = [p for p in items if p.key in _KERNELS]
+        others = [p for p in items if p.key not in _KERNELS]
+        entries.append((f"kernels-of-{number}", "Your kernels", True))
+        entries += [(f"at-{p.key}-{number}", p.subject, False) for p in own[1:]]
+        body.append(f'<h2 id="kernels-of-{number}">Your kernels</h2>')
+        body += _pictures(own, number, numbers)
+        curves_at = {topic: f"at-{p.key}-{number}" for p in others for topic in p.topics}
+        mine = [p for p in placements if p.device == device]
+        body.append(kernels(profile, mine, f"kernels-{number}", curves_at, count))
+        if others:
+            heading = f"What was measured on {profile.device_name(device)}"
+            entries.append((f"measured-{number}", heading, True))
+            body.append(f'<h2 id="measured-{number}">{escape(heading)}</h2>')
+            entries += [(f"at-{p.key}-{number}", p.subject, False) for p in others]
+            body += _pictures(others, number, numbers)
+    entries.append(("source", "Where this comes from", True))
+    body.append('<h2 id="source">Where this comes from</h2>')
+    body.append(findings(profile) + provenance(profile))
+    file = Path(profile.path).name or "the profile"
+    header = (
+        f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what {escape(file)} '
+        f"measured on {profile.created[:10]}. <code>peakline-report {escape(file)}</code> draws "
+        "that machine itself: roofline, ceilings, links.</p></header>"
+    )
+    return page(f"peakline: {title}", "".join([contents(entries), header, *body]))
+
+
+def _pictures(items: Sequence[Picture], number: int, numbers: Iterator[int]) -> Iterator[str]:
+    for shown in items:
+        yield picture(shown, numbers, f"at-{shown.key}-{number}")

@@ -1,0 +1,234 @@
+"""What changed from the steps of one run to those of another: part by part, kernel by kernel.
+
+Times are those of a step on average, over all ranks, so that the changes of parts add up to that of
+the step. Kernels are compared where name and work are the same; what is not comparable says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from peakline import units
+from peakline.labels import labels
+from peakline.workload.analysis import Analysis
+from peakline.workload.kernel import short_name
+from peakline.workload.model import Finding
+from peakline.workload.modules import modules
+from peakline.workload.part import Part
+from peakline.workload.works import Work
+
+_SIDES = ("before", "after")
+_OTHER = {True: "other shapes", False: "its work is not known in both runs"}
+_WITHOUT = "without shapes"
+INTO = " / "  # between a module and one within it
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a step has of something, on average."""
+
+    seconds: float
+    launches: float = 0.0
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(self.seconds + other.seconds, self.launches + other.launches)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing before and after; None where a run does not have it."""
+
+    name: str
+    before: Taken | None
+    after: Taken | None
+    note: str = ""
+    comparable: bool = True  # False: the same name does other work
+
+    @property
+    def change_s(self) -> float:
+        """Seconds of a step; negative where it became faster."""
+        before, after = (side.seconds if side else 0.0 for side in (self.before, self.after))
+        return after - before
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two runs, held against the profile of one machine."""
+
+    before: Analysis
+    after: Analysis
+    parts: tuple[Row, ...]  # their names are those of Part
+    kernels: tuple[Row, ...]  # collectives and copies too, the largest change first
+    modules: tuple[Row, ...]
+    findings: tuple[Finding, ...]  # what is not comparable, and what was said of each run
+
+    @property
+    def change_s(self) -> float:
+        """Seconds of a step."""
+        return self.after.step_s - self.before.step_s
+
+    @property
+    def share(self) -> float:
+        """The change as a share of the step before."""
+        return self.change_s / self.before.step_s
+
+    @property
+    def overlap(self) -> bool:
+        """Whether steps of both runs are as long, so that the change may be chance."""
+        (low, high), (lowest, highest) = lengths(self.before), lengths(self.after)
+        return low <= highest and lowest <= high
+
+
+def lengths(analysis: Analysis) -> tuple[float, float]:
+    """Seconds of the shortest and the longest step."""
+    found = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
+    return min(found), max(found)
+
+
+def compare(before: Analysis, after: Analysis) -> Change:
+    """What changed from one run to another; both are held against one profile."""
+    kernels = tuple(_kernels(_launched(before), _launched(after)))
+    findings = [*_differences(before, after), *_of_kernels(kernels)]
+    for side, analysis in zip(_SIDES, (before, after), strict=True):
+        findings += [
+            dataclasses.replace(finding, text=f"{side}: {finding.text}")
+            for finding in analysis.findings
+            if finding.severity == "warning" or finding.code == "ranks_not_matched"
+        ]
+    return Change(
+        before,
+        after,
+        tuple(_rows(_parts(before), _parts(after))),
+        kernels,
+        tuple(_rows(_modules(before), _modules(after))),
+        tuple(findings),
+    )
+
+
+def _rows(before: Mapping[str, Taken], after: Mapping[str, Taken]) -> Iterator[Row]:
+    """Rows by name; those of a module follow it."""
+    order = {name: place for place, name in enumerate(dict.fromkeys([*before, *after]))}
+
+    def within(name: str) -> list[int]:
+        path = name.split(INTO)
+        return [order.get(INTO.join(path[: n + 1]), 0) for n in range(len(path))]
+
+    for name in sorted(order, key=within):
+        yield Row(name, before.get(name), after.get(name))
+
+
+def _parts(analysis: Analysis) -> dict[str, Taken]:
+    scale = 1e-9 / analysis.steps
+    found = analysis.parts
+    return {part.value: Taken(found[part] * scale) for part in Part if part in found}
+
+
+def _modules(analysis: Analysis) -> dict[str, Taken]:
+    found: dict[str, Taken] = {}
+    for rank in analysis.ranks:
+        for module in modules(rank, 0.0):
+            name = INTO.join(module.path)
+            taken = Taken(module.nanoseconds * 1e-9 / analysis.steps)
+            found[name] = found.get(name, Taken(0.0)) + taken
+    return found
+
+
+_Key = tuple[str, Work | None]
+
+
+def _launched(analysis: Analysis) -> dict[_Key, Taken]:
+    """What ran on devices by name and work, as far as it owns the time of steps."""
+    found: dict[_Key, Taken] = {}
+    for rank in analysis.ranks:
+        names = rank.timeline.rows["name"]
+        pairs = np.column_stack([names, rank.bounds.kernel])[rank.owned > 0]
+        groups, group = np.unique(pairs, axis=0, return_inverse=True)
+        sums = np.bincount(group.ravel(), rank.owned[rank.owned > 0], len(groups))
+        counts = np.bincount(group.ravel(), minlength=len(groups))
+        for (name, kernel), time, count in zip(groups.tolist(), sums, counts, strict=True):
+            key = (
+                rank.timeline.trace.names[name],
+                rank.bounds.works[kernel] if kernel >= 0 else None,
+            )
+            taken = Taken(float(time) * 1e-9 / analysis.steps, float(count) / analysis.steps)
+            found[key] = found.get(key, Taken(0.0)) + taken
+    return found
+
+
+def _kernels(before: dict[_Key, Taken], after: dict[_Key, Taken]) -> list[Row]:
+    """Kernels of one name and work; then those that do the work of another one, those of one name
+    that do other work, and those of one run alone."""
+    called = labels(short_name(name) for name, _ in (*before, *after))
+
+    def label(key: _Key) -> str:
+        sides = key[1].sides if key[1] else None
+        size = f" ({' x '.join(str(side) for side in sides[:3])})" if sides else ""
+        return called[short_name(key[0])] + size
+
+    rows = [Row(label(key), before[key], after[key]) for key in before if key in after]
+    left = [{k: v for k, v in side.items() if k not in other}
+            for side, other in ((before, after), (after, before))]  # fmt: skip
+    for old in list(left[0]):
+        same = [new for new in left[1] if new[1] == old[1]]
+        rivals = [key for key in left[0] if key[1] == old[1]]
+        if old[1] is not None and old[1].sides and len(same) == len(rivals) == 1:
+            note = f"the same product by another kernel: {label(same[0])}"
+            rows.append(Row(label(old), left[0].pop(old), left[1].pop(same[0]), note))
+    others = {name for name, _ in left[1]}
+    for name in dict.fromkeys(name for name, _ in left[0] if name in others):
+        known = all(work is not None for side in left for of, work in side if of == name)
+        old_s, new_s = (
+            sum((side.pop(key) for key in list(side) if key[0] == name), Taken(0.0))
+            for side in left
+        )
+        rows.append(Row(called[short_name(name)], old_s, new_s, _OTHER[known], False))
+    rows += [Row(label(key), taken, None, "only before") for key, taken in left[0].items()]
+    rows += [Row(label(key), None, taken, "only after") for key, taken in left[1].items()]
+    return sorted(rows, key=lambda row: -abs(row.change_s))
+
+
+def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
+    other = [row for row in rows if not row.comparable]
+    if other:
+        seconds = sum(row.after.seconds for row in other if row.after)
+        yield Finding(
+            "other_work",
+            "note",
+            f"Not comparable: {len(other)} kernel{'' if len(other) == 1 else 's'} of the same name "
+            f"({units.time(seconds)} of a step after): other shapes, or work that is not known in "
+            "both runs.",
+            len(other),
+            len(rows),
+        )
+
+
+def _differences(before: Analysis, after: Analysis) -> Iterator[Finding]:
+    """What the runs do not have in common, so that their times may differ for that reason."""
+    facts = {
+        "devices": ("the device", _devices),
+        "ranks": ("the number of ranks", lambda run: str(len(run.ranks))),
+        "steps": ("what a step is", lambda run: run.ranks[0].by or "the whole trace"),
+        "shapes": ("the recording", _shapes),
+    }
+    for code, (what, of) in facts.items():
+        values = [of(run) for run in (before, after)]
+        if values[0] != values[1]:
+            text = f"Not comparable: {what} was {values[0]} before and is {values[1]} after."
+            yield Finding(f"other_{code}", "warning", text)
+        elif code == "shapes" and values[0] == _WITHOUT:
+            text = "Shapes were not recorded, so kernels of one name may do other work."
+            yield Finding("no_shapes", "note", text)
+
+
+def _devices(run: Analysis) -> str:
+    ran = (rank.timeline.trace.models.get(rank.timeline.device, "") for rank in run.ranks)
+    return ", ".join(dict.fromkeys(model or "not known" for model in ran))
+
+
+def _shapes(run: Analysis) -> str:
+    has = any(rank.timeline.trace.has_shapes for rank in run.ranks)
+    return "with shapes" if has else _WITHOUT

@@ -1,0 +1,221 @@
+"""peakline-report --trace --against: what changed between two runs, and what is not comparable."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ONE_GPU, figure_of, outcome, reference, unfolded
+from made_traces import Made
+from peakline.pictures import Canvas
+from peakline.pictures.change import change_pictures
+from peakline.report_command import main
+from peakline.workload.analysis import analyze
+from peakline.workload.change import Change, Row, compare
+from peakline.workload.change_text import headline, lines
+from peakline.workload.part import Part
+
+RECORDED = Path(__file__).parent / "data/recorded"
+BEFORE, AFTER = (str(RECORDED / f"{name}.json.gz") for name in ("before", "after"))
+run = functools.partial(outcome, main)
+
+
+@functools.cache
+def recorded() -> Change:
+    """Attention by products and softmax, then by cuDNN, in the same model."""
+    return compare(*(analyze(reference(ONE_GPU), [path]) for path in (BEFORE, AFTER)))
+
+
+def made(path: Path, length: float, rows: int = 4096, name: str = "gemm", **beside: object) -> Path:
+    """Three steps of one product each; microseconds of its kernel, and its rows."""
+    trace = Made()
+    trace.steps(0, 1000, 2000)
+    for number, start in enumerate((0, 1000, 2000), start=1):
+        trace.product(number, rows, 4096, 4096)
+        args: dict[str, Any] = {"External id": number}
+        trace.kernel(start + 10, start + 10 + length, start, name, **args)
+    return trace.write(path, **beside)
+
+
+def changed(before: Path, after: Path) -> Change:
+    return compare(*(analyze(reference(ONE_GPU), [path]) for path in (before, after)))
+
+
+def row(change: Change, name: str) -> Row:
+    (found,) = (row for row in change.kernels if row.name.startswith(name))
+    return found
+
+
+def test_the_changes_of_parts_and_of_kernels_add_up() -> None:
+    change = recorded()
+    assert sum(r.change_s for r in change.parts) == pytest.approx(change.change_s)
+    busy = sum(r.change_s for r in change.parts if not Part(r.name).is_idle)
+    assert sum(r.change_s for r in change.kernels) == pytest.approx(busy)
+    assert change.change_s == pytest.approx(change.after.step_s - change.before.step_s)
+
+
+def test_attention_is_what_changed_on_the_device() -> None:
+    modules = {r.name: r for r in recorded().modules}
+    attention = modules["Sequential / Block / Attention"]
+    assert attention.before and attention.after
+    assert attention.before.seconds == pytest.approx(5.83e-3, rel=0.01)
+    assert attention.after.seconds == pytest.approx(1.28e-3, rel=0.01)
+    # The rest of the model does the same work on the same card.
+    mlp = modules["Sequential / Block / Sequential"]
+    assert abs(mlp.change_s) < 0.05 * (mlp.before.seconds if mlp.before else 0)
+    softmax = row(recorded(), "softmax_warp_forward")
+    assert (softmax.after, softmax.note) == (None, "only before")
+
+
+def test_a_module_stands_before_those_within_it() -> None:
+    names = [r.name for r in recorded().modules]
+    for place, name in enumerate(names):
+        outer = name.rpartition(" / ")[0]
+        assert not outer or outer in names[:place]
+
+
+def test_a_kernel_of_the_same_work_is_compared(tmp_path: Path) -> None:
+    change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300))
+    found = row(change, "gemm")
+    assert found.comparable and found.change_s == pytest.approx(-100e-6)
+    assert found.before and found.before.launches == 1
+    assert headline(change).startswith("A step takes 1.00 ms instead of 1.00 ms")
+
+
+def test_other_shapes_are_not_compared(tmp_path: Path) -> None:
+    change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300, rows=2048))
+    found = row(change, "gemm")
+    assert (found.comparable, found.note) == (False, "other shapes")
+    (said,) = (f.text for f in change.findings if f.code == "other_work")
+    assert said.startswith("Not comparable: 1 kernel of the same name (300 µs of a step after)")
+
+
+def test_without_shapes_on_a_side_work_is_not_compared(tmp_path: Path) -> None:
+    shapeless = made(tmp_path / "a.json", 400)
+    text = shapeless.read_text().replace('"Input Dims": [[4096, 4096], [4096, 4096]]', '"x": 1')
+    shapeless.write_text(text.replace('"Concrete Inputs"', '"y"'))
+    change = changed(shapeless, made(tmp_path / "b.json", 300))
+    found = {f.code: f.text for f in change.findings}
+    said = "the recording was without shapes before and is with shapes after"
+    assert said in found["other_shapes"]
+    assert row(change, "gemm").note == "its work is not known in both runs"
+    (said,) = (f.text for f in changed(shapeless, shapeless).findings)
+    assert said == "Shapes were not recorded, so kernels of one name may do other work."
+
+
+def test_another_kernel_for_the_same_product(tmp_path: Path) -> None:
+    change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300, name="nvjet"))
+    (found,) = change.kernels
+    assert found.comparable and found.change_s == pytest.approx(-100e-6)
+    assert found.note.startswith("the same product by another kernel: nvjet (4096 x 4096")
+
+
+def test_other_devices_and_ranks_are_named(tmp_path: Path) -> None:
+    first = made(tmp_path / "a.json", 400)
+    other = made(tmp_path / "b.json", 400, deviceProperties=[{"id": 0, "name": "NVIDIA B200"}])
+    found = {f.code: f.text for f in changed(first, other).findings}
+    assert found["other_devices"] == (
+        "Not comparable: the device was NVIDIA H200 before and is NVIDIA B200 after."
+    )
+    ranks = [made(tmp_path / f"{n}.json", 400, distributedInfo={"rank": n}) for n in (0, 1)]
+    profile = reference(ONE_GPU)
+    several = compare(analyze(profile, [first]), analyze(profile, ranks))
+    assert "the number of ranks was 1 before and is 2 after" in several.findings[0].text
+    assert not changed(first, first).findings
+
+
+def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path: Path) -> None:
+    paths = []
+    for name, lengths in (("a", (900, 1000, 1100)), ("b", (920, 1040, 1120))):
+        trace = Made()
+        starts = [sum(lengths[:n]) for n in range(4)]
+        trace.steps(*starts)
+        for start in starts:
+            trace.kernel(start, start + 500, start)
+        paths.append(trace.write(tmp_path / f"{name}.json"))
+    assert headline(changed(*paths)).endswith("+2.7 %, within the scatter of the steps")
+    assert "scatter" not in headline(recorded())
+
+
+def test_the_terminal_the_document_and_the_page(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = (str(ONE_GPU), "--trace", BEFORE, "--against", AFTER)
+    code, text, err = run(capsys, *options, "--format", "html,svg", "-o", str(tmp_path))
+    assert code == 0, err
+    assert "A step takes 17.1 ms instead of 11.2 ms, +52.5 %" in " ".join(text.split())
+    assert re.search(r"^the step +11\.2 ms +17\.1 ms +\+5\.90 ms +\+52\.5 %$", text, re.MULTILINE)
+    assert "before: Warning: this ran on NVIDIA H100" in " ".join(text.split())
+    page = unfolded((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "<title>peakline: What changed on " in page
+    for kind in ("change", "change-parts", "change-modules", "change-kernels", "change-notes"):
+        assert f'data-picture="{kind}"' in page
+    assert ">softmax_warp_backward<small>2 to 0 launches</small></td>" in page
+    assert 'data-picture="roofline"' not in page and (tmp_path / "change.svg").exists()
+    code, text, err = run(capsys, *options, "--json")
+    assert code == 0, err
+    found = json.loads(text)
+    assert (found["schema"], found["schema_version"]) == ("peakline-change", 1)
+    assert sum(part["change_s"] for part in found["parts"]) == pytest.approx(found["change_s"])
+    assert found["before"]["step_s"] + found["change_s"] == pytest.approx(found["after"]["step_s"])
+
+
+def test_bars_lead_from_one_step_to_the_other() -> None:
+    (picture,) = change_pictures(recorded())
+    for canvas in (Canvas(), Canvas(True)):
+        (axes,) = figure_of(picture, canvas).axes
+        bars = [bar for container in axes.containers for bar in container]
+        assert bars[0].get_width() == pytest.approx(recorded().before.step_s * 1e3)
+        assert bars[-1].get_width() == pytest.approx(recorded().after.step_s * 1e3)
+        ends = [bar.get_x() + bar.get_width() for bar in bars[:-1]]
+        assert ends[-1] == pytest.approx(recorded().after.step_s * 1e3)
+        assert [bar.get_x() for bar in bars[1:-1]] == pytest.approx(ends[:-1])
+
+
+def test_small_changes_of_kernels_are_summed() -> None:
+    text = "\n".join(lines(recorded(), 80))
+    assert re.search(r"^all others +\S", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--against", AFTER), "--against only goes with --trace"),
+        (("--trace", BEFORE, "--against", "no.json"), "no.json: cannot be read"),
+        (
+            ("--trace", BEFORE, "--against", AFTER, "--fail-on", "idle>1%"),
+            "--fail-on 'slower>5%' and --against only go together",
+        ),
+        (("--trace", BEFORE, "--fail-on", "slower>1%"), "only go together"),
+        (
+            ("--trace", BEFORE, "--against", AFTER, "--step-flop", "1e12", "--dtype", "bf16"),
+            "--step-flop is about one run",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    code, out, err = run(capsys, str(ONE_GPU), *options, "-o", str(tmp_path / "out"))
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "code"),
+    [
+        (BEFORE, AFTER, "slower>50%", 1),
+        (BEFORE, AFTER, "slower>53%", 0),
+        (AFTER, BEFORE, "slower>1%", 0),
+        (BEFORE, BEFORE, "slower>0%", 0),
+    ],
+)
+def test_failing_where_a_step_became_slower(
+    capsys: pytest.CaptureFixture[str], before: str, after: str, what: str, code: int
+) -> None:
+    options = ("--trace", before, "--against", after, "--json", "--fail-on", what)
+    assert run(capsys, str(ONE_GPU), *options)[0] == code

@@ -1,0 +1,181 @@
+"""Bounds of kernels in recorded traces: how much of the time has one, and each formula's counts."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import GPU, ONE_GPU, document_of, loaded, reference
+from made_traces import Made
+from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.kernel import Kernel
+from peakline.workload.kernel_text import described
+from peakline.workload.part import Part
+from peakline.workload.placement import CACHE, place
+from peakline.workload.works import works
+
+RECORDED = Path(__file__).parent / "data/recorded"
+KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
+L2 = reference(ONE_GPU).gpu(GPU).l2_bytes or 0.0  # type: ignore[union-attr]
+
+
+@functools.cache
+def recorded(name: str) -> Analysis:
+    return analyze(reference(ONE_GPU), [RECORDED / f"{name}.json.gz"])
+
+
+@pytest.mark.parametrize("name", ["before", "after", "conv", "compiled", "graph"])
+def test_the_bound_of_nearly_all_time_is_known(name: str) -> None:
+    found = recorded(name)
+    kernels = sum(found.share(part) for part in KERNELS)
+    assert found.share(Part.KERNELS_UNKNOWN) < 0.1 * kernels
+    if name != "conv":
+        assert found.share(Part.KERNELS_UNKNOWN) < 0.05 * kernels
+    # The card is another model of the same architecture, with slower memory.
+    placed = found.ranks[0].bounds.table
+    assert not [p.label for p in placed if p.impossible]
+
+
+def test_replays_take_the_operators_of_their_capture() -> None:
+    found = recorded("graph")
+    rank = found.ranks[0]
+    products = {
+        p.kernel.flops["tensor.bf16"] / p.kernel.launches
+        for p in rank.bounds.kernels
+        if "nvjet" in p.kernel.name
+    }
+    assert products == {2 * 8192 * 2048 * 4096}
+    (norm,) = (p for p in rank.bounds.kernels if "layer_norm" in p.kernel.name)
+    assert norm.kernel.bytes["hbm.write"] / norm.kernel.launches == 8192 * 2048 * 2
+    assert not [f for f in found.findings if f.code == "graphs"]
+
+
+def test_replays_without_their_capture_are_told(tmp_path: Path) -> None:
+    made = Made()
+    made.product(1, 64, 64, 64)  # the trace has shapes
+    graph = made.kernel(100, 200, 10, call="cudaGraphLaunch")
+    made.kernel(200, 300, correlation=graph)
+    found = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")])
+    (said,) = (f.text for f in found.findings if f.code == "graphs")
+    assert said.startswith("Kernels of CUDA graphs, 100.0 % of the time, have no operators")
+
+
+def test_what_was_launched_before_the_recording_is_a_part(tmp_path: Path) -> None:
+    made = Made()
+    made.kernel(0, 100)
+    made.kernel(100, 130)
+    made.kernel(130, 200, 120)
+    made.kernel(200, 260)  # its launch was lost
+    found = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")])
+    assert found.parts[Part.BEFORE] == 130_000
+    assert found.parts[Part.KERNELS_UNKNOWN] == 130_000
+
+
+def operator(name: str, shapes: list[Any], types: list[str], values: list[str]) -> dict[str, Any]:
+    arguments = {"Input Dims": shapes, "Input type": types, "Concrete Inputs": values}
+    return {"name": name, "args": arguments}
+
+
+BF16 = "c10::BFloat16"
+
+
+def test_work_of_grouped_products() -> None:
+    rows = operator(
+        "aten::_grouped_mm", [[8192, 2048], [8, 2048, 4096], [8], [], []],
+        [BF16, BF16, "int", "", ""], [""] * 5,
+    )  # fmt: skip
+    (work,) = works(rows)
+    assert (work.unit, work.flops) == ("tensor.bf16", 2 * 8192 * 2048 * 4096)
+    # Matrices that no row chose are not read.
+    assert (work.read, work.written) == (8192 * 2048 * 2, 8192 * 4096 * 2)
+    inner = operator(
+        "aten::_grouped_mm", [[2048, 8192], [8192, 4096], [8], [], []],
+        [BF16, BF16, "int", "", ""], [""] * 5,
+    )  # fmt: skip
+    (work,) = works(inner)
+    assert work.flops == 2 * 8192 * 2048 * 4096
+    assert work.written == 8 * 2048 * 4096 * 2
+    # What was recorded agrees: a card with the ceilings of an H100 reaches most of its peak.
+    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "cutlass" in p.label)
+    assert kernel.flops["tensor.bf16"] / (kernel.seconds or 1) == pytest.approx(7e14, rel=0.05)
+
+
+def test_work_of_fp8_products() -> None:
+    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "qqtst" in p.label)
+    assert kernel.flops == {"tensor.fp8": 2 * 4096**3}
+    assert kernel.bytes == {"hbm.read": 2 * 4096**2, "hbm.write": 2 * 4096**2}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("triton_poi_fused_gelu_0", 3 * 2 * 1000), ("triton_poi_fused_embedding_0", None)],
+)
+def test_bytes_of_a_generated_kernel(name: str, expected: float | None) -> None:
+    """Of an array with more elements than are gone through, a part is used."""
+    made = operator(
+        name, [[1000], [1000], [5000], []], [BF16, BF16, BF16, "Scalar"], ["", "", "", "1000"]
+    )
+    assert [work.read for work in works(made)] == ([expected] if expected else [])
+
+
+def test_bytes_of_normalizations_pooling_and_their_backward_passes() -> None:
+    rows = {
+        (re.sub(r"\W.*", "", p.label), key): round(size / p.kernel.launches)
+        for p in recorded("conv").ranks[0].bounds.kernels
+        for key, size in p.kernel.bytes.items()
+    }
+    image, pooled = 64 * 128 * 56 * 56, 64 * 128 * 28 * 28
+    wanted = {
+        "batch_norm_collect_statistics_channels_last_kernel": (2 * image, 0),
+        "batch_norm_transform_input_channels_last_kernel": (2 * image, 2 * image),
+        "batch_norm_backward_reduce_channels_last_kernel": (4 * image, 0),
+        "batch_norm_backward_elemt_channels_last_kernel": (4 * image, 2 * image),
+        "RowwiseMomentsCUDAKernel": (2 * image, 0),
+        "ComputeInternalGradientsCUDAKernel": (4 * image, 0),
+        "max_pool_forward_nchw": (2 * image, 10 * pooled),
+        "max_pool_backward_nchw": (10 * pooled, 2 * image),
+    }
+    for name, (read, written) in wanted.items():
+        assert (rows[name, "hbm.read"], rows[name, "hbm.write"]) == (read, written), name
+
+
+def test_at_its_bound_from_cache_only_where_it_fits() -> None:
+    """A kernel that is twice as fast as memory allows."""
+    profile = reference(ONE_GPU)
+
+    def placed(read: float, written: float) -> Any:
+        seconds = (read + written) / 9e12
+        moved = {"hbm.read": read, "hbm.write": written}
+        (found,) = place(profile, [Kernel("k", 1, seconds, {}, moved, ("flops",), True)])
+        return found
+
+    small = placed(L2 / 2, L2 / 2)
+    assert small.as_written.units == (CACHE,) and small.as_written.gain_s == 0
+    assert described(profile, small, small.as_written) == "at its bound, from cache"
+    large = placed(4 * L2, 4 * L2)
+    assert large.impossible and large.as_written is None
+    # Two operands that are one array are read once.
+    twice = placed(8 * L2, L2)
+    assert not twice.impossible and twice.missing == ("flops", "operands")
+    counted = Kernel("k", 1, 1e-6, {}, {"hbm.read": L2 / 2, "hbm.write": 0.0})
+    (found,) = place(profile, [counted])
+    assert found.impossible  # counters are not mistaken
+
+
+def test_without_the_size_of_the_l2_nothing_is_from_cache() -> None:
+    document = document_of()
+    for device in document["devices"]:
+        device.pop("l2_bytes", None)
+    small = Kernel("k", 1, 1e-6, {}, {"hbm.read": 1e7, "hbm.write": 1e7}, ("flops",), True)
+    (found,) = place(loaded(document), [small])
+    assert found.impossible
+
+
+def test_bounds_are_at_most_the_time() -> None:
+    for name in ("before", "conv", "graph"):
+        bounds = recorded(name).ranks[0].bounds
+        assert np.all(bounds.least >= -1)

@@ -1,0 +1,97 @@
+"""Reports of NVIDIA's tools in their own formats."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from made_traces import export
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.model import Trace
+from peakline.workload.read import parse_kernels, read, read_kernels
+
+RECORDED = Path(__file__).parent / "data/recorded"
+MADE = {"CUPTI_ACTIVITY_KIND_KERNEL": [(100, 900, 0, 7, 5, 7 << 24, 0, 0, 0)]}
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "kernels.ncu-rep"
+    path.write_bytes(gzip.decompress((RECORDED / "kernels.ncu-rep.gz").read_bytes()))
+    return path
+
+
+def test_a_report_of_ncu_says_what_its_raw_page_says(report: Path) -> None:
+    pytest.importorskip("ncu_report", reason="ncu-report is not installed (scripts/test --tools)")
+    page = gzip.decompress((RECORDED / "kernels.csv.gz").read_bytes()).decode()
+    found, exported = read_kernels(report), parse_kernels(page)
+    assert [k.name for k in found] == [k.name for k in exported] == ["copies", "fmas"]
+    for kernel, other in zip(found, exported, strict=True):
+        for field in ("launches", "device", "capability", "unknown"):
+            assert getattr(kernel, field) == getattr(other, field), field
+        assert kernel.seconds == pytest.approx(other.seconds)
+        for of in ("flops", "bytes", "busy", "summaries"):
+            values, others = getattr(kernel, of), getattr(other, of)
+            assert isinstance(values, Mapping)
+            # The page has six digits after the point, of shares in percent too.
+            assert values == pytest.approx(others, rel=1e-4, abs=1e-11), of
+    # Launches read and write 256 MiB each, by the kernel's own loop.
+    assert found[0].bytes["hbm.read"] == pytest.approx(2 * 2**28, rel=0.001)
+    assert found[1].flops["cuda_core.fp32"] == 2 * 1056 * 256 * (20000 * 4 + 2)
+
+
+def test_without_the_package_the_extra_is_named(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ncu_report", None)
+    with pytest.raises(WorkloadError, match=r"pip install 'peakline\[ncu\]'.*--import kernels.ncu"):
+        read(report)
+
+
+def test_a_packed_report_is_to_be_unpacked() -> None:
+    with pytest.raises(WorkloadError, match="unpack it first"):
+        read(RECORDED / "kernels.ncu-rep.gz")
+
+
+@pytest.fixture
+def systems(tmp_path: Path) -> Path:
+    path = tmp_path / "run.nsys-rep"
+    path.write_bytes(b"a format of its own\0")
+    return path
+
+
+def fake_nsys(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts an `nsys` on PATH that does what the script says."""
+    folder.mkdir()
+    program = folder / "nsys"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+def test_a_report_of_nsight_systems_is_exported_by_nsys(
+    systems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = export(tmp_path / "made.sqlite", MADE)
+    script = f'[ "$1 $2 $3 $4 $6" = "export --type sqlite --output {systems}" ] && cp {made} "$5"'
+    fake_nsys(tmp_path / "bin", script, monkeypatch)
+    found = read(systems)
+    assert isinstance(found, Trace)
+    assert (len(found.activities), found.name) == (1, str(systems))
+
+
+def test_an_export_that_fails_says_why(
+    systems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nsys(tmp_path / "bin", "echo 'The file is of a newer version.' >&2; exit 1", monkeypatch)
+    with pytest.raises(WorkloadError, match=r"nsys export failed: The file is of a newer version"):
+        read(systems)
+
+
+def test_without_nsys_the_command_is_named(systems: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(WorkloadError, match=r"nsys export --type sqlite run\.nsys-rep"):
+        read(systems)
