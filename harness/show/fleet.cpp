@@ -270,7 +270,7 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
 std::string fleet_json(const Fleet& fleet) {
   return document_text(
       {{"schema", "peakline-fleet"},
-       {"schema_version", 1},
+       {"schema_version", 2},
        {"verdict", to_string(fleet.verdict())},
        {"profiles", fleet.profiles},
        {"devices", fleet.devices},

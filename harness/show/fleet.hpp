@@ -11,7 +11,7 @@ namespace peakline {
 // every device, and how the ceilings of each group are distributed.
 std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options);
 
-// The same as a document (schema "peakline-fleet", version 1).
+// The same as a document (schema "peakline-fleet", version 2).
 std::string fleet_json(const Fleet& fleet);
 
 // A row a ceiling of a device, with a head (RFC 4180); values in the unit of the row.

@@ -57,6 +57,8 @@ def _check_fleet(document: Mapping[str, Any]) -> None:
         for row in group["ceilings"]:
             _require(row["median"] > 0)
         for member in group["members"]:
+            for rule in member["rules"]:
+                _require(rule["code"] and rule["name"])
             for row in member["ceilings"]:
                 _require((row["resource"], row["basis"]) in known and row["deviation"] > -1)
 
@@ -83,6 +85,6 @@ def _require(condition: object) -> None:
 
 # By schema: its version, the command that prints it, and what raises where a part is amiss.
 _KNOWN: dict[str, tuple[int, str, Callable[[Mapping[str, Any]], None]]] = {
-    FLEET: (1, "fleet", _check_fleet),
+    FLEET: (2, "fleet", _check_fleet),
     COMPARISON: (2, "compare", _check_comparison),
 }

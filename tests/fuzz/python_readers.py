@@ -210,10 +210,10 @@ def _fleets() -> list[bytes]:
     row = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12, "deviation": 0.0}
     group = {
         "ceilings": [{"resource": "hbm.read", "basis": "measured", "median": 4.6e12}],
-        "members": [{"node": "a", "ceilings": [{**row, "standing": "usual"}]}],
+        "members": [{"node": "a", "rules": [], "ceilings": [{**row, "standing": "usual"}]}],
     }
     return [
-        json.dumps({"schema": "peakline-fleet", "schema_version": 1, "groups": [group]}).encode()
+        json.dumps({"schema": "peakline-fleet", "schema_version": 2, "groups": [group]}).encode()
     ]
 
 

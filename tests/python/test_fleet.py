@@ -37,8 +37,7 @@ def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
         "created": "2026-11-21T10:00:00Z",
         "sound": standing == "usual",
         "reasons": [] if standing == "usual" else ["HBM read −7.0 %: no cause known"],
-        "errors": [],
-        "missing": [],
+        "rules": [],
         "ceilings": [row(value, standing)],
     }
 
@@ -70,7 +69,7 @@ def fleet() -> dict[str, Any]:
     }
     return {
         "schema": "peakline-fleet",
-        "schema_version": 1,
+        "schema_version": 2,
         "profiles": len(members),
         "devices": len(members),
         "superseded": 0,
@@ -125,9 +124,9 @@ def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, An
 
 
 def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
-    missing = {"resource": "hbm.read", "basis": "measured", "reason": "killed"}
+    missing = {"code": "missing", "name": "half/gpu0/hbm.read/measured", "outcome": "fail"}
     fleet["groups"][0]["members"].append(
-        {**member("half", 0.0), "sound": False, "reasons": ["no HBM read"], "missing": [missing]}
+        {**member("half", 0.0), "sound": False, "reasons": ["no HBM read"], "rules": [missing]}
     )
     page = fleet_page(fleet)
     assert 0 < page.index("no HBM read") < page.index("no cause known")

@@ -18,7 +18,7 @@ BASES = {"measured": "", "model_burst": " model-burst", "model_shaped": " model-
 
 
 def fleet_page(document: Mapping[str, Any]) -> str:
-    """The page of what `peakline fleet --json` printed (schema "peakline-fleet", version 1)."""
+    """The page of what `peakline fleet --json` printed (schema "peakline-fleet", version 2)."""
     groups = document["groups"]
     title = f"A fleet of {_count(groups)}"
     names = sorted({m["node"] for group in groups for m in group["members"]})
@@ -78,7 +78,7 @@ def _group(group: Mapping[str, Any], number: int) -> str:
     heading = f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
     parts = [f"<h2>{escape(heading)}</h2>"]
     if not group["judged"]:
-        parts.append("<p>Not judged: too few, or hosts that virtual machines share.</p>")
+        parts.append("<p>Not judged: hosts that virtual machines share.</p>")
     elif not unsound:
         parts.append("<p>None falls behind its peers.</p>")
     if unsound:
@@ -93,8 +93,8 @@ def _group(group: Mapping[str, Any], number: int) -> str:
 
 
 def _incomplete(member: Mapping[str, Any]) -> bool:
-    """Whether a device lacks what most of its peers have, or has a finding of an error."""
-    return bool(member["errors"] or member["missing"])
+    """Whether a device lacks a figure that others have, or reports an error."""
+    return any(rule["code"] in ("health", "missing", "unusable") for rule in member["rules"])
 
 
 def _strips(group: Mapping[str, Any]) -> str:
