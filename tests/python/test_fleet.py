@@ -201,7 +201,7 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda fleet: fleet.update(schema_version=2),
+        lambda fleet: fleet.update(schema_version=1),
         lambda fleet: fleet["groups"][0].pop("members"),
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
         lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
