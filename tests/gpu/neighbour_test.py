@@ -13,11 +13,12 @@ from pathlib import Path
 
 # A program that trains would miss these: memory, link, CUDA cores and Tensor Cores.
 POINTS = r"^(hbm\.read|pcie\.h2d\.pinned|fma\.fp32|gemm\.bf16)"
-# The neighbour's arguments, and the ceiling that the gate must fail.
+# The neighbour's arguments, and the ceilings of which the gate must fail one. Who holds SMs takes
+# time slices from whatever lasts; a burst of a millisecond may fit between them.
 NEIGHBOURS = {
-    ("sms", "32"): "tensor.bf16/burst",
-    ("memory",): "hbm.read/measured",
-    ("pcie",): "pcie.h2d/measured",
+    ("sms", "32"): {"tensor.bf16/burst", "hbm.read/measured"},
+    ("memory",): {"hbm.read/measured"},
+    ("pcie",): {"pcie.h2d/measured"},
 }
 CANNOT_JUDGE = 3
 
@@ -83,21 +84,23 @@ def main(peakline: str, neighbour: str) -> int:
         known = healthy != CANNOT_JUDGE  # of a model without a population nothing is said
         if known and healthy != 0:
             failures.append("a check accuses a GPU without a neighbour")
-        for arguments, resource in NEIGHBOURS.items():
+        for arguments, resources in NEIGHBOURS.items():
             beside = Path(folder, f"{arguments[0]}.json")
             with at_work(neighbour, arguments):
                 run(peakline, beside)
             code, failed = regressions(peakline, alone, beside)
             print(f"beside {' '.join(arguments)}: exit code {code}, failed: {sorted(failed)}")
-            if code != 1 or resource not in failed:
-                failures.append(f"a neighbour ({' '.join(arguments)}) is not found in {resource}")
+            if code != 1 or not resources & failed:
+                failures.append(f"a neighbour ({' '.join(arguments)}) is not found in {resources}")
             if not known:
                 continue
             with at_work(neighbour, arguments):
                 code, failed = check(peakline)
             print(f"check beside {' '.join(arguments)}: exit code {code}, failed: {sorted(failed)}")
-            if code != 1 or resource not in failed:
-                failures.append(f"a check misses a neighbour ({' '.join(arguments)}) in {resource}")
+            if code != 1 or not resources & failed:
+                failures.append(
+                    f"a check misses a neighbour ({' '.join(arguments)}) in {resources}"
+                )
         if known:
             code, failed = check(peakline)
             print(f"check once they are gone: exit code {code}, failed: {sorted(failed)}")
