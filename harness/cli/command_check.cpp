@@ -93,8 +93,9 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
     // Also of a process that came meanwhile, and may have slowed what was measured.
     if (const std::string user = other_user(end.profile); arguments.if_idle && !user.empty())
       checks.why_none = "in use: " + user;
-    return {check(end.profile, options_of(arguments, against, changes)),
-            end.stopped || !checks.why_none.empty()};
+    CheckOptions options = options_of(arguments, against, changes);
+    options.some_hidden = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
+    return {check(end.profile, options), end.stopped || !checks.why_none.empty()};
   };
   CheckResult result = check_twice(attempt);
   if (interrupt.requested()) checks.why_none = kStopped;

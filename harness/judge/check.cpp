@@ -243,14 +243,12 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   const auto measured = std::ranges::count_if(
       profile.devices, [](const DeviceFacts& gpu) { return gpu.unusable.empty(); });
   if (options.gpus) {
-    const auto& set = profile.software.environment;
-    const bool hidden = std::ranges::any_of(
-        set, [](const auto& entry) { return entry.first == "CUDA_VISIBLE_DEVICES"; });
     JudgedRule& rule =
         rules.add("gpus", "gpus", measured < *options.gpus ? Outcome::kFail : Outcome::kPass,
                   fmt::format("{} of {} measured", measured, format_count(*options.gpus, "GPU")));
     rule.group = RuleGroup::kDevices;
-    if (rule.outcome == Outcome::kFail && hidden) rule.cause = "CUDA_VISIBLE_DEVICES hides some";
+    if (rule.outcome == Outcome::kFail && options.some_hidden)
+      rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
   }
   // MIG instances reach no other GPU.
   const auto linked = std::ranges::count_if(profile.devices, [](const DeviceFacts& gpu) {

@@ -59,6 +59,7 @@ struct CheckOptions {
   std::span<const RuleChange> changes = {};   // of rules, and rules beside those of the population
   std::span<const Population> donors = {};    // that priors are taken from
   std::optional<int> gpus = {};               // how many there should be
+  bool some_hidden = false;                   // CUDA_VISIBLE_DEVICES was set for the run
   const Population* peers = nullptr;          // of the fleet that a device is one of
   double least = kLeastLoss;                  // losses below it are not reported, a share
 };

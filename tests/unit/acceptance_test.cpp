@@ -127,6 +127,9 @@ TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
   EXPECT_EQ(judged(one, 2).verdict, Outcome::kFail);
   EXPECT_THAT(judged(one, 2).line, HasSubstr("1 of 2 GPUs measured"));
   EXPECT_THAT(judged(one).line, HasSubstr("number of GPUs not given"));
+  const CheckResult hidden =
+      check(one, {.populations = bundled_populations(), .gpus = 2, .some_hidden = true});
+  EXPECT_THAT(text_of(*hidden.worst()), HasSubstr("CUDA_VISIBLE_DEVICES hides the rest"));
   EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
 }
 
