@@ -79,7 +79,8 @@ void fields(auto& a, Like<Population> auto& v) {
   a.maybe("revisions", v.revisions, {.what = "Of peakline."});
   a.maybe("first", v.first, {.what = "When the first of the runs was made."});
   a.maybe("last", v.last);
-  a.maybe("left_out", v.left_out, {.what = "Cards that are apart from the others, or have a fault."});
+  a.maybe("left_out", v.left_out,
+          {.what = "Cards that are apart from the others, or have a fault."});
   a("limit_deviations", v.limit_deviations,
     {.what = "So many standard deviations below its median a figure of a healthy run may lie: of "
              "1000 healthy runs one has any that lies lower."});

@@ -15,6 +15,7 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"
+#include "tests/unit/drawn_runs.hpp"
 
 namespace peakline {
 namespace {
@@ -74,27 +75,6 @@ TEST(Population, OfTheProgramIsThatOfTheRuns) {
     anew.insert(anew.end(), populations.begin(), populations.end());
   EXPECT_EQ(bundled_populations(), anew)
       << "build/cpu/tests/tools/peakline_population writes reports/reference/populations anew";
-}
-
-// Runs of cards whose figures scatter as they should, some together, some alone.
-std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  std::vector<CardRun> runs;
-  for (int card = 0; card < cards; ++card) {
-    CardRun& run = runs.emplace_back();
-    run.card = std::to_string(card);
-    run.facts.model = "GPU";
-    run.mode = "full";
-    const double common = normal(random);
-    for (int i = 0; i < 8; ++i) {
-      const double own = i < 4 ? common : normal(random);
-      run.figures.push_back({.resource = "tensor.x" + std::to_string(i),
-                             .basis = Basis::kBurst,
-                             .unit = "B/s",
-                             .value = 1e12 * (1 + 0.011 * own)});
-    }
-  }
-  return runs;
 }
 
 // 4 % in one precision, which cards differ by.
