@@ -142,7 +142,7 @@ def test_a_condition_that_is_none(text: str) -> None:
         (["--kernels", ITEM, "--fail-on", "idle>5%"], "only goes with --trace"),
         (["--trace", ITEM, "--fail-on", "sleep>5%"], "use a part of the step and a share"),
         ([str(ONE_GPU), "--trace", ITEM], "--trace needs exactly one PROFILE"),
-        (["--json"], "--json only goes with --kernels, --trace or"),
+        (["--json"], "--json only goes with --kernels, --trace, "),
         (["--trace", "no.json"], "no.json: cannot be read"),
         (["--trace", ITEM, "--range", "prefill"], "no range 'prefill'; it has ProfilerStep"),
         (["--trace", ITEM, "--device", "host"], "a trace is of a GPU"),
