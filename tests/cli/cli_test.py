@@ -563,7 +563,9 @@ STAND_INS = {
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
-    "nsys": "[[ $1 == profile && ${*: -2} == 'python train.py' || $1 == export && -f $5 ]]",
+    "nsys": """
+        [[ $1 == profile && ${*: -2} == 'python train.py' ]] && exit
+        [[ $1 == export ]] && cp "${6%.nsys-rep}.sqlite" "$5" """,
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
@@ -627,7 +629,8 @@ class Readmes(Case):
             (self.folder / f"{name}.json").write_text(json.dumps(profile))
         (self.folder / "kernels.csv").write_text(KERNELS)
         traces = SOURCE / "tests/python/data/causes"
-        shutil.copy(traces / "healthy.json.gz", self.folder / "trace.json.gz")
+        for name in ("trace", "before", "after"):
+            shutil.copy(traces / "healthy.json.gz", self.folder / f"{name}.json.gz")
         self.write_export(self.folder / "run.sqlite")
         (self.folder / "old.json").write_text("{}")
 
