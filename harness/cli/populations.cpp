@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 
 std::optional<uid_t> owner_of(const fs::path& path) {
   struct stat status {};
-  return stat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
+  // A link belongs to whoever made it, whatever file it names.
+  return lstat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
 }
 
 // Those that are not hidden and belong to whom a profile there belongs to, or to the caller: what

@@ -27,7 +27,7 @@ constexpr std::size_t kIntervalsAhead = 3;
 // Shorter than any launch: a lower bound for times that the clock did not resolve.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
-// In a few of some sixty runs an H200 ran a clock step above its maximum for about 10 ms. Samples
+// An H200 ran a clock step above its maximum for about 10 ms in a few of some sixty runs. Samples
 // of such times are taken again, but not every sample of a device whose true maximum differs from
 // the stated one.
 constexpr int kMostClockRetries = 30;

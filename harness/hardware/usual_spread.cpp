@@ -80,7 +80,7 @@ constexpr UsualSpread kBesideSiblings = {
 constexpr UsualSpread kBareHost = {
     .run_to_run = 0.006, .usual_half_width = 0.02, .between_cards = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
-// In a virtual machine, other guests take from the memory that copies read, for seconds or minutes.
+// Other guests of a host take from the memory that copies read, for seconds or minutes.
 // Copies both ways at once suffer most, since they need as much as the CPUs can read.
 constexpr UsualSpread kSharedLink = {.run_to_run = 0.003,
                                      .usual_half_width = 0.003,

@@ -69,7 +69,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
   }
 }
 
-// What is known of the model accuses the new side where the runs at hand differ too much to.
+// The model's other cards accuse the new side where the runs at hand differ too much to do so.
 void judge_uneven(const Runs& next, std::span<const Population> populations,
                   DeviceComparison& device) {
   for (const DeviceView& view : next) {

@@ -38,8 +38,8 @@ struct FleetCeiling {
   std::optional<double> ci_low, ci_high;  // where the device's next run lies
   double deviation = 0;                   // value / the peers' level - 1; 0: there are none
   Standing standing = Standing::kUndecided;
-  // Of what is low: what differs from its peers and limits this resource ("heat: 87 °C, peers
-  // 62 °C"); empty where nothing is known to.
+  // It says what differs from the peers and limits this resource ("heat: 87 °C, peers 62 °C");
+  // empty where nothing is known to, and of what is not low.
   std::string cause;
 };
 
