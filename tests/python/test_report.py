@@ -132,9 +132,9 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
 
 
 def test_a_full_report_is_quick() -> None:
-    # The budgets are 5 and 8 s on a core of its own; a thread beside it costs a quarter more.
-    assert reference_page(ONE_GPU).seconds < 6.5
-    assert reference_page(TWO_GPUS).seconds < 10.0
+    # One GPU takes 7 to 12 times as long as the plain figures, two take 6 to 15 times.
+    assert reference_page(ONE_GPU).work < 18
+    assert reference_page(TWO_GPUS).work < 24
 
 
 def test_page_is_well_formed_and_self_contained(page: str) -> None:
