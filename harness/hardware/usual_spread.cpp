@@ -81,7 +81,8 @@ constexpr UsualSpread kBareHost = {
     .run_to_run = 0.006, .usual_half_width = 0.02, .between_cards = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
 // Other guests of a host take from the memory that copies read, for seconds or minutes.
-// Copies both ways at once suffer most, since they need as much as the CPUs can read.
+// Copies both ways at once, and by several GPUs, suffer most, since they need as much as the CPUs
+// can read.
 constexpr UsualSpread kSharedLink = {.run_to_run = 0.003,
                                      .usual_half_width = 0.003,
                                      .between_cards = 0.0008,
@@ -101,7 +102,7 @@ constexpr UsualSpread kSearchedCurve = {.run_to_run = 0.025, .usual_half_width =
 constexpr UsualSpread kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
 constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
-constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
+constexpr std::array<std::string_view, 4> kLinks = {"pcie", "nvlink", "p2p", "c2c"};
 constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
 // Reads from storage are assumed to be as steady as links.
 constexpr std::string_view kInput = "input";
@@ -134,9 +135,10 @@ const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site sit
   if (unit == "l2") return kL2;
   if (unit == kCollective) return kCollectives;
   if (std::ranges::find(kLinks, unit) == kLinks.end()) return kMemory;
-  if (unit == "nvlink") return kNvlink;
+  if (unit == "nvlink" || unit == "p2p") return kNvlink;
   if (!site.virtual_machine || unit != "pcie") return kLink;
-  return resource == kBothWays ? kSharedBothWays : kSharedLink;
+  const bool one_way = resource == "pcie.h2d" || resource == "pcie.d2h";
+  return one_way ? kSharedLink : kSharedBothWays;
 }
 
 const UsualSpread& usual_spread_beside_siblings() { return kBesideSiblings; }

@@ -9,8 +9,8 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/sittings.hpp"
-#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace peakline {
@@ -120,10 +120,6 @@ std::optional<double> median_of(std::span<const Ceiling* const> rows,
     if (const auto& value = row->conditions.*condition) known.push_back(*value);
   if (known.empty()) return std::nullopt;
   return median(known);
-}
-
-std::string ceiling_name(const std::string& resource, Basis basis) {
-  return resource + '/' + std::string(to_string(basis));
 }
 
 void compare_ceilings(const DevicePair& pair, const CompareOptions& options, DeviceComparison& out,

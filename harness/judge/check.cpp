@@ -102,7 +102,7 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
     JudgedRule& rule =
         rules.add("figure", rule_name(figure.resource, figure.basis, figure.beside_siblings),
                   Outcome::kPass, "");
-    rule.label = labels(figure.resource, figure.basis);
+    rule.label = figure.label.empty() ? labels(figure.resource, figure.basis) : figure.label;
     if (figure.beside_siblings) rule.label += " beside other precisions";
     rule.measurement = figure.measurement;
     judge_figure(figure, run, device.known, least, rule);
@@ -259,6 +259,11 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
+  // Host links that share a switch carry less together, so that nothing but nodes of the same kind
+  // tells how much is healthy.
+  std::erase_if(device.rules, [](const JudgedRule& rule) {
+    return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
+  });
   judge_results(node, rules);
   judge_coverage(std::array{RuleGroup::kGpuLinks}, device);
   return device;

@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/population.hpp"
 #include "harness/judge/rules.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 

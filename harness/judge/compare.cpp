@@ -6,8 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/judge/yardsticks.hpp"
 
 namespace peakline {
 namespace {

@@ -60,9 +60,6 @@ struct CeilingComparison {
   double runs_differ = 0;  // as in Judgement
 };
 
-// "tensor.bf16/burst"
-std::string ceiling_name(const std::string& resource, Basis basis);
-
 // All points of one benchmark that both sides have. Ratios are of speed: above 1, `next` is faster,
 // also where the value is a time.
 struct CurveComparison {

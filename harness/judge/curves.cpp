@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"

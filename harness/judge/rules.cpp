@@ -78,6 +78,10 @@ std::optional<RuleGroup> rule_group_of(std::string_view resource) {
   return std::nullopt;
 }
 
+std::string ceiling_name(const std::string& resource, Basis basis) {
+  return resource + '/' + std::string(to_string(basis));
+}
+
 std::string text_of(const JudgedRule& rule) {
   std::string text = rule.text;
   const auto written = [&](double value) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/judge/engine.hpp"
+#include "harness/values/measurement.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
@@ -30,6 +31,9 @@ std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", 
 std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "links between GPUs"
 // That of a ceiling; nullopt: none of GPUs.
 std::optional<RuleGroup> rule_group_of(std::string_view resource);
+
+// "tensor.bf16/burst"
+std::string ceiling_name(const std::string& resource, Basis basis);
 
 struct JudgedRule {
   std::string code;  // its kind: "slower", "unsteady", "fact", "missing", ...

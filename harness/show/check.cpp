@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "harness/judge/population.hpp"
 #include "harness/show/json_document.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
@@ -136,8 +137,10 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
   std::string others;
   for (const JudgedRule& rule : device.rules) {
     if (!rule.yardstick || !rule.limit) {
-      others += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name),
-                        text_of(rule), width);
+      const bool judged = rule.code != "figure" || rule.limit;
+      others += hanging(
+          fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "not judged", rule.name),
+          text_of(rule), width);
       continue;
     }
     const bool floor = rule.yardstick->kind == YardstickKind::kFloor;

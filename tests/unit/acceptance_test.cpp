@@ -12,6 +12,7 @@
 #include "harness/judge/check.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"
+#include "harness/judge/population.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
@@ -60,6 +61,11 @@ void scale(Profile& profile, double factor, std::string_view resource = "",
     if (!row.measurement.empty() && row.resource.starts_with(resource) &&
         (device.empty() || row.device == device))
       row.value *= factor;
+}
+
+void scale_points(Profile& profile, double factor, std::string_view id) {
+  for (Measurement& m : profile.measurements)
+    if (m.id == id && m.value) *m.value *= factor;
 }
 
 TEST(Acceptance, HealthyCardsPass) {
@@ -115,11 +121,23 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
     EXPECT_EQ(judged(slow).verdict, Outcome::kFail);
     EXPECT_THAT(judged(slow).all, HasSubstr("node/nvlink.read/measured"));
     EXPECT_THAT(judged(slow).all, HasSubstr("node/nccl."));
+    Profile late = pair;
+    scale_points(late, 1.1, "p2p.latency");
+    EXPECT_EQ(judged(late).verdict, Outcome::kFail);
+    EXPECT_THAT(judged(late).line, HasSubstr("p2p.latency/measured 9."));
     Profile fewer = pair;
     for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
     EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);
     EXPECT_THAT(judged(fewer).line, HasSubstr("NVLinks that are up: 9"));
   }
+}
+
+TEST(Acceptance, OtherGuestsOfAHostMaySlowWhatAllGpusCopy) {
+  Profile shared = h100("vw-full1");
+  EXPECT_EQ(judged(shared).verdict, Outcome::kPass);
+  scale_points(shared, 0.5, "pcie.concurrent.h2d");
+  EXPECT_EQ(judged(shared).verdict, Outcome::kWarn);
+  EXPECT_THAT(judged(shared).line, HasSubstr("PCIe to device, all GPUs at once"));
 }
 
 TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/judge/population.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/runs_of_h200s.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/population.hpp"
+#include "harness/judge/card_runs.hpp"
 
 namespace peakline {
 

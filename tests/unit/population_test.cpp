@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/yardsticks.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/judge/population.hpp"
+#include "harness/judge/card_runs.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/device_view.hpp"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/judge/population.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/profile/population.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/drawn_runs.hpp"

@@ -1,0 +1,228 @@
+#include "harness/judge/card_runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/sides.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/cards.hpp"
+#include "harness/values/resources.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr std::size_t kFewestSiblings = 3;
+
+// Links that are no ceilings, by benchmark. All figures are better when higher, so a latency counts
+// as loads per second, each of which waits for the one before.
+struct LinkFigure {
+  std::string_view id, label, unit;
+};
+constexpr std::array<LinkFigure, 4> kLinkFigures = {
+    {{"p2p.latency", "loads from another GPU, one after another", "load/s"},
+     {"pcie.concurrent.h2d", "PCIe to device, all GPUs at once", "B/s"},
+     {"pcie.concurrent.d2h", "PCIe to host, all GPUs at once", "B/s"},
+     {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"}}};
+
+// The peaks of a device's resources.
+using Peaks = std::map<std::pair<std::string_view, Basis>, double>;
+
+Peaks peaks_of(const DeviceView& device) {
+  Peaks peaks;
+  for (const Ceiling* row : device.ceilings)
+    if (row->measurement.empty()) peaks.try_emplace({row->resource, row->basis}, row->value);
+  return peaks;
+}
+
+std::optional<double> peak(const Peaks& peaks, std::string_view resource, Basis basis) {
+  const auto found = peaks.find({resource, basis});
+  return found == peaks.end() ? std::nullopt : std::optional(found->second);
+}
+
+// No part of a population: wrong, impossible, or unsteady other than by a host's neighbours.
+bool disturbed(const DeviceView& device, const Ceiling& row) {
+  const Measurement* source = device.source(row);
+  if (source == nullptr) return excessive_scatter(row).has_value();
+  const bool shared =
+      row.resource == "pcie.bidirectional" && in_virtual_machine(device.profile->host);
+  return source->flags.implausible || source->verified == false ||
+         (source->flags.unstable && !shared) || excessive_scatter(row);
+}
+
+RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& peaks) {
+  const Measurement* source = device.source(row);
+  RunFigure figure{
+      .resource = row.resource, .basis = row.basis, .unit = row.unit, .value = row.value};
+  figure.measurement = row.measurement;
+  if (source != nullptr) figure.method_version = source->method_version;
+  figure.theory = peak(peaks, row.resource, Basis::kTheoretical);
+  figure.datasheet = peak(peaks, row.resource, Basis::kDatasheet);
+  const UsualSpread& usual =
+      usual_spread(row.resource, row.basis, site_of(row.device, device.profile->host));
+  // Up to its usual width the class's spread has it already.
+  if (row.spread)
+    figure.own = std::max(0.0, std::min(own_scatter(*row.spread), most_own_scatter(row)) -
+                                   usual.usual_half_width / kNormal95);
+  if (is_compute(row.unit) && device.facts != nullptr) {
+    const auto& clock = row.conditions.sm_clock_hz;
+    const auto& most = device.facts->sm_clock_max_hz;
+    figure.clock_share = clock && most && *most > 0 ? std::min(1.0, *clock / *most) : 0;
+  }
+  return figure;
+}
+
+CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
+  const Profile& profile = *device.profile;
+  return {.card = std::move(card),
+          .facts = std::move(facts),
+          .mode = profile.mode,
+          .driver = profile.software.driver,
+          .revision = profile.software.git_revision,
+          .created = profile.created,
+          .figures = {}};
+}
+
+// The slowest pair's, or GPU's beside all others.
+std::vector<RunFigure> link_figures(const DeviceView& node) {
+  std::vector<RunFigure> figures;
+  for (const auto& [id, label, unit] : kLinkFigures) {
+    const MeasuredPoint* slowest = nullptr;
+    double least = 0;
+    for (const MeasuredPoint& point : *node.points) {
+      if (point.what->id != id || !point.sound || point.value <= 0) continue;
+      if (text_param(point.what->params, "beside").value_or("all") != "all") continue;
+      const double rate = point.what->unit == "s" ? 1 / point.value : point.value;
+      if (slowest != nullptr && rate >= least) continue;
+      slowest = &point;
+      least = rate;
+    }
+    if (slowest == nullptr) continue;
+    figures.push_back({.resource = std::string(id),
+                       .unit = std::string(unit),
+                       .method_version = slowest->what->method_version,
+                       .value = least,
+                       .measurement = slowest->what->name(),
+                       .label = std::string(label)});
+  }
+  return figures;
+}
+
+}  // namespace
+
+void add_siblings(std::vector<RunFigure>& figures) {
+  std::map<std::pair<std::string, Basis>, std::vector<const RunFigure*>> parts;
+  for (const RunFigure& figure : figures)
+    if (!figure.beside_siblings && part_of(figure.resource) == "tensor")
+      parts[{std::string(part_of(figure.resource)), figure.basis}].push_back(&figure);
+  std::vector<RunFigure> added;
+  for (const auto& [part, members] : parts) {
+    if (members.size() < kFewestSiblings) continue;
+    for (const RunFigure* figure : members) {
+      const auto ratio = [&, &members = members](auto peak,
+                                                 const RunFigure& of) -> std::optional<double> {
+        std::vector<double> peaks;
+        for (const RunFigure* other : members) {
+          if (!(other->*peak)) return std::nullopt;
+          if (other != figure) peaks.push_back(*(other->*peak));
+        }
+        return *(of.*peak) / geometric_mean(peaks);
+      };
+      std::vector<double> others;
+      for (const RunFigure* other : members)
+        if (other != figure) others.push_back(other->value);
+      RunFigure& beside = added.emplace_back(*figure);
+      beside.beside_siblings = true;
+      beside.unit = "1";
+      beside.value = figure->value / geometric_mean(others);
+      beside.theory = ratio(&RunFigure::theory, *figure);
+      beside.datasheet = ratio(&RunFigure::datasheet, *figure);
+    }
+  }
+  figures.insert(figures.end(), added.begin(), added.end());
+}
+
+CardRun card_run(const DeviceView& gpu, std::string card, bool sound) {
+  CardRun run = run_of(gpu, std::move(card), card_facts(gpu));
+  const Peaks peaks = peaks_of(gpu);
+  for (const Ceiling* row : gpu.ceilings)
+    if (!row->measurement.empty() && row->value > 0 && !(sound && disturbed(gpu, *row)))
+      run.figures.push_back(figure_of(gpu, *row, peaks));
+  add_siblings(run.figures);
+  return run;
+}
+
+CardFacts node_facts(const DeviceView& node) {
+  const std::vector<DeviceFacts>& gpus = node.profile->devices;
+  if (gpus.empty()) return {};
+  CardFacts facts = card_facts(gpus[0], node.profile->host);
+  facts.model = model_of(node);
+  facts.gpus = static_cast<int>(gpus.size());
+  return facts;
+}
+
+CardRun host_run(const DeviceView& host, std::string name) {
+  const HostFacts& facts = host.profile->host;
+  CardRun run = run_of(host, std::move(name),
+                       {.model = facts.cpu_model, .virtual_machine = in_virtual_machine(facts)});
+  for (const Ceiling* row : host.ceilings)
+    if (!row->measurement.empty() && row->value > 0)
+      run.figures.push_back(figure_of(host, *row, {}));
+  return run;
+}
+
+CardRun node_run(const DeviceView& node, std::string name, bool sound) {
+  CardRun run = run_of(node, std::move(name), node_facts(node));
+  const Peaks peaks = peaks_of(node);
+  std::map<std::pair<std::string, Basis>, std::size_t> places;
+  for (const Ceiling* row : node.ceilings) {
+    if (row->measurement.empty() || row->value <= 0 || (sound && disturbed(node, *row))) continue;
+    RunFigure figure = figure_of(node, *row, peaks);
+    // "nvlink.read.0-1" is one pair's. A node is as fast as its slowest.
+    if (const std::size_t pair = figure.resource.find_first_of("0123456789");
+        pair != std::string::npos && pair > 0 && figure.resource[pair - 1] == '.')
+      figure.resource.resize(pair - 1);
+    const auto [place, added] =
+        places.try_emplace({figure.resource, figure.basis}, run.figures.size());
+    if (added)
+      run.figures.push_back(std::move(figure));
+    else if (figure.value < run.figures[place->second].value)
+      run.figures[place->second] = std::move(figure);
+  }
+  std::ranges::move(link_figures(node), std::back_inserter(run.figures));
+  return run;
+}
+
+std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
+                                  const std::set<std::string>& without,
+                                  const std::map<std::string, std::string>& faults) {
+  Cards cards;
+  for (const Profile* profile : profiles) cards.add(*profile);
+  std::set<std::string> excluded;
+  for (const std::string& uuid : without) excluded.insert(short_uuid(uuid));
+  std::vector<CardRun> runs;
+  for (const Profile* profile : profiles) {
+    std::string node;
+    const bool whole = std::ranges::none_of(profile->devices, [&](const DeviceFacts& gpu) {
+      node += (node.empty() ? "" : "+") + cards.card_of(gpu.uuid);
+      return excluded.contains(short_uuid(gpu.uuid));
+    });
+    for (const DeviceView& view : device_views(*profile)) {
+      CardRun run;
+      if (view.facts != nullptr && !excluded.contains(short_uuid(view.facts->uuid)))
+        run = card_run(view, cards.card_of(view.facts->uuid), true);
+      else if (view.is_node() && whole && !view.ceilings.empty())
+        run = node_run(view, node, true);
+      if (run.figures.empty()) continue;
+      const auto fault = view.facts == nullptr ? faults.end() : faults.find(view.facts->uuid);
+      if (fault != faults.end()) run.fault = fault->second;
+      runs.push_back(std::move(run));
+    }
+  }
+  return runs;
+}
+
+}  // namespace peakline

@@ -1,0 +1,239 @@
+#include "harness/judge/losses.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "harness/conclude/sm_clocks.hpp"
+#include "harness/values/measurement.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// One point in all runs of a side.
+struct SidePoint {
+  std::string_view id;
+  std::size_t sound = 0;                      // runs
+  bool verified = false, unverified = false;  // in any run in which it is sound
+  bool failed = false;                        // in any run: an error or a wrong result
+  bool by_threads = false;                    // it is measured with a number of threads
+  std::set<int> methods;                      // of the runs in which it is sound
+  double rate = 0;                            // the highest sound one
+  std::size_t unsound = 0;                    // runs that have it without a sound or wrong result
+  std::vector<std::pair<const MeasuredPoint*, const DeviceFacts*>> flagged = {};  // implausible
+  std::string why;  // it failed, or is not sound in the run seen last
+};
+using Points = std::map<std::string, SidePoint>;
+
+Points points_of(const Runs& runs) {
+  Points points;
+  // Packed profiles share what was measured: its name is made once.
+  std::unordered_map<const Measurement*, SidePoint*> places;
+  for (const DeviceView& run : runs) {
+    for (const MeasuredPoint& point : *run.points) {
+      const Measurement* m = point.what;
+      SidePoint*& place = places[m];
+      if (place == nullptr) place = &points[m->name()];
+      SidePoint& p = *place;
+      p.id = m->id;
+      p.by_threads = find_param(m->params, "threads") != nullptr;
+      const bool wrong = m->status == Status::kOk && m->verified == false;
+      if (m->status == Status::kError || wrong) {
+        p.failed = true;
+        p.why = wrong ? "wrong result" : m->reason;
+      } else if (point.sound) {
+        ++p.sound;
+        p.rate = std::max(p.rate, point.value);
+        p.methods.insert(m->method_version);
+        (m->verified == true ? p.verified : p.unverified) = true;
+      } else if (!p.failed) {
+        ++p.unsound;
+        if (m->flags.implausible && run.facts != nullptr) p.flagged.emplace_back(&point, run.facts);
+        p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
+      }
+    }
+  }
+  return points;
+}
+
+constexpr const char* kClockMissing =
+    "above what the hardware can do at the stated maximum SM clock; the clock it ran at is missing";
+
+// Whether a clock explains each implausible rate, and nothing else is wrong with the point.
+bool only_clock_missing(const SidePoint& point, double plausible_rate) {
+  return !point.failed && point.unsound > 0 && point.flagged.size() == point.unsound &&
+         std::ranges::all_of(point.flagged, [&](const auto& flagged) {
+           return lacks_only_its_clock(*flagged.first, *flagged.second, plausible_rate);
+         });
+}
+
+std::string with_reason(const std::string& text, const std::string& why) {
+  return why.empty() ? text : text + ": " + why;
+}
+
+// Points of one benchmark, and why the first of them is among them.
+struct Lost {
+  std::int64_t points = 0;
+  std::string why;
+
+  void add(const std::string& reason) {
+    if (points++ == 0) why = reason;
+  }
+  std::string text() const { return with_reason(format_count(points, "point"), why); }
+};
+
+std::set<std::optional<int>> threads_of(const Runs& runs) {
+  std::set<std::optional<int>> threads;
+  for (const DeviceView& run : runs) threads.insert(run.profile->host.usable_threads);
+  return threads;
+}
+
+// The points that a host with other threads has instead: its sweeps end at another number of them.
+bool has_others(const Points& points, std::string_view id) {
+  return std::ranges::any_of(points, [&](const auto& point) {
+    return point.second.id == id && point.second.sound > 0 && point.second.by_threads;
+  });
+}
+
+// What is to be found on the new side.
+struct Expected {
+  bool all_tried;      // the new runs measure whatever the old ones did
+  bool other_threads;  // than the old ones had
+  std::size_t base_runs;
+  Runs alike;  // new runs of which each should have what every old one has
+
+  // Whether some of the new runs lack what every old one has.
+  bool lost_in_some(std::size_t in_base, std::size_t in_alike) const {
+    return in_base == base_runs && in_alike > 0 && in_alike < alike.size();
+  }
+  // "not in 1 of 3 new profiles"
+  std::string share(std::size_t in_alike) const {
+    return fmt::format("not in {} of {} new profiles", alike.size() - in_alike, alike.size());
+  }
+};
+
+Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
+                     const Restrictions& restrictions) {
+  Expected expected{
+      .all_tried = !device.untried,
+      .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
+      .base_runs = pair.base.size(),
+      .alike = {}};
+  std::set<std::string_view> modes;
+  for (const DeviceView& run : pair.next) {
+    if (unusable(run) || !restrictions.known(*run.profile)) continue;
+    expected.alike.push_back(run);
+    modes.insert(run.profile->mode);
+  }
+  // What one quick run measures, all do, but not what a full one does.
+  if (modes.size() > 1 && device.different_modes) expected.alike.clear();
+  return expected;
+}
+
+void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
+                     Reasons& out) {
+  std::map<std::string_view, Lost> failed, missing, unclocked, changed;
+  std::int64_t unverified = 0;
+  const Points alike = points_of(expected.alike);
+  const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
+    const auto found = alike.find(name);
+    return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
+  };
+  for (const auto& [name, before] : base) {
+    if (before.sound == 0) continue;
+    const bool replaced =
+        expected.other_threads && before.by_threads && has_others(next, before.id);
+    const auto found = next.find(name);
+    if (found == next.end()) {
+      if (expected.all_tried && !replaced) missing[before.id].add("");
+      continue;
+    }
+    const SidePoint& after = found->second;
+    const bool no_clock = only_clock_missing(after, before.rate);
+    auto& lost = no_clock ? unclocked : missing;
+    const std::string why = no_clock ? kClockMissing : after.why;
+    if (after.failed && !before.failed) {
+      failed[before.id].add(after.why);
+    } else if (after.sound == 0) {
+      lost[before.id].add(why);
+    } else if (!replaced && lost_in_some(name, before)) {
+      lost[before.id].add(with_reason(expected.share(alike.at(name).sound), why));
+    } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
+      ++unverified;
+    }
+    if (after.sound > 0 && before.methods != after.methods) {
+      changed[before.id].add(fmt::format("method {} instead of {}: cannot be judged",
+                                         fmt::join(after.methods, ", "),
+                                         fmt::join(before.methods, ", ")));
+    }
+  }
+  for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
+  for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
+  for (const auto& [id, lost] : unclocked) out.add("clock_unknown", id, lost.text());
+  for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
+  if (unverified > 0) {
+    out.add("unverified", "verification", format_count(unverified, "result"));
+  }
+}
+
+// Counts the runs that have each measured ceiling.
+std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
+  std::map<std::string, std::size_t> counts;
+  for (const DeviceView& run : runs) {
+    std::set<std::string> names;
+    for (const Ceiling* row : run.ceilings)
+      if (!row->measurement.empty() && row->value > 0)
+        names.insert(ceiling_name(row->resource, row->basis));
+    for (const std::string& name : names) ++counts[name];
+  }
+  return counts;
+}
+
+void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
+                   Reasons& out) {
+  std::map<std::string, std::string> why;  // a new run has no such ceiling, though it tried
+  for (const DeviceView& run : pair.next)
+    for (const MissingCeiling* row : run.missing_ceilings)
+      why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
+  auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next),
+       in_alike = runs_by_ceiling(expected.alike);
+  for (const DeviceView& run : pair.base) {
+    for (const Ceiling* row : run.ceilings) {
+      if (row->measurement.empty() || row->value <= 0) continue;
+      // Each is reported once, by whichever old run has it first.
+      const std::string name = ceiling_name(row->resource, row->basis);
+      const std::size_t before = std::exchange(in_base[name], 0);
+      if (before == 0) continue;
+      const auto reason = why.find(name);
+      const auto point = next_points.find(row->measurement);
+      const bool tried = expected.all_tried || reason != why.end() || point != next_points.end();
+      const bool unclocked =
+          point != next_points.end() && only_clock_missing(point->second, row->value);
+      const std::string known = unclocked             ? kClockMissing
+                                : reason != why.end() ? reason->second
+                                                      : "";
+      const char* const code = unclocked ? "clock_unknown" : "missing";
+      if (in_next[name] == 0 && tried)
+        out.add(code, name, known.empty() ? "not in the new profiles" : known);
+      else if (expected.lost_in_some(before, in_alike[name]))
+        out.add(code, name, with_reason(expected.share(in_alike[name]), known));
+    }
+  }
+}
+
+}  // namespace
+
+bool add_losses(const DevicePair& pair, const DeviceComparison& device,
+                const Restrictions& restrictions, Reasons& out) {
+  const Points base = points_of(pair.base), next = points_of(pair.next);
+  const Expected expected = expected_of(pair, device, restrictions);
+  lost_ceilings(pair, next, expected, out);
+  lost_benchmarks(base, next, expected, out);
+  return !base.empty();
+}
+
+}  // namespace peakline

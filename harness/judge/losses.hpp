@@ -1,0 +1,64 @@
+#pragma once
+
+// What a gate is given and what the new side has lost: devices, ceilings, benchmarks.
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/rules.hpp"
+#include "harness/judge/sides.hpp"
+
+namespace peakline {
+
+// Collects the reasons about one device.
+struct Reasons {
+  std::string device;  // "gpu0"
+  std::vector<JudgedRule>& all;
+
+  void add(std::string_view code, std::string_view name, std::string text) {
+    static constexpr std::array<std::string_view, 6> kCannotTell = {
+        "clock_unknown", "method_changed", "uneven", "not_judged", "different_model", "filtered"};
+    const bool unknown = std::ranges::find(kCannotTell, code) != kCannotTell.end();
+    RulesOf(device, all)
+        .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
+  }
+};
+
+// The filter and the devices that a run was restricted to; empty: all.
+using Restriction = std::pair<std::string, std::string>;
+inline Restriction restriction_of(const Profile& profile) {
+  return {option_of(profile, "--filter"), devices_asked_for(profile)};
+}
+
+// What a new run should have is known where it was asked to measure everything, or what an old one
+// was asked to.
+class Restrictions {
+ public:
+  explicit Restrictions(std::span<const Profile> base) {
+    for (const Profile& profile : base) known_.insert(restriction_of(profile));
+  }
+  bool known(const Profile& profile) const {
+    const Restriction restriction = restriction_of(profile);
+    return restriction.first != kLeftOut && known_.contains(restriction);
+  }
+
+ private:
+  std::set<Restriction> known_ = {{"", ""}};
+};
+
+inline bool unusable(const DeviceView& run) {
+  return run.facts != nullptr && !run.facts->unusable.empty();
+}
+
+// Reports ceilings and benchmarks that the old side has and the new one lacks, or has as an error.
+// Returns whether the old side has any points.
+bool add_losses(const DevicePair& pair, const DeviceComparison& device,
+                const Restrictions& restrictions, Reasons& out);
+
+}  // namespace peakline
