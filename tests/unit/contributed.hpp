@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -66,6 +67,19 @@ inline std::map<std::string, std::vector<Population>> populations_by_file(
   for (const Population& population : populations_of(runs))
     files[file_name_of_model(population.facts.model) + ".json"].push_back(population);
   return files;
+}
+
+// Names of the figures of a run that fail.
+inline std::set<std::string> rejected(const CardRun& run, const Known& known) {
+  std::set<std::string> names;
+  for (const RunFigure& figure : run.figures) {
+    const auto yardsticks = yardsticks_for(known, run.facts, figure);
+    const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
+    if (found.outcome == Outcome::kFail &&
+        !neighbours_may_slow(run.facts, figure.resource, figure.value / found.by.centre))
+      names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
+  }
+  return names;
 }
 
 }  // namespace peakline

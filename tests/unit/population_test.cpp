@@ -36,18 +36,6 @@ const Population& h200_population(std::string_view mode) {
   return *found;
 }
 
-// Names of the figures of a run that fail.
-std::set<std::string> rejected(const CardRun& run, const Known& known) {
-  std::set<std::string> names;
-  for (const RunFigure& figure : run.figures) {
-    const auto yardsticks = yardsticks_for(known, run.facts, figure);
-    const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
-    if (found.outcome == Outcome::kFail &&
-        !neighbours_may_slow(run.facts, figure.resource, figure.value / found.by.centre))
-      names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
-  }
-  return names;
-}
 std::set<std::string> rejected(const CardRun& run, const Population& population) {
   return rejected(run, Known{.population = &population});
 }

@@ -40,19 +40,6 @@ std::vector<Population> known_without(std::string_view model) {
   return others;
 }
 
-// Names of the figures of a run that fail.
-std::set<std::string> rejected(const CardRun& run, const Known& known) {
-  std::set<std::string> names;
-  for (const RunFigure& figure : run.figures) {
-    const auto yardsticks = yardsticks_for(known, run.facts, figure);
-    const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
-    if (found.outcome == Outcome::kFail &&
-        !neighbours_may_slow(run.facts, figure.resource, figure.value / found.by.centre))
-      names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
-  }
-  return names;
-}
-
 struct Model {
   std::string name, mode;
   std::map<std::string, Runs> cards;
