@@ -22,9 +22,6 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.placement import Placement
 
-# Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
-# that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie", "input")
 _OF_WORK = ("kernels", "kernel-roofline", "input")
 
 
@@ -62,7 +59,8 @@ def _build_one(
     for device in shown:
         items = pictures(profile, device, (), need)
         name = profile.device_name(device)
-        drawn[device] = [p for p in items if name not in names or p.key in EVERY_DEVICE]
+        # A page of eight devices stays readable and quick to make.
+        drawn[device] = [p for p in items if name not in names or p.every_device]
         names.add(name)
     decoded = None
     if model:

@@ -68,6 +68,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Hollow marks are the datasheet, matrix instructions alone, and what the products of "
         "transformer layers reach from rest (model-burst) and under load (model-shaped).",
         draw,
+        every_device=True,
         headline=_headline(profile, rows),
     )
 

@@ -50,6 +50,7 @@ def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Pic
         "share storage and host memory.",
         lambda canvas: _draw(canvas, rates, wanted),
         ("input", "storage"),
+        every_device=True,
         headline=_headline(profile, device, rates, need),
     )
 

@@ -113,6 +113,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),
+        every_device=True,
     )
 
 
@@ -241,6 +242,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
         "cannot show.",
         lambda canvas: _draw_soak(canvas, m, wanted, last, rest),
         ("soak",),
+        every_device=True,
     )
 
 

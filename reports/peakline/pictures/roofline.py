@@ -68,6 +68,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points),
         ("roofline sweep",),
+        every_device=True,
         headline=_headline(shown),
     )
 
