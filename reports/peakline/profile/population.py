@@ -110,11 +110,6 @@ class Population:
         return self.figure(resource, basis, beside_siblings=beside_siblings).limit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    populations: tuple[Population, ...]
-
-
 def population(model: str, mode: str) -> Population:
     """How the known healthy GPUs of a model scatter: `population("h200", "quick")`.
 
@@ -164,4 +159,4 @@ def _populations(document: Any) -> tuple[Population, ...]:
             raise expected(json.dumps(wanted), document[key], key)
     schema.check(document, "population")
     rules.check(document, "population")
-    return build(_File, document).populations
+    return tuple(build(Population, row) for row in document["populations"])
