@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+from peakline.pictures.style import LIMIT, MUTED, SERIES
 from peakline.profile import shown_text
 
 if TYPE_CHECKING:
@@ -58,15 +59,8 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     legend = [verdict_name(verdict) for verdict in kinds]
 
     def draw(canvas: Canvas) -> Figure:
-        columns = canvas.columns(legend)
-        head = canvas.head(len(legend), columns)
         texts = [f"{row['ratio']:.3f}" for row in rows]
-        figure, (axes,) = canvas.figure(
-            0.91 + 0.22 * len(rows) + head,
-            left=canvas.room(names, canvas.font - 0.5),
-            right=canvas.room(texts, canvas.font - 1),
-            top=head,
-        )
+        figure, axes = canvas.row_panel(names, 0.22, texts, legend)
         # What lies within it does not count.
         axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
         axes.axvline(0, **LIMIT)
@@ -76,20 +70,10 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
             for y in at:
                 ends = [100 * (rows[y][key] - 1) for key in ("ratio_low", "ratio_high")]
                 axes.plot(ends, [y, y], color=color, lw=1.4, label=f"_interval {y}")
-            axes.plot(
-                [100 * (rows[y]["ratio"] - 1) for y in at],
-                at,
-                linestyle="none",
-                marker=marker,
-                fillstyle=fill,
-                color=color,
-                markersize=5.5,
-                label=name,
-            )
-        for y, text in enumerate(texts):
-            canvas.beside(axes, y, text, INK)
-        canvas.rows(axes, names)
-        canvas.legend_above(axes, columns)
+            points = [(100 * (rows[y]["ratio"] - 1), y) for y in at]
+            look = {"marker": marker, "fillstyle": fill, "color": color, "markersize": 5.5}
+            plot_marks(axes, points, 0, label=name, **look)
+        canvas.legend_above(axes, canvas.columns(legend))
         canvas.labels(axes, "new against base, %: right is faster")
         return figure
 

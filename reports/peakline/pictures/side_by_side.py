@@ -186,15 +186,8 @@ def _draw_side_by_side(
 ) -> Figure:
     shown = [labels[resource] for resource in rows]
     base = machines[0]
-    columns = canvas.columns(machines)
-    head = canvas.head(len(machines), columns)
     amounts = [units.rate(found[base].value, found[base].unit) for found in rows.values()]
-    figure, (axes,) = canvas.figure(
-        0.91 + 0.27 * len(rows) + head,
-        left=canvas.room(shown, canvas.font - 0.5),
-        right=canvas.room(amounts, canvas.font - 1),
-        top=head,
-    )
+    figure, axes = canvas.row_panel(shown, 0.27, amounts, machines, color=SERIES[0])
     for i, name in enumerate(machines):
         points = [
             (found[name].value / found[base].value * 100, y)
@@ -202,11 +195,8 @@ def _draw_side_by_side(
             if name in found
         ]
         plot_marks(axes, points, i, label=name)
-    for y, amount in enumerate(amounts):
-        canvas.beside(axes, y, amount, SERIES[0])
     axes.axvline(100, **LIMIT)
-    canvas.rows(axes, shown)
     axes.margins(x=0.08)
-    canvas.legend_above(axes, columns)
+    canvas.legend_above(axes, canvas.columns(machines))
     canvas.labels(axes, f"% of {base}")
     return figure

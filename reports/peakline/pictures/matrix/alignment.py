@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.curves import Curve, plot
+from peakline.pictures.curves import Curve, plot, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import MARKERS, precision_color
+from peakline.pictures.style import precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -88,16 +88,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     tuple(medians.values()),
                 )
                 plot(axes, shown, i, 0.01, color=color, lw=1.4)
-                axes.plot(
-                    [position[p] for p, _ in line.points],
-                    [y * 100 for _, y in line.points],
-                    color=color,
-                    linestyle="none",
-                    marker=MARKERS[i % len(MARKERS)],
-                    markersize=3,
-                    fillstyle="none",
-                    label=f"_{line.name} points",
-                )
+                points = [(position[p], y * 100) for p, y in line.points]
+                look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
+                plot_marks(axes, points, i, color=color, **look)
             # There is room for every other one, the aligned size among them.
             axes.set_xticks(
                 range(len(powers)),
