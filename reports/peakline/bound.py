@@ -55,6 +55,7 @@ class Roofs:
         self, profile: Profile, device: str, load: Load = "burst", clock_hz: float | None = None
     ) -> None:
         self._profile, self._device, self._clock_hz = profile, device, clock_hz
+        self.where, self.name = profile.path or "the profile", profile.device_name(device)
         measured = MEASURED if load == "burst" else ("sustained", *MEASURED)
         self._bases = (*measured, *PUBLISHED_BASES)
         roofline = profile.roofline(device)
@@ -83,6 +84,15 @@ class Roofs:
         names = self._profile.resources_of(self._device)
         rows = [self.ceiling(n) for n in names if level_of(n) in COMPUTE_FAMILIES]
         return [row for row in rows if row and row.unit == "FLOP/s"]
+
+    def memory(self, key: str) -> Ceiling | None:
+        """The bandwidth of a memory level, or of a resource."""
+        row = self.ceiling(self._profile.memory_resource(self._device, key) or key)
+        return row if row and row.unit == "B/s" else None
+
+    def memories(self) -> list[str]:
+        """The resources that have a bandwidth."""
+        return [n for n in self._profile.resources_of(self._device) if self.memory(n)]
 
     def traffic(self, read: float, written: float) -> Need | None:
         """What bytes of the device's memory need, which were read and written."""
@@ -191,7 +201,6 @@ def bound(
     """
     if load not in ("burst", "sustained"):
         raise ValueError(f"load is {load!r}, but must be 'burst' or 'sustained'")
-    where = profile.path or "the profile"
     uuid = profile.select_devices(device)[0]
     roofs = Roofs(profile, uuid, load)
     flops, moved = _amounts("flop", flop), _amounts("bytes", bytes)
@@ -199,16 +208,13 @@ def bound(
         raise ValueError(
             f"launches is {shown_argument(launches)}, but must be a whole number from 0"
         )
-    needs = [
-        *_compute_needs(profile, uuid, roofs, flops, where),
-        *_memory_needs(profile, uuid, roofs, moved, where),
-    ]
+    needs = [*_compute_needs(roofs, flops), *_memory_needs(roofs, moved)]
     if launches:
         launching = roofs.launches(launches)
         if launching is None:
             raise PeakError(
-                f"launches: {where} has no launch cost of {profile.device_name(uuid)}: measure "
-                "with peakline run --filter '^launch'"
+                f"launches: {roofs.where} has no launch cost of {roofs.name}: measure with "
+                "peakline run --filter '^launch'"
             )
         needs.append(launching)
     needs.sort(key=lambda need: -need.seconds)
@@ -245,9 +251,7 @@ def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     return {key: value for key, value in found.items() if value}
 
 
-def _compute_needs(
-    profile: Profile, device: str, roofs: Roofs, flops: Mapping[str, float], where: str
-) -> Iterator[Need]:
+def _compute_needs(roofs: Roofs, flops: Mapping[str, float]) -> Iterator[Need]:
     needs: dict[str, Need] = {}
     for key, amount in flops.items():
         try:
@@ -258,8 +262,8 @@ def _compute_needs(
         if row is None:
             offered = dict.fromkeys(row.resource for row in roofs.formats())
             raise PeakError(
-                f"flop[{key!r}]: {where} has no {unit} peak of {profile.device_name(device)}; it "
-                f"has {', '.join(offered) or 'none at all'}"
+                f"flop[{key!r}]: {roofs.where} has no {unit} peak of {roofs.name}; it has "
+                f"{', '.join(offered) or 'none at all'}"
             )
         if row.resource in needs:
             raise PeakError(f"flop[{key!r}]: {row.resource} is named twice")
@@ -270,9 +274,7 @@ def _compute_needs(
     yield from (need for name, need in needs.items() if level_of(name) != "tensor")
 
 
-def _memory_needs(
-    profile: Profile, device: str, roofs: Roofs, moved: Mapping[str, float], where: str
-) -> Iterator[Need]:
+def _memory_needs(roofs: Roofs, moved: Mapping[str, float]) -> Iterator[Need]:
     main = roofs.main
     bus = {key: n for key, n in moved.items() if level_of(key) == main}
     for key in bus:
@@ -285,22 +287,17 @@ def _memory_needs(
         any_mix = roofs.traffic_of_any_mix(sum(bus.values()))
         need = any_mix if main in bus else roofs.traffic(read, written)
         if need is None:
-            raise PeakError(f"bytes[{next(iter(bus))!r}]: {where} has no bandwidth of {main}")
+            raise PeakError(f"bytes[{next(iter(bus))!r}]: {roofs.where} has no bandwidth of {main}")
         yield need
     for key, amount in moved.items():
         if key in bus:
             continue
-        row = roofs.ceiling(profile.memory_resource(device, key) or key)
-        if row is None or row.unit != "B/s":
-            names = [n for n in profile.resources_of(device) if _is_memory(roofs, n)]
-            offered = dict.fromkeys([*(level_of(n) for n in names), *names])
+        row = roofs.memory(key)
+        if row is None:
+            names = roofs.memories()
+            offered = dict.fromkeys([*map(level_of, names), *names])
             raise PeakError(
-                f"bytes[{key!r}]: {where} has no such memory of {profile.device_name(device)}; it "
-                f"has {', '.join(offered) or 'none at all'}"
+                f"bytes[{key!r}]: {roofs.where} has no such memory of {roofs.name}; it has "
+                f"{', '.join(offered) or 'none at all'}"
             )
         yield roofs.need(row, amount)
-
-
-def _is_memory(roofs: Roofs, resource: str) -> bool:
-    row = roofs.ceiling(resource)
-    return row is not None and row.unit == "B/s"

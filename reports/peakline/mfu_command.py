@@ -26,6 +26,7 @@ from peakline.profile import (
     fleet_peak,
     load,
 )
+from peakline.profile.peaks import known_peaks
 
 # Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
@@ -123,24 +124,18 @@ def _notes(transformer: Transformer, convention: str, sequence: int) -> tuple[st
 
 def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Peak]:
     """The published peak (datasheet, else theoretical) and every measured one."""
-    found = {}
-    failures = []
-    for basis in (*PUBLISHED_BASES, *_MEASURED_BASES):
-        try:
-            found[basis] = fleet_peak(
-                profiles,
-                options.dtype,
-                basis=basis,
-                device=options.device,
-                allow_mixed=options.allow_mixed,
-            )
-        except PeakError as error:
-            failures.append(error)
-    if not found:
-        raise failures[0]
-    published = found.get("datasheet") or found.get("theoretical")
-    measured = [found[basis] for basis in _MEASURED_BASES if basis in found]
-    return [*([published] if published else []), *measured]
+    found = known_peaks(
+        (*PUBLISHED_BASES, *_MEASURED_BASES),
+        lambda basis: fleet_peak(
+            profiles,
+            options.dtype,
+            basis=basis,
+            device=options.device,
+            allow_mixed=options.allow_mixed,
+        ),
+    )
+    published = "datasheet" if "datasheet" in found else "theoretical"
+    return [found[basis] for basis in (published, *_MEASURED_BASES) if basis in found]
 
 
 def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> Peak:

@@ -25,6 +25,7 @@ from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, 
 from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
+from peakline.profile.peaks import known_peaks
 from peakline.report import build, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
@@ -237,12 +238,10 @@ def _write_document(document: Mapping[str, Any], options: argparse.Namespace, pr
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
     others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
-        print(
-            f"{program}: a {name} has one page, without --kernels, --trace, --format, samples or "
-            "--hf-config",
-            file=sys.stderr,
+        return _refused(
+            program,
+            f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
-        return 2
     path = options.profiles[0]
     try:
         page = made(document).encode("utf-8")
@@ -304,45 +303,45 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
+        return _refused(program, str(error))
     except FileExistsError as error:
-        print(
-            f"{program}: {shown_path(error.filename)} already exists and is not overwritten: give "
+        return _refused(
+            program,
+            f"{shown_path(error.filename)} already exists and is not overwritten: give "
             "--overwrite, or another directory by -o",
-            file=sys.stderr,
         )
-        return 2
     except OSError as error:
         where = shown_path(error.filename) if error.filename else "the report"
-        print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
-        return 2
+        return _refused(program, f"{where} cannot be written: {error.strerror or error}")
     width = shutil.get_terminal_size().columns
     if change:
         print("\n".join(change_text.lines(change, width)))
     elif analysis:
         print("\n".join(lines(analysis, shares, width)))
     steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
+    said: list[str] = []
     if placements:
         print(kernel_text.table(profiles[0], placements, width, steps))
-        for text in kernel_text.advice(profiles[0], placements):
-            print(textwrap.fill(text, max(width, 40), break_long_words=False))
-    said = [str(bound)] if bound else []
+        said += kernel_text.advice(profiles[0], placements)
+    said += [str(bound)] if bound else []
     if model:
         said.append(answer(decoding(profiles[0], model, BATCHES[:1], CONTEXTS[:1])))
     for text in said:
         print(textwrap.fill(text, max(width, 40), break_long_words=False))
     if not files:
-        print(
-            f"{program}: nothing to draw: the profile has no measurement that a picture shows",
-            file=sys.stderr,
+        return _refused(
+            program, "nothing to draw: the profile has no measurement that a picture shows"
         )
-        return 2
     if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
     return _failed(placements, change or analysis, options)
+
+
+def _refused(program: str, text: str) -> int:
+    print(f"{program}: {text}", file=sys.stderr)
+    return 2
 
 
 def _need(
@@ -380,18 +379,17 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
         raise WorkloadError(
             f"--step-flop: no steps are marked in {unmarked[0]}; name their ranges by --range"
         )
-    peaks, failures = [], []
-    for basis in ("datasheet", "theoretical", "burst", "sustained"):
-        try:
-            peaks.append(profile.peak(options.dtype, basis=basis, device=options.device))
-        except PeakError as error:
-            failures.append(error)
-    if not peaks:
-        raise PeakError(f"--dtype: {failures[0]}") from failures[0]
-    if peaks[0].basis == "datasheet":
-        peaks = [peak for peak in peaks if peak.basis != "theoretical"]
     try:
-        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks]
+        peaks = known_peaks(
+            ("datasheet", "theoretical", "burst", "sustained"),
+            lambda basis: profile.peak(options.dtype, basis=basis, device=options.device),
+        )
+    except PeakError as error:
+        raise PeakError(f"--dtype: {error}") from error
+    if "datasheet" in peaks:
+        peaks.pop("theoretical", None)
+    try:
+        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks.values()]
     except ValueError as error:
         raise WorkloadError(f"--step-flop: {error}") from error
 
