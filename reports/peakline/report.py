@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.input_bound import InputNeed
 from peakline.models.served import Served, decoding
 from peakline.page import report_page, side_by_side_page, work_page
+from peakline.peaks.storage import InputNeed
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.change import change_pictures
 from peakline.pictures.decode import decode_picture

@@ -13,7 +13,7 @@ import pytest
 from conftest import ceiling, document_of, only, outcome, scaled
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.mfu_command import main
+from peakline.commands.mfu import main
 
 
 def test_palm_540b() -> None:

@@ -443,7 +443,7 @@ def test_names_of_precisions(given_name: str, name: str) -> None:
 def test_import_needs_little() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); import peakline;"
-        "import peakline.mfu_command, peakline.workload.placement, peakline.pictures;"
+        "import peakline.commands.mfu, peakline.workload.placement, peakline.pictures;"
         "new = {m.partition('.')[0] for m in set(sys.modules) - before} - {'peakline'};"
         "other = new - set(sys.stdlib_module_names); assert other == {'fastjsonschema'}, other"
     )

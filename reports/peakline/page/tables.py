@@ -7,12 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.ceilings import basis_name, ceiling_table
-from peakline.labels import shortened
+from peakline.limits.ceilings import basis_name, ceiling_table
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
-from peakline.table import Table
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     advice,
@@ -21,7 +19,9 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
+from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
+from peakline.workload.table import Table
 
 
 def _ceiling(row: Ceiling | None) -> str:

@@ -6,12 +6,11 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from peakline.input_bound import InputNeed
+from peakline.peaks.storage import InputNeed
 from peakline.pictures import (
     ceilings,
     declared,
     factors,
-    input,
     instructions,
     kernel_roofline,
     kernels,
@@ -19,6 +18,7 @@ from peakline.pictures import (
     memory_map,
     node,
     roofline,
+    storage,
 )
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.matrix import alignment, waves
@@ -76,7 +76,7 @@ def _own(
         load.soak(profile, device),
     ], [
         memory_map.picture(profile, device),
-        input.picture(profile, device, need),
+        storage.picture(profile, device, need),
         instructions.picture(profile, device),
         alignment.picture(profile, device),
         waves.picture(profile, device),

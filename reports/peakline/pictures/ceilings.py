@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.ceilings import CeilingRow, basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, basis_name, ceiling_table
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.ceilings import basis_name, ceiling_table
-from peakline.limits import MEASURED
+from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.roofline import MEASURED
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import Limits
+from peakline.limits.roofline import Limits
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK

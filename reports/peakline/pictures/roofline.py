@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import Limit, Limits, limits
+from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels, note
 from peakline.pictures.curves import amount, plot_marks

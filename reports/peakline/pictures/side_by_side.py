@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import MEASURED, Limit, Limits, limits
+from peakline.limits.roofline import MEASURED, Limit, Limits, limits
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from peakline import units
-from peakline.mfu import MOST_OF_PEAK, mfu
 from peakline.models.transformer import require_positive
+from peakline.peaks.mfu import MOST_OF_PEAK, mfu
 from peakline.profile import Peak, PeakError, Profile
 from peakline.profile.peaks import known_peaks
 from peakline.training.state import device_state

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from peakline.mfu import utilization_name
+from peakline.peaks.mfu import utilization_name
 from peakline.profile import Device, Peak, PeakError, Profile
 
 # MFU as published divides by the first of these that there is.

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from peakline import units
-from peakline.export import export
-from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
-from peakline.mfu_options import export_parser, mfu_parser
+from peakline.commands.mfu_options import export_parser, mfu_parser
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
+from peakline.peaks.export import export
+from peakline.peaks.mfu import Utilization, attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,

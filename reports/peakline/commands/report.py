@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peakline.arguments import Parser, size
-from peakline.ceilings import ceiling_table
-from peakline.condition import SLOWER, Condition, condition
-from peakline.documents import FLEET, read_document
-from peakline.input_bound import InputBound, InputNeed, input_bound
-from peakline.mfu import Utilization, mfu
+from peakline.commands.arguments import Parser, size
+from peakline.commands.condition import SLOWER, Condition, condition
+from peakline.commands.documents import FLEET, read_document
+from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
 from peakline.page import comparison_page, fleet_page
+from peakline.peaks.mfu import Utilization, mfu
+from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.profile.peaks import known_peaks

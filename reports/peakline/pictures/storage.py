@@ -6,7 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.input_bound import ALL_AT_ONCE, PAST_HOST_MEMORY, InputNeed, input_bound, input_rates
+from peakline.peaks.storage import (
+    ALL_AT_ONCE,
+    PAST_HOST_MEMORY,
+    InputNeed,
+    input_bound,
+    input_rates,
+)
 from peakline.pictures.canvas import Canvas, decade_ticks, note
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, SERIES

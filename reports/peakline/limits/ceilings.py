@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peakline.limits import MEASURED
+from peakline.limits.roofline import MEASURED
 from peakline.profile import BASES, Ceiling, Profile
 
 

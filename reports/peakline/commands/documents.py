@@ -12,7 +12,7 @@ from typing import Any
 from peakline.profile import ProfileError, shown_path
 from peakline.profile.document import parse
 from peakline.profile.errors import FieldError
-from peakline.profile.inputs import Limit, opened
+from peakline.profile.untrusted import Limit, opened
 
 FLEET, COMPARISON = "peakline-fleet", "peakline-comparison"
 
