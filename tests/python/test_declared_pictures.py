@@ -23,10 +23,7 @@ from conftest import (
     pictures_of,
     reference,
 )
-from peakline.pictures import Canvas, Picture, declared
-
-SHAPES = {"wide": Canvas(), "narrow": Canvas(narrow=True)}
-
+from peakline.pictures import Picture, declared
 
 document = functools.cache(document_of)
 
@@ -87,15 +84,6 @@ def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str
                 if panel["kind"] == "lines" and panel["over"] not in by:
                     continue
                 assert round(value / axis.get("per", 1), 9) in places, (series, by)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("path", "curve"), declarations())
-def test_texts_are_whole_and_apart(path: Path, curve: dict[str, Any], shape: str) -> None:
-    figure = figure_of(drawn(path, curve["device"])[curve["picture"]["key"]], SHAPES[shape])
-    assert drawing.cut(figure) == []
-    assert drawing.overlapping(figure) == []
-    assert drawing.outside(figure) == []
 
 
 def changed(key: str, change: Any) -> dict[str, Picture]:

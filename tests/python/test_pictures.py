@@ -101,20 +101,6 @@ def test_partial_profiles(
     assert set(by_key(loaded(document))) == set(drawn) - {key}
 
 
-def test_pictures_say_what_the_profile_says(
-    document: dict[str, Any], drawn: dict[str, Picture]
-) -> None:
-    said = {c["topic"]: c.get("sentence", "") for c in document["curves"] if c["device"] == GPU}
-    topics = OWN | {
-        c["picture"]["key"]: [c["topic"]]
-        for c in document["curves"]
-        if c["device"] == GPU and "picture" in c
-    }
-    for key, picture in drawn.items():
-        sentences = [sentence(said[topic]) for topic in topics[key] if said[topic]]
-        assert picture.reading == " ".join(sentences), key
-
-
 def test_a_headline_is_the_first_title_of_a_pictures_topics(document: dict[str, Any]) -> None:
     document = only(document, "gemm.alignment", "gemm.vocabulary")
     rows = {c["topic"]: c for c in document["curves"] if c["device"] == GPU}

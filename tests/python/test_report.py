@@ -89,39 +89,15 @@ def hostile_page() -> str:
     return page_of(hostile({**document, "memory_map": document_of()["memory_map"]}))
 
 
-def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
+def hostile(value: Any) -> Any:
     """The document with every free text made hostile."""
     fixed = {
-        "schema",
-        "created",
-        "kind",
-        "reference_basis",
-        "mode",
-        "device",
-        "uuid",
-        "id",
-        "status",
-        "unit",
-        "basis",
-        "resource",
-        "severity",
-        "flags",
-        "memory",
-        "compute",
-        "compute_basis",
-        "memory_basis",
-        "sm_clock_source",
-        "measurement",
-        "estimate",
+        *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
+        *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
+        *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
         "varies_with",
         # These say how a picture is drawn, and from what.
-        "key",
-        "over",
-        "by",
-        "naming",
-        "written",
-        "scale",
-        "role",
+        *("key", "over", "by", "naming", "written", "scale", "role"),
     }
     if isinstance(value, dict):
         return {k: v if k in fixed else hostile(v) for k, v in value.items()}
