@@ -52,7 +52,7 @@ def _guarded(command: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # the commands handle those of their files
-        # What is still buffered must not fail once more at exit.
+        # Buffered text must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):  # the reader has all that it wants: `| head`
             return 0

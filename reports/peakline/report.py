@@ -107,7 +107,7 @@ def _build_work(
 
 
 def _prefix(profile: Profile, device: str) -> str:
-    """What the files of a device's pictures begin with."""
+    """The prefix of the files of a device's pictures."""
     gpus = [d for d in profile.measured_devices() if d not in (HOST, NODE)]
     gpu = profile.gpu(device)
     if gpu and len(gpus) > 1:
@@ -156,7 +156,7 @@ def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
 
 
 def stem(path: str) -> str:
-    """What a profile's file is called: "node7" of "profiles/node7.json.gz"."""
+    """The name of a profile's file: "node7" of "profiles/node7.json.gz"."""
     return Path(path.removesuffix(".gz")).stem
 
 

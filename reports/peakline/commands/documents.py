@@ -1,4 +1,4 @@
-"""What commands of the program print as JSON: `peakline fleet --json`, `peakline compare --json`.
+"""Reads the JSON of `peakline fleet --json` and `peakline compare --json`.
 
 Verdicts are the program's: a page shows them and makes none of its own.
 """

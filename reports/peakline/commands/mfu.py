@@ -16,7 +16,7 @@ from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
 from peakline.peaks.export import export
-from peakline.peaks.mfu import Utilization, attainable, hfu, mfu, transformer_flops
+from peakline.peaks.mfu import attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,
@@ -34,7 +34,7 @@ _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What a token costs, and how that was counted."""
+    """FLOPs of a token, and how they were counted."""
 
     flops: float
     hardware_flops: float | None = None  # with recomputation
@@ -149,28 +149,21 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     profiles = [load(path) for path in options.profile]
     peaks = _peaks(profiles, options)
     rate = options.tokens_per_second
-    rows: list[dict[str, Any]] = []
-
-    def add(share: Utilization, peak: Peak) -> None:
-        rows.append(
-            {
-                "name": share.name,
-                "share": float(share),
-                "peak": float(peak),
-                "unit": peak.unit,
-                "resource": peak.resource,
-                "basis": peak.basis,
-                "work": peak.work,
-                "device": peak.device,
-                "source": peak.source,
-            }
-        )
-
-    for peak in peaks:
-        add(mfu(model * rate, 1.0, peak, devices=options.devices), peak)
+    shares = [(mfu(model * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks]
     if hardware is not None:
-        for peak in peaks:
-            add(hfu(hardware * rate, 1.0, peak, devices=options.devices), peak)
+        shares += [
+            (hfu(hardware * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks
+        ]
+    facts = ("unit", "resource", "basis", "work", "device", "source")
+    rows = [
+        {
+            "name": share.name,
+            "share": float(share),
+            "peak": float(peak),
+            **{key: getattr(peak, key) for key in facts},
+        }
+        for share, peak in shares
+    ]
     result: dict[str, Any] = {
         "schema": "peakline-mfu",
         "schema_version": 1,
@@ -186,7 +179,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         "utilization": rows,
         "publish": next(
             (
-                {"name": row["name"], "share": row["share"]}
+                {key: row[key] for key in ("name", "share")}
                 for row in rows
                 if row["basis"] in PUBLISHED_BASES
             ),
@@ -214,7 +207,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
 def _train_bound(
     profiles: Sequence[Profile], shape: Transformer | None, options: argparse.Namespace
 ) -> dict[str, Any] | None:
-    """What the slowest machine allows for a step of this shape, and the run's share of it."""
+    """The bound of a step of this shape on the slowest machine, and the run's share of it."""
     if shape is None or not options.tokens_per_step:
         return None
     bounds = [

@@ -11,6 +11,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,28 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--json draws nothing: leave --output and --format away")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Kernels, and the steps of a run or the change between two, as far as they are asked for."""
+
+    placements: Sequence[Placement] = ()
+    ran: Analysis | Change | None = None
+    shares: Sequence[Utilization] = ()
+
+
+def _found(profile: Profile, options: argparse.Namespace) -> _Found:
+    if options.kernels:
+        return _Found(place(profile, read_kernels(options.kernels), options.device))
+    if not options.trace:
+        return _Found()
+    analysis = analyze(profile, options.trace, options.device, options.range)
+    if options.against:
+        after = analyze(profile, options.against, options.device, options.range)
+        return _Found(ran=compare(analysis, after))
+    kernels = analysis.ranks[analysis.leading].bounds.table
+    return _Found(kernels, analysis, _shares(profile, analysis, options))
+
+
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
     fleet = document["schema"] == FLEET
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
@@ -272,34 +295,14 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
             return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
-        placements: Sequence[Placement] = ()
-        analysis, change, shares = None, None, []
-        if options.kernels:
-            found = read_kernels(options.kernels)
-            placements = place(profiles[0], found, options.device)
-        elif options.trace:
-            analysis = analyze(profiles[0], options.trace, options.device, options.range)
-            if options.against:
-                after = analyze(profiles[0], options.against, options.device, options.range)
-                change = compare(analysis, after)
-            else:
-                placements = analysis.ranks[analysis.leading].bounds.table
-                shares = _shares(profiles[0], analysis, options)
+        found = _found(profiles[0], options)
         need, bound = _need(profiles[0], options)
         model = _model(options)
         if options.json:
-            if bound:
-                made = bound.document()
-            elif change:
-                made = change_text.document(change)
-            elif analysis:
-                made = document(analysis, shares)
-            else:
-                made = kernel_document(profiles[0], placements)
-            print(json.dumps(made, indent=2))
-            return _failed(placements, change or analysis, options)
-        ran = change or analysis
-        files = build(profiles, options.format or ["html"], placements, ran, need, model)
+            print(json.dumps(_document(profiles[0], found, bound), indent=2))
+            return _failed(found, options)
+        formats = options.format or ["html"]
+        files = build(profiles, formats, found.placements, found.ran, need, model)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
@@ -313,21 +316,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     except OSError as error:
         where = shown_path(error.filename) if error.filename else "the report"
         return _refused(program, f"{where} cannot be written: {error.strerror or error}")
-    width = shutil.get_terminal_size().columns
-    if change:
-        print("\n".join(change_text.lines(change, width)))
-    elif analysis:
-        print("\n".join(lines(analysis, shares, width)))
-    steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
-    said: list[str] = []
-    if placements:
-        print(kernel_text.table(profiles[0], placements, width, steps))
-        said += kernel_text.advice(profiles[0], placements)
-    said += [str(bound)] if bound else []
-    if model:
-        said.append(answer(decoding(profiles[0], model, BATCHES[:1], CONTEXTS[:1])))
-    for text in said:
-        print(textwrap.fill(text, max(width, 40), break_long_words=False))
+    _print(profiles[0], found, bound, model)
     if not files:
         return _refused(
             program, "nothing to draw: the profile has no measurement that a picture shows"
@@ -336,7 +325,38 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return _failed(placements, change or analysis, options)
+    return _failed(found, options)
+
+
+def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Served | None) -> None:
+    """The answers as text, as wide as the terminal."""
+    width = shutil.get_terminal_size().columns
+    said: list[str] = []
+    steps = 1
+    if isinstance(found.ran, Change):
+        print("\n".join(change_text.lines(found.ran, width)))
+    elif found.ran:
+        print("\n".join(lines(found.ran, found.shares, width)))
+        steps = len(found.ran.ranks[found.ran.leading].steps)
+    if found.placements:
+        print(kernel_text.table(profile, found.placements, width, steps))
+        said += kernel_text.advice(profile, found.placements)
+    said += [str(bound)] if bound else []
+    if model:
+        said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))
+    for text in said:
+        print(textwrap.fill(text, max(width, 40), break_long_words=False))
+
+
+def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict[str, Any]:
+    """The answers for --json."""
+    if bound:
+        return bound.document()
+    if isinstance(found.ran, Change):
+        return change_text.document(found.ran)
+    if found.ran:
+        return document(found.ran, found.shares)
+    return kernel_document(profile, found.placements)
 
 
 def _refused(program: str, text: str) -> int:
@@ -347,7 +367,7 @@ def _refused(program: str, text: str) -> int:
 def _need(
     profile: Profile, options: argparse.Namespace
 ) -> tuple[InputNeed, InputBound] | tuple[None, None]:
-    """What the GPUs are to get from storage, and which link binds that; none without a need."""
+    """The need of the GPUs, and the link that binds it; none without a need."""
     if not options.bytes_per_sample:
         return None, None
     need = InputNeed(options.bytes_per_sample, options.samples_per_s)
@@ -394,10 +414,8 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
         raise WorkloadError(f"--step-flop: {error}") from error
 
 
-def _failed(
-    placements: Sequence[Placement], steps: Analysis | Change | None, options: argparse.Namespace
-) -> int:
+def _failed(found: _Found, options: argparse.Namespace) -> int:
     """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
-        return int(steps is not None and options.fail_on.holds(steps))
-    return int(options.fail_on == "impossible" and any(p.impossible for p in placements))
+        return int(found.ran is not None and options.fail_on.holds(found.ran))
+    return int(options.fail_on == "impossible" and any(p.impossible for p in found.placements))

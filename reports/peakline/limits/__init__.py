@@ -1,1 +1,1 @@
-"""What a device's ceilings allow: of kernels, of collectives, of work that is stated."""
+"""Limits by a device's ceilings: rooflines, times of collectives, least times of stated work."""

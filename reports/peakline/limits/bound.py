@@ -20,8 +20,8 @@ from peakline.profile.peaks import COMPUTE_FAMILIES
 from peakline.profile.schema import is_amount
 
 Load = Literal["burst", "sustained"]
-# A bus that reads and writes is slower than one that does either, so traffic is held against the
-# pattern whose share of reads is nearest to its own.
+# A bus that reads and writes is slower than one that does either, so traffic is compared with the
+# pattern whose share of reads is nearest.
 _PATTERNS = {"read": 1.0, "triad": 2 / 3, "copy": 0.5, "write": 0.0}
 _MAIN_LEVELS = ("hbm", "memory")
 _SM_CLOCKED = (*COMPUTE_FAMILIES, "gemm", "l1", "shared")
@@ -31,7 +31,7 @@ _LAUNCH_IDS = ("launch.back_to_back", "launch.empty_kernel")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one unit or memory needs at the least."""
+    """The least time that one unit or memory needs."""
 
     resource: str  # of its ceiling: "tensor.bf16", "hbm.triad"; LAUNCH
     seconds: float
@@ -95,7 +95,7 @@ class Roofs:
         return [n for n in self._profile.resources_of(self._device) if self.memory(n)]
 
     def traffic(self, read: float, written: float) -> Need | None:
-        """What bytes of the device's memory need, which were read and written."""
+        """The least time of reads and writes of the device's memory, in bytes."""
         share = read / (read + written) if read + written else 1.0
         found = self._patterns()
         if not found:
@@ -104,7 +104,7 @@ class Roofs:
         return self.need(row, read + written)
 
     def traffic_of_any_mix(self, total: float) -> Need | None:
-        """What bytes of the device's memory need whose mix is not known: no pattern is faster."""
+        """The least time of traffic of an unknown mix: by the fastest pattern."""
         rows = [row for _, row in self._patterns()]
         if not rows or self.main is None:
             return None
@@ -118,7 +118,7 @@ class Roofs:
         return measured or rows
 
     def need(self, row: Ceiling, amount: float, called: str = "") -> Need:
-        """What an amount of FLOPs or bytes needs at the least under a ceiling.
+        """The least time of an amount of FLOPs or bytes under a ceiling.
 
         called: the resource, if that is another than the ceiling's.
         """
@@ -134,7 +134,7 @@ class Roofs:
         )
 
     def launches(self, count: float) -> Need | None:
-        """What so many launches take, one after the other; None where that was not measured."""
+        """The time of launches one after the other; None where that was not measured."""
         for id_ in _LAUNCH_IDS:
             for m in self._profile.of(self._device, id_):
                 if m.value and m.unit == "s":
@@ -235,7 +235,7 @@ def bound(
 
 
 def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """What is above 0 of an argument. Raises ValueError, which names the field."""
+    """The amounts of an argument that are above 0. Raises ValueError, which names the field."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

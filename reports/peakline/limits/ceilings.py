@@ -9,7 +9,7 @@ from peakline.profile import BASES, Ceiling, Profile
 
 
 def basis_name(basis: str) -> str:
-    """How a basis is written: "model-shaped"."""
+    """The printed name of a basis: "model-shaped"."""
     return basis.replace("_", "-")
 
 

@@ -64,7 +64,7 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     if not found:
         return ""
     names = list(dict.fromkeys(factor.name for row in found for factor in row.factors))
-    # What is left unexplained comes last.
+    # The unexplained rest comes last.
     names.sort(key=lambda name: name == "rest")
     rows = []
     for row in found:
@@ -85,7 +85,7 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     )
 
 
-# What each factor says.
+# The meaning of each factor.
 _FACTORS = {
     "half rate": "with sums in FP32, this product has half the rate of its architecture",
     "boost clock": "that of the datasheet over the maximum",

@@ -28,7 +28,7 @@ _TORCH_DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is exported: one precision's peak on one basis, and the device's other figures."""
+    """A precision's peak on one basis, and the device's other figures."""
 
     profile: Profile
     peak: Peak
@@ -53,7 +53,7 @@ class Request:
         return self.memory(*(PUBLISHED if self.peak.published else ("measured",)))
 
     def achieved(self, peak: Peak | None) -> float:
-        """What was measured of a published peak, sustained before all.
+        """The measured share of a published peak, sustained where there is such a figure.
 
         1 for a measured peak, and where nothing was measured.
         """
@@ -247,7 +247,7 @@ def _inductor(request: Request) -> list[str]:
 
 
 def _note(request: Request) -> str:
-    """Where the figures of a file without comments come from."""
+    """The provenance, for files that have no comments."""
     lines = (line.removeprefix("# ").removesuffix(".") for line in _provenance(request.peak))
     return "; ".join(lines)
 
@@ -375,7 +375,7 @@ def export(
     basis: str | None = None,
     device: str | int | None = None,
 ) -> str:
-    """What `tool` (a key of EXPORTS) takes: Python code, or a document.
+    """The peak as `tool` (a key of EXPORTS) takes it: Python code, or a document.
 
     dtype, basis, device as in `Profile.peak`; without a basis it is what the tool means by a peak:
     the burst for tracelens, the datasheet's for all others. Raises PeakError, ValueError for an

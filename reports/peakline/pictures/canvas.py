@@ -1,4 +1,8 @@
-"""What pictures are drawn on: a canvas's shape, its axes' ticks, and labels beside lines."""
+"""The canvas of a picture: its shape, ticks of axes, labels beside lines and rows.
+
+Margins are computed from the texts. matplotlib's constrained layout draws as well, but takes twice
+the time: 13 s instead of 7 for the pictures of one GPU.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +94,7 @@ class Canvas:
         axes.set_title(text, loc="left", y=1.0, fontsize=self.font, color=INK, pad=6)
 
     def columns(self, names: Iterable[str]) -> int:
-        """How many columns of a legend the figure's width holds."""
+        """The columns of a legend that fit the figure's width."""
         # A handle and the gap between columns take about four letters.
         widest = max(text_width(name, self.font - 1) for name in names) + 4.2 * self.font
         return max(1, int(self.width * (1.0 if self.narrow else 0.75) * 72 / widest))
@@ -104,7 +108,6 @@ class Canvas:
         box = axes.get_position()
         axes.legend(
             fontsize=self.font - smaller,
-            frameon=False,
             loc="lower left",
             # On the narrow canvas it may begin above the labels at the left.
             bbox_to_anchor=(0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
@@ -118,7 +121,7 @@ class Canvas:
     def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
         """A legend where a panel is empty, for lines whose ends are too close to be labelled."""
         shown = [line for line in axes.get_lines() if line.get_label() in names]
-        axes.legend(handles=shown, fontsize=self.font - 1, frameon=False, handlelength=2.8)
+        axes.legend(handles=shown, fontsize=self.font - 1, handlelength=2.8)
 
     def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
         """A text at the right of a panel, level with a row."""

@@ -1,4 +1,4 @@
-"""What `peakline compare` says of a device's ceilings: the ratio of each with its interval."""
+"""The ratios of a device's ceilings with their intervals, by `peakline compare`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from peakline.profile import shown_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# How the program's verdicts are written, the ones to look at first, and their marks: filled is
-# what the two sides are told apart by.
+# The program's verdicts, the gravest first: printed name, mark, fill and colour. Filled marks are
+# verdicts, hollow ones are not.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "slower": ("slower", "v", "full", SERIES[6]),
     "unsteady": ("unsteady", "X", "full", SERIES[6]),
@@ -29,7 +29,7 @@ _MOST_OF_A_NAME = 40  # characters
 
 
 def verdict_name(verdict: str) -> str:
-    """How a verdict is written: "as cards of the model differ"."""
+    """The printed name of a verdict: "as cards of the model differ"."""
     return VERDICTS[verdict][0] if verdict in VERDICTS else verdict.replace("_", " ")
 
 
@@ -39,7 +39,7 @@ def ceiling_name(row: Mapping[str, Any]) -> str:
 
 
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many rows have which verdict: "7 as cards of the model differ, 27 the same"."""
+    """Rows by verdict: "7 as cards of the model differ, 27 the same"."""
     found = [str(row["verdict"]) for row in rows]
     order = [*VERDICTS, *dict.fromkeys(found)]
     return ", ".join(
@@ -61,7 +61,7 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         texts = [f"{row['ratio']:.3f}" for row in rows]
         figure, axes = canvas.row_panel(names, 0.22, texts, legend)
-        # What lies within it does not count.
+        # Changes within the threshold do not count.
         axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
         axes.axvline(0, **LIMIT)
         for verdict in kinds:

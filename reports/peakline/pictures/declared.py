@@ -70,7 +70,7 @@ def _fits(params: Params, where: Params) -> bool:
 
 
 def _shown(profile: Profile, device: str, panel: DeclaredPanel) -> ShownPanel | None:
-    """What there is to draw of a panel; None where nothing of it was measured."""
+    """A panel with its numbers; None where nothing of it was measured."""
     numbers = _lines if panel.kind == "lines" else _rows
     series, rows = numbers(panel, list(_each(profile, device, panel)))
     if not series:
@@ -125,7 +125,7 @@ def _ordered(found: Iterator[int | str | None], names: Mapping[str, str]) -> lis
 
 
 def name_of(value: int | str, names: Mapping[str, str]) -> str:
-    """How a value is called: one that has no name by itself."""
+    """The name of a value, else the value itself."""
     return _whole(names.get(str(value), str(value).replace("_", " ")))
 
 

@@ -159,7 +159,6 @@ def _draw_sustained(
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)
     panels[lowest.index(max(lowest))].legend(
         fontsize=canvas.font - 1.5,
-        frameon=False,
         loc="lower right",
         borderaxespad=0,
         handlelength=1.4,
@@ -223,7 +222,7 @@ def _draw_soak(
     figure, panels = canvas.figure(2.0, len(wanted), right=0.22, columns=2)
     for axes, (name, (times, values)) in zip(panels, wanted.items(), strict=True):
         axes.plot(times, values, color=SERIES[0], lw=1.4, label=name)
-        # What does not change should look level, not like noise.
+        # A steady quantity should look level, not like noise.
         low, high = min(values), max(values)
         spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
         axes.set_ylim(low - spare, high + spare)

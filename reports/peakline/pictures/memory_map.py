@@ -59,7 +59,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _size(level: MemoryLevel) -> str:
-    """What is known of a level's size: "holds 56 of 60 MiB, 28 MiB near"."""
+    """The sizes of a level: "holds 56 of 60 MiB, 28 MiB near"."""
     size = _held_and_stated(level)
     if size and level.per_sm:
         size += " per SM"
@@ -68,7 +68,7 @@ def _size(level: MemoryLevel) -> str:
 
 
 def _held_and_stated(level: MemoryLevel) -> str:
-    """What a level was found to hold, and what the device states: "holds 56 of 60 MiB"."""
+    """The measured and the stated size of a level: "holds 56 of 60 MiB"."""
     stated = units.size(level.size_bytes) if level.size_bytes else ""
     if not level.held_bytes:
         return stated
@@ -80,7 +80,7 @@ def _held_and_stated(level: MemoryLevel) -> str:
 
 
 def _line(level: MemoryLevel) -> str:
-    """What a level moves at a time: "128 B lines, sectors of 32 B"."""
+    """The transfer size of a level: "128 B lines, sectors of 32 B"."""
     if not level.line_bytes:
         return ""
     line = units.size(level.line_bytes)
@@ -105,7 +105,7 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
         axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
         # Another figure stands beside this mark.
-        above = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
+        above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
         note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
         _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
     decade_ticks(axes.xaxis, low, max(known) * 1e9)

@@ -1,4 +1,4 @@
-"""What lies between the GPUs of a node: links by pair and size, and all GPUs at once."""
+"""Between the GPUs of a node: links by pair and size, and all GPUs at once."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _BETWEEN = {"reads": "GPU {} reads from GPU {}", "writes": "GPU {} writes to GPU
 
 
 def _limits(profile: Profile, device: str) -> dict[str, float]:
-    """What the lanes of the links between two GPUs carry, in GB/s, by way; of NVLink alone."""
+    """The theoretical rates of NVLink between two GPUs, in GB/s, by way."""
     found = {
         name: profile.ceiling(device, resource, "theoretical")
         for name, resource in _CEILINGS.items()
@@ -191,7 +191,7 @@ def _named_once(limits: Mapping[str, float]) -> dict[str, float]:
 
 
 def concurrent(profile: Profile, device: str) -> Picture | None:
-    """What each GPU keeps when all of them work."""
+    """The share of its rate that each GPU keeps when all of them work."""
     kinds = {
         "pcie.concurrent.h2d": "from the host",
         "pcie.concurrent.d2h": "to the host",

@@ -1,4 +1,4 @@
-"""How panels that the profile declares are drawn: lines over a parameter, dots or bars in rows."""
+"""Draws the panels that a profile declares: lines over a parameter, dots or bars in rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ShownMark:
 
 @dataclass(frozen=True, slots=True)
 class ShownPanel:
-    """What is drawn of a panel. rows: the names of its rows, or of the places along the x axis."""
+    """A panel with its numbers. rows: the names of its rows, or of the places along the x axis."""
 
     panel: DeclaredPanel
     series: tuple[Shown, ...]
@@ -89,7 +89,7 @@ def written(value: float, axis: Axis) -> str:
 
 
 def _end_texts(shown: ShownPanel) -> list[str]:
-    """What stands at the ends of the lines, and of the marks."""
+    """The labels at the ends of lines and marks."""
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
@@ -359,7 +359,7 @@ def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, 
 
 
 def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """Where one kind of marks stands: the kinds of a row each on a level of its own, so that marks
+    """The places of one kind of marks: the kinds of a row each on a level of its own, so that marks
     of equal values do not hide one another."""
     level = 0.8 / len(shown.series)
     points = []

@@ -42,7 +42,7 @@ _OF_ONE_COLOR: tuple[Any, ...] = ("solid", (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What was measured under the roofs: (FLOP/byte, FLOP/s)."""
+    """Measured points under the roofs: (FLOP/byte, FLOP/s)."""
 
     name: str
     precision: str
@@ -346,7 +346,6 @@ def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
             alignment="left",
             loc="lower left",
             bbox_to_anchor=(1.0, 0.0),
-            frameon=False,
             handlelength=1.0,
             handletextpad=0.4,
             borderpad=0.0,

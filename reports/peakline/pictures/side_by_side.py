@@ -43,7 +43,7 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
 
 
 def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
-    """What was compared: devices, dates and versions."""
+    """Devices, dates and versions of what was compared."""
     return "; ".join(
         f"{name}: {profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
         for name, profile, device in items
@@ -93,7 +93,6 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
         slopes,
         [f"{name}: {units.rate(limits_.main.value, 'B/s')}" for name, limits_ in found],
         fontsize=canvas.font - 1,
-        frameon=False,
         loc="lower right",
         bbox_to_anchor=(1.0 + right / axes.get_position().width / canvas.width, 0.0),
         handlelength=2.2,
@@ -167,7 +166,7 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
 
 
 def _from_to(rows: dict[str, dict[str, Ceiling]], base: str) -> str:
-    """Where the ratios lie: what stands out among them is for peakline compare to say."""
+    """The range of the ratios, without a verdict: that is peakline compare's."""
     ratios = [
         row.value / found[base].value
         for found in rows.values()

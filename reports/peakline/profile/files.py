@@ -17,7 +17,7 @@ _VENDOR = "nvidia-"  # of the files' names; callers may leave it out
 
 
 def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
-    """What `build` makes of the document in a file, also of a gzipped one.
+    """The result of `build` on the document in a file, which may be gzipped.
 
     Raises ProfileError, which names the file, also for a FieldError of `build`.
     """

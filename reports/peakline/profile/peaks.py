@@ -104,7 +104,7 @@ _WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "F
 
 
 def work_of(measurement: str) -> str:
-    """What a measurement ran; empty where it is no computation."""
+    """The work of a measurement; empty where it is no computation."""
     return _WORK.get(measurement.partition(".")[0], "")
 
 

@@ -35,7 +35,7 @@ Sink = Callable[[int, Mapping[str, float]], object]
 
 
 class Event(Protocol):
-    """What torch.cuda.Event(enable_timing=True) does of it."""
+    """The part of torch.cuda.Event(enable_timing=True) that is used."""
 
     def record(self) -> None:
         """Marks the place in the current stream."""

@@ -1,4 +1,4 @@
-"""What it costs when a dimension is no multiple of a power of two."""
+"""The cost of unaligned dimensions, by the largest power of two that divides them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """What it costs when a dimension is no multiple of a power of two."""
+    """Rates per clock of unaligned products, relative to the aligned one."""
     rows = profile.of(device, "gemm.alignment")
     panels_data: dict[str, list[_Aligned]] = {}
     for dimension in "MNK":
@@ -99,9 +99,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
             axes.set_ylim(max(0.0, low * 100 - 12), top * 100 + 4)
             heading = f"{dimension}: % of the aligned rate"
             canvas.labels(axes, f"power of two that divides {dimension}", heading)
-        panels[0].legend(
-            fontsize=canvas.font - 1.5, frameon=False, loc="lower right", borderaxespad=0.1
-        )
+        panels[0].legend(fontsize=canvas.font - 1.5, loc="lower right", borderaxespad=0.1)
         return figure
 
     return Picture(
