@@ -39,7 +39,8 @@ QUANTITY = "expected 0 or a number from 1e-30 to 1e+30"
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 # Shrinking a whole profile is slow, and its size is the same in every example.
 CHECKS = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
