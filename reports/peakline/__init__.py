@@ -12,18 +12,8 @@ needs matplotlib.
 
 from __future__ import annotations
 
-from peakline.bound import Bound, bound
-from peakline.collectives import collective_time
-from peakline.input_bound import InputBound, InputLink, InputNeed, input_bound, input_rates
-from peakline.mfu import (
-    Utilization,
-    attainable,
-    hardware_flops,
-    hfu,
-    mfu,
-    transformer_flops,
-    utilization_name,
-)
+from peakline.limits.bound import Bound, bound
+from peakline.limits.collectives import collective_time
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
@@ -48,7 +38,17 @@ from peakline.models.transformer import (
     Weights,
     Window,
 )
-from peakline.products import Product, peak_flops, products
+from peakline.peaks.datasheets import Product, peak_flops, products
+from peakline.peaks.mfu import (
+    Utilization,
+    attainable,
+    hardware_flops,
+    hfu,
+    mfu,
+    transformer_flops,
+    utilization_name,
+)
+from peakline.peaks.storage import InputBound, InputLink, InputNeed, input_bound, input_rates
 from peakline.profile import (
     BASES,
     Ceiling,

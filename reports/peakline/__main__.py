@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 
-from peakline.arguments import meant
+from peakline.commands.arguments import meant
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
@@ -51,7 +52,7 @@ def _guarded(command: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # the commands handle those of their files
-        # What is still buffered must not fail once more at exit.
+        # Buffered text must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):  # the reader has all that it wants: `| head`
             return 0
@@ -62,18 +63,9 @@ def _guarded(command: str, arguments: list[str]) -> int:
 
 
 def _run(command: str, arguments: list[str]) -> int:
-    if command == "report":
-        from peakline.report_command import main as run_report
-
-        return run_report(arguments, "peakline-report")
-    if command == "mfu":
-        from peakline.mfu_command import main as run_mfu
-
-        return run_mfu(arguments, "peakline-mfu")
-    if command == "llm":
-        from peakline.llm_command import main as run_llm
-
-        return run_llm(arguments, "peakline-llm")
+    if command in COMMANDS:
+        module = importlib.import_module(f"peakline.commands.{command}")
+        return int(module.main(arguments, f"peakline-{command}"))
     if command in ("-h", "--help"):
         print(USAGE, end="")
         return 0

@@ -1,4 +1,4 @@
-"""How formats are called, and what a resource's own name says."""
+"""Printed names of formats, resources and findings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 
 def format_name(name: str) -> str:
-    """How an operand format is called: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
+    """The printed name of an operand format: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
     first, *others = name.split("_")
     # "e5m2" is part of the name, "accurate" is a word.
     return " ".join([first.upper(), *(o.upper() if o[1:2].isdigit() else o for o in others)])
 
 
 def plain_label(resource: str) -> str:
-    """What a resource is called whose label is not known: "tensor.bf16" is "tensor bf16"."""
+    """The printed name of a resource without a label: "tensor.bf16" is "tensor bf16"."""
     return resource.replace(".", " ").replace("_", " ")
 
 
@@ -21,7 +21,7 @@ _ACRONYMS = re.compile(r"\b(cpu|ecc|l2|nvlink|pcie|tlb)\b")
 
 
 def finding_name(code: str) -> str:
-    """What a finding is called: "tlb_reach" is "TLB reach"."""
+    """The printed name of a finding: "tlb_reach" is "TLB reach"."""
     words = _ACRONYMS.sub(lambda match: match[0].upper(), code.replace("_", " "))
     return words.replace("NVLINK", "NVLink").replace("PCIE", "PCIe")
 
@@ -32,5 +32,5 @@ def level_of(resource: str) -> str:
 
 
 def is_of_node(resource: str) -> bool:
-    """Whether a resource lies between GPUs, so that no one of them has a measurement of it."""
+    """Whether a resource lies between GPUs: then it is measured on the node, not on a GPU."""
     return level_of(resource) in ("nvlink", "nccl")

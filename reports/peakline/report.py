@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.input_bound import InputNeed
 from peakline.models.served import Served, decoding
 from peakline.page import report_page, side_by_side_page, work_page
+from peakline.peaks.storage import InputNeed
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.change import change_pictures
 from peakline.pictures.decode import decode_picture
@@ -22,9 +22,6 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.placement import Placement
 
-# Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
-# that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie", "input")
 _OF_WORK = ("kernels", "kernel-roofline", "input")
 
 
@@ -62,7 +59,8 @@ def _build_one(
     for device in shown:
         items = pictures(profile, device, (), need)
         name = profile.device_name(device)
-        drawn[device] = [p for p in items if name not in names or p.key in EVERY_DEVICE]
+        # A page of eight devices stays readable and quick to make.
+        drawn[device] = [p for p in items if name not in names or p.every_device]
         names.add(name)
     decoded = None
     if model:
@@ -109,7 +107,7 @@ def _build_work(
 
 
 def _prefix(profile: Profile, device: str) -> str:
-    """What the files of a device's pictures begin with."""
+    """The prefix of the files of a device's pictures."""
     gpus = [d for d in profile.measured_devices() if d not in (HOST, NODE)]
     gpu = profile.gpu(device)
     if gpu and len(gpus) > 1:
@@ -158,7 +156,7 @@ def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
 
 
 def stem(path: str) -> str:
-    """What a profile's file is called: "node7" of "profiles/node7.json.gz"."""
+    """The name of a profile's file: "node7" of "profiles/node7.json.gz"."""
     return Path(path.removesuffix(".gz")).stem
 
 

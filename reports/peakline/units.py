@@ -1,4 +1,4 @@
-"""How quantities are printed: decimal prefixes for rates, binary ones for sizes."""
+"""Quantities as text: decimal prefixes for rates, binary ones for sizes."""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ if __name__ == "__main__":
 
     # Their coverage leads it: what is imported later keeps it.
     with atheris.instrument_imports(include=["peakline"]):
-        import peakline.documents
+        import peakline.commands.documents
         import peakline.workload.analysis
 
 import peakline
-from peakline.documents import read_document
+from peakline.commands.documents import read_document
 from peakline.profile import ProfileError
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.counters import is_wanted

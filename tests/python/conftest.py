@@ -22,6 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Other work on the machine makes single examples slow.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # Ctrl-C must reach what tests start, also where these run in the background and so ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

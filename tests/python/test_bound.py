@@ -8,7 +8,7 @@ from typing import Any
 import peakline
 import pytest
 from conftest import ROOT, ceiling, document_of, loaded, only, reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 BF16, FP8 = ceiling("tensor.bf16", "burst"), ceiling("tensor.fp8", "burst")
@@ -150,7 +150,6 @@ def test_what_the_profile_lacks_names_its_field(
     assert len(str(caught.value).splitlines()) == 1
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["bf16", "fp8", "fp32"]), st.floats(1e-3, 1e20)),
     st.dictionaries(st.sampled_from(["hbm.read", "hbm.write", "l2.read"]), st.floats(1, 1e15)),

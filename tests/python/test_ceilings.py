@@ -8,8 +8,8 @@ import peakline
 from conftest import GPU, by_key, ceiling, document_of, loaded, only
 from drawing import texts
 from peakline import units
-from peakline.ceilings import ceiling_table
-from peakline.limits import limits
+from peakline.limits.ceilings import ceiling_table
+from peakline.limits.roofline import limits
 from peakline.names import plain_label
 from peakline.page.tiles import headlines
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from conftest import ONE_GPU, figure_of, outcome, reference, unfolded
 from made_traces import Made
+from peakline.commands.report import main
 from peakline.pictures import Canvas
 from peakline.pictures.change import change_pictures
-from peakline.report_command import main
 from peakline.workload.analysis import analyze
 from peakline.workload.change import Change, Row, compare
 from peakline.workload.change_text import headline, lines

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline.documents import read_document
+from peakline.commands.documents import read_document
+from peakline.commands.report import main
 from peakline.page import comparison_page
 from peakline.pictures import Canvas, draw
 from peakline.pictures.comparison import VERDICTS, ratios
 from peakline.profile import ProfileError
-from peakline.report_command import main
 
 pytest.importorskip("matplotlib")
 

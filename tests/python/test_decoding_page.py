@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ONE_GPU
-from peakline import llm_command
-from peakline.report_command import main
+from peakline.commands import llm
+from peakline.commands.report import main
 
 pytest.importorskip("matplotlib")
 
@@ -21,7 +21,7 @@ LLAMA = str(CONFIGS / "llama-3-8b.json")
 def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(ONE_GPU), "--hf-config", LLAMA, "-o", str(tmp_path)]) == 0
     printed = capsys.readouterr().out.replace("\n", " ")
-    assert llm_command.main(["--profile", str(ONE_GPU), "--hf-config", LLAMA, "--json"]) == 0
+    assert llm.main(["--profile", str(ONE_GPU), "--hf-config", LLAMA, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     page = (tmp_path / "report.html").read_text()
     assert '<h2 id="decoding">Decoding llama-3-8b</h2>' in page

@@ -13,7 +13,7 @@ from typing import Any
 import peakline
 import pytest
 from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
-from peakline.export import EXPORTS, export
+from peakline.peaks.export import EXPORTS, export
 from test_mfu import run
 
 DOCUMENTS = ("json", "tracelens", "simumax")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline.documents import read_document
+from peakline.commands.documents import read_document
+from peakline.commands.report import main
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
-from peakline.report_command import main
 from test_report import chromium, needs_chromium
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

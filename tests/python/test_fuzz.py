@@ -58,9 +58,7 @@ def test_damaged_files_are_taken_or_refused_in_one_line(name: str, tmp_path: Pat
     reader = READERS[name]
 
     @settings(
-        deadline=None,
-        max_examples=250,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
     )
     @given(st.sampled_from(reader.seeds()), st.lists(EDITS, min_size=1, max_size=6))
     def examine(seed: bytes, edits: list[tuple[int, int, bytes | int]]) -> None:

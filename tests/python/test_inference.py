@@ -15,7 +15,7 @@ import peakline
 import pytest
 from conftest import ONE_GPU, TWO_GPUS, reference
 from peakline import Formats, PeakError, Profile, Serving, Transformer, decode_bound, prefill_bound
-from peakline.llm_command import main
+from peakline.commands.llm import main
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "data/inference_truth.csv").open()))
 # (source, model, weights, batch) of the best engines, which come near the bound on one GPU: errors

@@ -10,9 +10,9 @@ from typing import Any
 import peakline
 import pytest
 from conftest import GPU, ONE_GPU, TWO_GPUS, document_of, figure_of, loaded, only
-from peakline.input_bound import InputNeed
+from peakline.commands.report import main
+from peakline.peaks.storage import InputNeed
 from peakline.pictures import Canvas, Picture, pictures
-from peakline.report_command import main
 from test_input_bound import PIPELINE, STORAGE, with_storage
 
 pytest.importorskip("matplotlib")
@@ -173,6 +173,6 @@ def test_a_profile_without_any_link(
     ("text", "value"), [("600000", 6e5), ("150kB", 15e4), ("1.5 MiB", 1.5 * 2**20), ("6e5B", 6e5)]
 )
 def test_sizes(text: str, value: float) -> None:
-    from peakline.arguments import size
+    from peakline.commands.arguments import size
 
     assert size(text) == value

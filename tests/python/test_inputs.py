@@ -16,9 +16,9 @@ from typing import Any
 import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
-from peakline.documents import read_document
+from peakline.commands.documents import read_document
+from peakline.commands.report import main
 from peakline.report import build
-from peakline.report_command import main
 from peakline.workload import events
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.read import parse_kernels, read_kernels
@@ -55,7 +55,7 @@ def bomb(path: Path, head: bytes, unit: bytes, mebibytes: int, tail: bytes = b""
 READ = """
 import sys
 from peakline import from_hf_config, load, load_populations
-from peakline.documents import read_document
+from peakline.commands.documents import read_document
 from peakline.workload import kineto, read
 from peakline.workload.read import read_kernels
 kineto._MOST_EVENTS = 400_000  # a hundredth, which takes a hundredth of the time
@@ -241,7 +241,7 @@ def test_reports_of_any_labels(label: str) -> None:
     assert build([profile, profile])
 
 
-REPORT = "import sys; from peakline.report_command import main; sys.exit(main(sys.argv[1:]))"
+REPORT = "import sys; from peakline.commands.report import main; sys.exit(main(sys.argv[1:]))"
 
 
 def test_a_file_that_cannot_be_written_is_named(

@@ -18,11 +18,11 @@ import pytest
 from conftest import ceiling, loaded, only
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from peakline.labels import shortened
+from peakline.commands.report import main
 from peakline.page import tables
-from peakline.report_command import main
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
 from peakline.workload.kernel_text import advice, described, reached, table
+from peakline.workload.labels import shortened
 from peakline.workload.numbers import RANGE, parse_number, unit_scale
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse

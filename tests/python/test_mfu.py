@@ -13,7 +13,7 @@ import pytest
 from conftest import ceiling, document_of, only, outcome, scaled
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.mfu_command import main
+from peakline.commands.mfu import main
 
 
 def test_palm_540b() -> None:
@@ -135,18 +135,8 @@ def test_attainable() -> None:
     assert peakline.attainable(100.0, 10.0, 20.0) == 100.0
 
 
-MODEL = [
-    "--params",
-    "7e9",
-    "--layers",
-    "32",
-    "--heads",
-    "32",
-    "--head-dim",
-    "128",
-    "--sequence",
-    "4096",
-]
+MODEL = ["--params", "7e9", "--layers", "32", "--heads", "32", "--head-dim", "128"]
+MODEL += ["--sequence", "4096"]
 
 
 run = functools.partial(outcome, main)

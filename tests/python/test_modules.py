@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import ONE_GPU, reference
 from made_traces import Made, export
-from peakline.table import printed
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.modules import Module, modules
+from peakline.workload.table import printed
 from peakline.workload.text import module_table
 
 RECORDED = Path(__file__).parent / "data/recorded"

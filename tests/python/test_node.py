@@ -11,7 +11,7 @@ from drawing import lines as drawn_lines
 from drawing import texts
 from peakline import units
 from peakline.page import tables
-from peakline.pictures import Canvas, Picture, sentence
+from peakline.pictures import Canvas, Picture
 from peakline.profile import NODE, PeakError
 
 pytest.importorskip("matplotlib")
@@ -101,28 +101,6 @@ def test_sizes_show_the_pair_that_was_measured_with_all_of_them(drawn: dict[str,
     for way in ("read", "write"):
         (half,) = reference(TWO_GPUS).figures(NODE, id=f"p2p.{way}.ce", name="half_rate")
         assert f"{way}s of {units.size(half.value)}" in picture.headline
-
-
-def test_bars_show_what_is_left_to_each_gpu(drawn: dict[str, Picture]) -> None:
-    picture = drawn["node-concurrent"]
-    for way in ("h2d", "d2h", "both"):
-        ((alone,), (shared,)) = (
-            rows(DOCUMENT, f"pcie.concurrent.{way}", gpu=1, beside=beside)
-            for beside in ("none", "all")
-        )
-        left = units.percent(shared["value"] / alone["value"])
-        assert any(left in text for text in texts(picture)), way
-
-
-def test_pictures_say_what_the_profile_says(drawn: dict[str, Picture]) -> None:
-    said = {c["topic"]: c for c in DOCUMENT["curves"] if c["device"] == NODE}
-    for key, *topics in (
-        ("node-links", "GPU to GPU"),
-        ("node-concurrent", "host links at once", "GPUs at once"),
-    ):
-        picture = drawn[key]
-        assert picture.headline == sentence(said[topics[0]]["title"]).removesuffix(".")
-        assert picture.reading == " ".join(sentence(said[topic]["sentence"]) for topic in topics)
 
 
 def test_bandwidth_of_the_links() -> None:

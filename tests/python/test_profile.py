@@ -39,7 +39,8 @@ QUANTITY = "expected 0 or a number from 1e-30 to 1e+30"
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 # Shrinking a whole profile is slow, and its size is the same in every example.
 CHECKS = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
@@ -97,60 +98,35 @@ def test_loader_reads_what_the_schema_has() -> None:
         assert {f.name for f in dataclasses.fields(cls)} == set(known)
 
 
-def test_unknown_keys_are_ignored() -> None:
-    document = document_of(GOLDEN)
-    document["later"] = {"x": 1}
-    document["measurements"][0]["later"] = [1]
-    assert peakline.loads(json.dumps(document)).mode == "full"
-
-
 GONE = object()
 
 
+# Files that are wrong in one place are those of tests/corpus.
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("schema_version", 5, "schema_version: 5 is newer than the 4 that"),
-        ("schema_version", 3, "revision a4b10e9 reads it"),
         ("schema_version", 0, "schema_version: expected 4, found 0"),
         ("schema_version", True, "schema_version: expected 4, found true"),
-        ("schema", "other", "not a peakline profile"),
         ("host", GONE, 'json: "host" is missing'),
         ("devices.0.index", GONE, 'devices[0]: "index" is missing'),
         ("mode", "slow", 'mode: expected one of "quick", "full", found "slow"'),
         ("devices.0.sm_count", "132", 'sm_count: expected an integer, found "132"'),
         ("devices.0.sm_count", 132.5, "devices[0].sm_count: expected an integer, found 132.5"),
         ("devices.0.sm_count", None, "an integer, found null"),
-        ("measurements.0.value", GONE, 'measurements[0]: "value" is missing'),
-        ("measurements.0.unit", GONE, 'measurements[0]: "unit" is missing'),
         ("measurements.0.value", -1, f"value: {QUANTITY}, found -1"),
         ("measurements.0.value", "x" * 10**6, 'value: expected a number, found "x'),
-        ("measurements.0.summary", GONE, 'measurements[0]: "summary" is missing'),
         ("measurements.0.samples_s", [0], "samples_s[0]: expected a number from 1e-30 to"),
-        ("measurements.0.status", "fine", "measurements[0].status: expected one"),
         ("measurements.0.id", "A b", "measurements[0].id: expected text that"),
-        ("measurements.0.id", "a.b\n", "measurements[0].id: expected text that"),
         ("measurements.0.params", [], "params: expected an object, found an array"),
         ("measurements.0.device", "GPU-9", "measurements[0].device: expected"),
-        ("curves.0.device", "GPU-9", "curves[0].device: expected"),
-        ("headlines.0.device", "GPU-9", "headlines[0].device: expected"),
-        ("findings.0.device", "GPU-9", "findings[0].device: expected"),
-        ("curves.0.figures.0.value", "b", "curves[0].figures[0].value: expected a number"),
-        ("curves.0.figures.0.name", GONE, 'curves[0].figures[0]: "name" is missing'),
-        ("curves.0.picture.key", "../a", "curves[0].picture.key: expected text that"),
-        ("resources.0.kind", "disk", "resources[0].kind: expected one of"),
-        ("measurements.0.summary.n", 0, "measurements[0].summary.n: expected"),
         ("measurements.0.summary.median_s", 1e9, "measurements[0].summary: expected min_s <= ci_"),
-        ("ceilings.0.value", 0, "ceilings[0].value: expected a number"),
         ("ceilings.1.ci_low", 1e20, "ceilings[1]: expected ci_low <= value <= ci_high"),
-        ("ceilings.0.basis", "guess", "ceilings[0].basis: expected one of"),
         ("findings.0.message", 3, "findings[0].message: expected text"),
         ("software.environment", {"A": 1}, "software.environment.A: expected text"),
-        ("software.environment", {str(i): "" for i in range(5000)}, "4096 keys"),
-        ("later", eval("[" * 40 + "]" * 40), "nested deeper than 32 levels"),
+        ("measurements.2.series.power_w", [1, 2], "power_w: expected 3 values, as in time_s"),
     ],
 )
-def test_what_is_wrong_is_named(path: str, value: Any, message: str) -> None:
+def test_what_is_wrong_is_said_in_words(path: str, value: Any, message: str) -> None:
     document = document_of(GOLDEN)
     *above, last = (int(key) if key.isdigit() else key for key in path.split("."))
     holder: Any = document
@@ -166,44 +142,15 @@ def test_what_is_wrong_is_named(path: str, value: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "message"), [("devices", "uuid: expected one of its own"), ("measurements", "twice")]
-)
-def test_a_row_that_is_there_twice_is_named(key: str, message: str) -> None:
-    document = document_of(GOLDEN)
-    document[key].append(document[key][0])
-    assert message in str(load_or_error(json.dumps(document)))
-
-
-def test_series_must_be_of_one_length() -> None:
-    document = document_of(GOLDEN)
-    row = next(m for m in document["measurements"] if "series" in m)
-    row["series"]["rate"].pop()
-    found = str(load_or_error(json.dumps(document)))
-    assert f"series.rate: expected {len(row['series']['time_s'])} values, as in time_s" in found
-
-
-@pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "empty: not a profile"),
-        (b"\xff\xfe{}", "not UTF-8"),
-        (b"[" * 100_000, "JSON"),
         (b'{"schema":' * 50_000, "JSON"),
-        (TEXT.replace("117.25", "NaN").encode(), "NaN"),
-        (TEXT.replace("117.25", "1e999").encode(), f"duration_s: {QUANTITY}, found Inf"),
         (TEXT.replace("117.25", "1e300").encode(), f"duration_s: {QUANTITY}, found 1e+300"),
         (TEXT.replace("117.25", "9" * 5000).encode(), "JSON"),
         (TEXT.replace("117.25", "9" * 400).encode(), f"duration_s: {QUANTITY}, found 999"),
-        (TEXT.replace('"mode"', '"created": "x", "mode"').encode(), "there twice"),
-        (TEXT.replace("Debian GNU/Linux 12 (bookworm)", "\\ud800").encode(), "surrogate"),
         (b"null", "not a peakline profile"),
-        (b"[]", "not a peakline profile"),
-        (b"\xef\xbb\xbf" + TEXT.encode(), "byte order mark"),
-        (TEXT.encode() + b"\0", "not valid JSON"),
-        (TEXT.encode() + b"{}", "not valid JSON"),
-        (b" " * (32 * 2**20 + 1), "larger than 32 MiB"),
     ],
-    ids=range(17),
+    ids=range(5),
 )
 def test_hostile_files_are_refused(data: bytes, message: str) -> None:
     found = load_or_error(data)
@@ -443,7 +390,7 @@ def test_names_of_precisions(given_name: str, name: str) -> None:
 def test_import_needs_little() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); import peakline;"
-        "import peakline.mfu_command, peakline.workload.placement, peakline.pictures;"
+        "import peakline.commands.mfu, peakline.workload.placement, peakline.pictures;"
         "new = {m.partition('.')[0] for m in set(sys.modules) - before} - {'peakline'};"
         "other = new - set(sys.stdlib_module_names); assert other == {'fastjsonschema'}, other"
     )

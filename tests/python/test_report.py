@@ -40,10 +40,10 @@ from conftest import (
     scaled,
     unfolded,
 )
+from peakline.commands.report import main
 from peakline.page.sections import findings
 from peakline.pictures import sentence
 from peakline.report import build, compared, write
-from peakline.report_command import main
 
 pytest.importorskip("matplotlib")
 
@@ -89,39 +89,15 @@ def hostile_page() -> str:
     return page_of(hostile({**document, "memory_map": document_of()["memory_map"]}))
 
 
-def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
+def hostile(value: Any) -> Any:
     """The document with every free text made hostile."""
     fixed = {
-        "schema",
-        "created",
-        "kind",
-        "reference_basis",
-        "mode",
-        "device",
-        "uuid",
-        "id",
-        "status",
-        "unit",
-        "basis",
-        "resource",
-        "severity",
-        "flags",
-        "memory",
-        "compute",
-        "compute_basis",
-        "memory_basis",
-        "sm_clock_source",
-        "measurement",
-        "estimate",
+        *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
+        *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
+        *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
         "varies_with",
         # These say how a picture is drawn, and from what.
-        "key",
-        "over",
-        "by",
-        "naming",
-        "written",
-        "scale",
-        "role",
+        *("key", "over", "by", "naming", "written", "scale", "role"),
     }
     if isinstance(value, dict):
         return {k: v if k in fixed else hostile(v) for k, v in value.items()}
@@ -397,7 +373,7 @@ def test_without_matplotlib_the_message_says_what_to_install(
         "import sys, importlib.util; sys.path.insert(0, sys.argv[1]);"
         "find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"
-        "from peakline.report_command import main; sys.exit(main(sys.argv[2:]))"
+        "from peakline.commands.report import main; sys.exit(main(sys.argv[2:]))"
     )
     out = tmp_path / "out"
     done = subprocess.run(
@@ -501,15 +477,15 @@ def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "")
 
 
-def test_both_commands_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     project = (ROOT / "pyproject.toml").read_text()
     scripts = dict(re.findall(r'^(peakline-\w+) = "(.+)"$', project, re.MULTILINE))
 
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    for name, module in (("report", "report_command"), ("mfu", "mfu_command")):
-        monkeypatch.setattr(f"peakline.{module}.main", interrupted)
+    for name in ("report", "mfu", "llm"):
+        monkeypatch.setattr(f"peakline.commands.{name}.main", interrupted)
         assert pkgutil.resolve_name(scripts[f"peakline-{name}"])() == 130
 
 

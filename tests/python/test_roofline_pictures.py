@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import peakline
@@ -114,26 +113,6 @@ def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None
     assert "tensor.int8" not in {str(line.get_label()) for line in flops.get_lines()}
 
 
-def test_roofline_labels(drawn: dict[str, Picture], profile: peakline.Profile) -> None:
-    shown = texts(drawn["roofline"])
-    read = ceiling("hbm.read", "measured")
-    burst, sustained = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
-    assert f"BF16 Tensor Cores {burst / 1e12:.0f} | {sustained / 1e12:.0f}" in shown
-    assert "TFLOP/s, burst | sustained" in shown
-    assert f"HBM read {read / 1e9:.0f} GB/s" in shown
-    assert f"{burst / read:.0f}" in shown
-    assert "TOP/s, burst | sustained" in texts(drawn["roofline-all"])
-    # A panel has one unit, whatever the size of a roof.
-    host = pictures_of(ONE_GPU, "host")[0]
-    (heading,) = [text for text in texts(host) if text in ("TFLOP/s", "GFLOP/s")]
-    scale = {"TFLOP/s": 1e12, "GFLOP/s": 1e9}[heading]
-    for precision in ("fp32", "fp64"):
-        row = profile.ceiling("host", f"cpu.{precision}", "measured")
-        assert row is not None
-        label = f"{precision.upper()} CPU {peakline.units.number(row.value / scale)}"
-        assert any(text.startswith(label) for text in texts(host)), label
-
-
 def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
     picture = drawn["ceilings"]
     values = {
@@ -149,21 +128,6 @@ def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
         share = 100 * ceiling(resource, basis) / ceiling(resource, "theoretical")
         assert round(share, 3) in values, resource
     assert "model-shaped" in texts(picture)
-
-
-def test_ceilings_are_headed_by_their_outermost_marks(drawn: dict[str, Picture]) -> None:
-    picture = drawn["ceilings"]
-    marks = [
-        float(line.get_xdata()[0])
-        for line in figure_of(picture).axes[0].get_lines()
-        if len(line.get_xdata()) == 1 and line.get_marker() != "D"  # the datasheet's
-    ]
-    lowest, highest = (f"{mark:.1f}" for mark in (min(marks), max(marks)))
-    assert re.fullmatch(
-        rf"Measured: from {lowest} % of theoretical \(INT8 Tensor Cores, model-shaped\) "
-        rf"to {highest} % \((FP64 CUDA cores, .*|shared memory write)\)",
-        picture.headline,
-    )
 
 
 def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:

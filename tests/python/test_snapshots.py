@@ -1,4 +1,6 @@
-"""Every text and axis of the pictures and the page, held against the files in snapshots/.
+"""Every text and axis of the pictures and the page, compared with the files in snapshots/.
+
+Other tests look at numbers, and at texts of changed profiles.
 
 A change that is meant: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import GPU, NO_TOOLS, ceiling, document_of, loaded, only
+from conftest import GPU, NO_TOOLS, ceiling, document_of, loaded, only, reference
 from peakline.training import (
     StepTimer,
     lightning_callback,
@@ -21,6 +21,7 @@ from peakline.training import (
     trainer_callback,
 )
 from peakline.training.state import device_state
+from peakline.training.step_timer import Sink
 
 FLOPS = 1e13
 
@@ -63,17 +64,18 @@ def run(timer: StepTimer, device: Device, lengths: list[float]) -> Iterator[dict
         yield timer.step()
 
 
-@pytest.fixture
-def device() -> Device:
-    return Device()
+Figures = list[tuple[int, dict[str, float]]]
 
 
-@pytest.fixture
-def timer(profile: peakline.Profile, device: Device) -> StepTimer:
-    return StepTimer(profile, FLOPS, "bf16", event=device.event)
+def timed(*sinks: Sink, behind: int = 0) -> tuple[StepTimer, Device, Figures]:
+    """A timer of the reference's GPU, its device, and what a sink of it gets."""
+    device, got = Device(behind), []
+    sinks += (lambda number, figures: got.append((number, dict(figures))),)
+    return StepTimer(reference(), FLOPS, "bf16", event=device.event, sinks=sinks), device, got
 
 
-def test_shares_of_published_and_measured_peaks(timer: StepTimer, device: Device) -> None:
+def test_shares_of_published_and_measured_peaks() -> None:
+    timer, device, _ = timed(behind=2)
     said = list(run(timer, device, [0.02, 0.025, 0.04, 0.05]))
     # Two steps late: the device is not waited for.
     assert said[:2] == [{}, {}]
@@ -89,59 +91,44 @@ def test_shares_of_published_and_measured_peaks(timer: StepTimer, device: Device
     )
 
 
-def test_sinks_get_each_step(profile: peakline.Profile) -> None:
-    device, got = Device(0), []
-    timer = StepTimer(
-        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append((n, f))]
-    )
+def test_sinks_get_each_step() -> None:
+    timer, device, got = timed()
     list(run(timer, device, [0.1, 0.2, 0.3]))
     assert [number for number, _ in got] == [1, 2, 3]
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
 
 
-def test_a_sink_that_fails_does_not_end_the_training(
-    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
-) -> None:
-    device, got = Device(0), []
-
+def test_a_sink_that_fails_does_not_end_the_training(caplog: pytest.LogCaptureFixture) -> None:
     def broken(number: int, figures: Mapping[str, float]) -> None:
         raise ConnectionError("no server")
 
     def careless(number: int, figures: Mapping[str, float]) -> None:
-        got.append(number)
         figures.clear()  # type: ignore[attr-defined]
 
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[broken, careless])
+    timer, device, got = timed(broken, careless)
     said = list(run(timer, device, [0.1, 0.2, 0.3]))
-    assert got == [1, 2, 3]
+    assert [number for number, _ in got] == [1, 2, 3]
+    assert got[2][1] == said[2]
     assert said[2]["peakline/step_s"] == pytest.approx(0.3)
     (record,) = caplog.records
     assert "broken" in record.message and "at step 1" in record.message
     assert "no server" in caplog.text
 
 
-def test_impossible_shares_are_left_out_and_said_once(
-    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
-) -> None:
-    device, got = Device(0), []
-    timer = StepTimer(
-        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append(dict(f))]
-    )
+def test_impossible_shares_are_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    timer, device, got = timed()
     peak = ceiling("tensor.bf16", "datasheet")
     said = list(run(timer, device, [FLOPS / peak / 8.09, FLOPS / peak / 9, FLOPS / peak / 0.5]))
     assert [set(figures) for figures in said[:2]] == [{"peakline/step_s"}] * 2
     assert said[2]["peakline/mfu"] == pytest.approx(0.5)
-    assert got == said
+    assert [figures for _, figures in got] == said
     (record,) = caplog.records
     assert "step 1 did 809 % of the datasheet peak of tensor.bf16 (989 TFLOP/s)" in record.message
 
 
 @pytest.mark.parametrize("length", [float("nan"), float("inf"), -1.0])
-def test_a_time_that_is_none_is_said_once(
-    length: float, profile: peakline.Profile, caplog: pytest.LogCaptureFixture
-) -> None:
-    device = Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+def test_a_time_that_is_none_is_said_once(length: float, caplog: pytest.LogCaptureFixture) -> None:
+    timer, device, _ = timed()
     assert list(run(timer, device, [0.1, length]))[1] == {}
     assert next(run(timer, device, [length])) == {}
     assert timer.latest["peakline/step_s"] == pytest.approx(0.1)
@@ -149,9 +136,8 @@ def test_a_time_that_is_none_is_said_once(
     assert f"step 2 took {length:g} s" in record.message
 
 
-def test_a_pause_is_no_step(profile: peakline.Profile) -> None:
-    device = Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+def test_a_pause_is_no_step() -> None:
+    timer, device, _ = timed()
     list(run(timer, device, [0.1]))
     timer.pause()
     device.now += 60
@@ -160,12 +146,9 @@ def test_a_pause_is_no_step(profile: peakline.Profile) -> None:
     assert timer.step()["peakline/step_s"] == pytest.approx(0.1)
 
 
-def test_a_pause_keeps_the_steps_before_it(profile: peakline.Profile) -> None:
+def test_a_pause_keeps_the_steps_before_it() -> None:
     """The device comes to them later."""
-    device, got = Device(2), []
-    timer = StepTimer(
-        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append((n, f))]
-    )
+    timer, device, got = timed(behind=2)
     timer.step()
     for number in range(20):
         device.now += 0.1
@@ -179,12 +162,11 @@ def test_a_pause_keeps_the_steps_before_it(profile: peakline.Profile) -> None:
 
 
 def test_a_slow_step_is_said_once(
-    profile: peakline.Profile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", nvml())
     monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
-    device = Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    timer, device, _ = timed()
     usual = [0.1 + 0.0005 * (n % 5) for n in range(40)]
     with caplog.at_level(logging.WARNING, "peakline"):
         list(run(timer, device, [*usual, 0.103, 0.2, 0.21, *usual[:5], 0.3]))
@@ -210,10 +192,9 @@ def test_a_slow_step_is_said_once(
     ids=["scatter", "accumulation", "tenth"],
 )
 def test_a_run_that_scatters_has_no_slow_step(
-    profile: peakline.Profile, caplog: pytest.LogCaptureFixture, lengths: list[float]
+    caplog: pytest.LogCaptureFixture, lengths: list[float]
 ) -> None:
-    device = Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    timer, device, _ = timed()
     with caplog.at_level(logging.WARNING, "peakline"):
         # Warm-up is no scatter yet.
         list(run(timer, device, [1.0, *lengths]))
@@ -326,14 +307,12 @@ def test_without_the_sinks_package_nothing_is_missing() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_checkpoint_of_lightning_is_no_step(
-    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_of_lightning_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     lightning = types.SimpleNamespace(Callback=object)
     monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
     monkeypatch.setitem(sys.modules, "lightning.pytorch", lightning)
-    device, module = Device(0), types.SimpleNamespace(log_dict=lambda *_, **__: None)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    module = types.SimpleNamespace(log_dict=lambda *_, **__: None)
+    timer, device, _ = timed()
     callback = lightning_callback(timer)
     callback.on_train_batch_end(None, module)
     callback.on_save_checkpoint(None, module, {})
@@ -342,12 +321,9 @@ def test_a_checkpoint_of_lightning_is_no_step(
     assert timer.latest == {}
 
 
-def test_only_logs_of_training_get_figures(
-    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_logs_of_training_get_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=object))
-    device = Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    timer, device, _ = timed()
     callback = trainer_callback(timer)
     list(run(timer, device, [0.1]))
     for name, got in (("loss", True), ("eval_loss", False)):
@@ -360,10 +336,10 @@ def test_only_logs_of_training_get_figures(
 # --- Real packages -------------------------------------------------------------------------------
 
 
-def test_prometheus(profile: peakline.Profile) -> None:
+def test_prometheus() -> None:
     client = pytest.importorskip("prometheus_client", reason=NO_TOOLS)
-    registry, device = client.CollectorRegistry(), Device(0)
-    timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[prometheus(registry)])
+    registry = client.CollectorRegistry()
+    timer, device, _ = timed(prometheus(registry))
     list(run(timer, device, [0.1, 0.02]))
     text = client.generate_latest(registry).decode()
     assert "peakline_steps_total 2.0" in text
@@ -374,15 +350,14 @@ def test_prometheus(profile: peakline.Profile) -> None:
     assert "peakline_of_achievable_sustained_ratio" in text
 
 
-def test_tensorboard(profile: peakline.Profile, tmp_path: Path) -> None:
+def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason=NO_TOOLS)
     pytest.importorskip("tensorboard", reason=NO_TOOLS)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from torch.utils.tensorboard import SummaryWriter
 
-    device = Device(0)
     with SummaryWriter(str(tmp_path)) as writer:
-        timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[tensorboard(writer)])
+        timer, device, _ = timed(tensorboard(writer))
         list(run(timer, device, [0.1, 0.02]))
     found = EventAccumulator(str(tmp_path)).Reload().Scalars("peakline/step_s")
     assert [(row.step, row.value) for row in found] == [

@@ -16,7 +16,7 @@ from conftest import GPU, ONE_GPU, TWO_GPUS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_traces import Made, export
-from peakline.collectives import points
+from peakline.limits.collectives import points
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.costs import Links, costs_of

@@ -20,12 +20,12 @@ from conftest import (
     unfolded,
 )
 from made_traces import Made
-from peakline.condition import condition
+from peakline.commands.condition import condition
+from peakline.commands.report import main
 from peakline.page.html import escape
 from peakline.pictures import Canvas
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.report import build
-from peakline.report_command import main
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
 from peakline.workload.sawtooth import sawtooth

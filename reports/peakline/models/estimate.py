@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from peakline.collectives import interpolated, points
+from peakline.limits.collectives import interpolated, points
 from peakline.models.inference import Serving, all_reduced_bytes, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile

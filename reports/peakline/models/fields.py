@@ -10,7 +10,7 @@ from typing import Any
 
 from peakline.profile import shown_path
 from peakline.profile.errors import shown
-from peakline.profile.inputs import Limit, opened
+from peakline.profile.untrusted import Limit, opened
 
 _MOST_OF_FILE = Limit(1 << 20, "config.json")
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from peakline.bound import Need, Roofs
-from peakline.limits import MEASURED
+from peakline.limits.bound import Need, Roofs
+from peakline.limits.roofline import MEASURED
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile

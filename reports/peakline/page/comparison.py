@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -46,7 +47,7 @@ def comparison_page(document: Mapping[str, Any]) -> str:
 
 
 def _reasons(document: Mapping[str, Any]) -> str:
-    """What is slower, missing or failed, and what only one of the sides has."""
+    """Losses, missing and failed figures, and those that only one side has."""
     rows = [
         (
             escape(reason["name"]),
@@ -89,7 +90,7 @@ def _ceilings(device: Mapping[str, Any], identity: str) -> str:
         [
             cell(ceiling_name(row)),
             *(
-                figure(row[side]["value"], lambda value, unit=row["unit"]: units.rate(value, unit))  # type: ignore[misc]
+                figure(row[side]["value"], functools.partial(units.rate, unit=row["unit"]))
                 for side in ("base", "new")
             ),
             _ratio(row["ratio"]),

@@ -55,7 +55,7 @@ def _shared_styles(body: str) -> tuple[str, str]:
     return body, "".join(f".{name}{{{style}}}" for style, name in classes.items())
 
 
-# What the table of contents has: an identity, a text, and whether it opens a part.
+# An entry of the table of contents: identity, text, whether it opens a part.
 _Entry = tuple[str, str, bool]
 
 
@@ -73,7 +73,7 @@ def report_page(
     if decoded is not None:
         entries.append(("decoding", decoding.heading(decoded[0]), True))
         body.append(decoding.of_decoding(*decoded, numbers))
-    # What lies between GPUs comes first: it is what a node of several is bought for.
+    # Links between GPUs come first: a node of several is bought for them.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     for number, device in enumerate(devices):
         heading = _heading(profile, device)
@@ -141,7 +141,7 @@ def side_by_side_page(
         entries.append((f"device-{number}", heading, True))
         body.append(f'<h2 id="device-{number}">{escape(heading)}</h2>')
         body.append(tiles(profile, device))
-        # What is said of a profile as a whole follows the last of its devices.
+        # Findings and provenance of a profile follow the last of its devices.
         if all(profile is not other for _, other, _ in items[number + 1 :]):
             body.append(findings(profile))
             body.append("<p></p>")

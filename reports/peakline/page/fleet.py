@@ -64,13 +64,13 @@ def _kind(group: Mapping[str, Any]) -> str:
 
 
 def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    """What a ceiling is called: "BF16 Tensor Cores burst"."""
+    """The name of a ceiling: "BF16 Tensor Cores burst"."""
     name = group["labels"].get(row["resource"], row["resource"])
     return f"{name}{BASES.get(row['basis'], ' ' + row['basis'])}"
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:
-    # What failed or is missing comes first: no strip shows it.
+    # Failed and missing figures come first: no strip shows them.
     unsound = sorted(
         (member for member in group["members"] if not member["sound"]),
         key=lambda member: not _incomplete(member),
@@ -146,7 +146,7 @@ def _strips(group: Mapping[str, Any]) -> str:
 
 
 def _reach(group: Mapping[str, Any]) -> int:
-    """How many percent to either side the strips show; what lies further out is at the edge."""
+    """The range of the strips in percent to either side; marks further out stand at the edge."""
     furthest = max(
         (abs(row[end] / row["median"] - 1) for row in group["ceilings"] for end in ENDS), default=0
     )

@@ -1,4 +1,4 @@
-"""Where a profile comes from: machine, software, command."""
+"""Provenance of a profile: machine, software, command."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
 
 
 def findings(profile: Profile) -> str:
-    """What explains a gap, the gravest first: one line that opens."""
+    """Findings that explain a gap, the gravest first: one line that opens."""
     rank = {"error": 0, "warning": 1, "info": 2}
     rows = []  # (severity, code, text, evidence)
     several = len(profile.devices) > 1

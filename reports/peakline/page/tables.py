@@ -7,12 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.ceilings import basis_name, ceiling_table
-from peakline.labels import shortened
+from peakline.limits.ceilings import basis_name, ceiling_table
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
-from peakline.table import Table
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     advice,
@@ -21,7 +19,9 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
+from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
+from peakline.workload.table import Table
 
 
 def _ceiling(row: Ceiling | None) -> str:
@@ -64,7 +64,7 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     if not found:
         return ""
     names = list(dict.fromkeys(factor.name for row in found for factor in row.factors))
-    # What is left unexplained comes last.
+    # The unexplained rest comes last.
     names.sort(key=lambda name: name == "rest")
     rows = []
     for row in found:
@@ -85,7 +85,7 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     )
 
 
-# What each factor says.
+# The meaning of each factor.
 _FACTORS = {
     "half rate": "with sums in FP32, this product has half the rate of its architecture",
     "boost clock": "that of the datasheet over the maximum",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.ceilings import basis_name
+from peakline.limits.ceilings import basis_name
 from peakline.page.html import escape
 from peakline.profile import Headline, Profile
 

@@ -6,9 +6,10 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from peakline.input_bound import InputNeed
+from peakline.peaks.storage import InputNeed
 from peakline.pictures import (
     ceilings,
+    declared,
     factors,
     instructions,
     kernel_roofline,
@@ -17,10 +18,9 @@ from peakline.pictures import (
     memory_map,
     node,
     roofline,
+    storage,
 )
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.declared import picture as declared_picture
-from peakline.pictures.input import picture as input_picture
 from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
@@ -40,75 +40,30 @@ def pictures(
     placements: Sequence[Placement] = (),
     need: InputNeed | None = None,
 ) -> list[Picture]:
-    """The pictures that a device's measurements support, most telling first.
+    """The pictures that a device's measurements support.
 
-    device: a uuid of the profile, "node" or "host". placements: kernels that ran on it. need: what
-    it is to get from storage.
+    First those that stand for the device as a whole, then those of single topics in the profile's
+    order. device: a uuid of the profile, "node" or "host". placements: kernels that ran on it.
+    need: what it is to get from storage.
     """
-    declared = [
-        drawn
-        for curve in profile.curves
-        if curve.device == device
-        if (drawn := declared_picture(profile, device, curve)) is not None
-    ]
-    own = [picture for picture in _own(profile, device, placements, need) if picture is not None]
-    candidates = [*own, *declared]
-    # What the order does not know stands last.
-    candidates.sort(key=lambda p: _ORDER.index(p.key) if p.key in _ORDER else len(_ORDER))
-    return [_with_texts(profile, device, picture) for picture in candidates]
-
-
-_ORDER = (
-    "kernels",
-    "kernel-roofline",
-    "node-links",
-    "node-sizes",
-    "collectives",
-    "node-concurrent",
-    "roofline",
-    "roofline-all",
-    "factors",
-    "ceilings",
-    "sustained",
-    "soak",
-    "model",
-    "skinny",
-    "matrix-alignment",
-    "waves",
-    "variants",
-    "data",
-    "hbm",
-    "memory-map",
-    "cache",
-    "latency",
-    "occupancy",
-    "conflicts",
-    "dsmem",
-    "copies",
-    "pcie",
-    "host-memory",
-    "input",
-    "overlap",
-    "launch",
-    "synchronization",
-    "fusion",
-    "alignment",
-    "divergence",
-    "instructions",
-    "atomics",
-    "host",
-)
+    first, of_topics = _own(profile, device, placements, need)
+    places = {picture.topics[-1]: picture for picture in of_topics if picture}
+    shown = [picture for picture in first if picture]
+    for curve in profile.curves:
+        if curve.device == device:
+            found = (places.pop(curve.topic, None), declared.picture(profile, device, curve))
+            shown += [picture for picture in found if picture]
+    return [_with_texts(profile, device, picture) for picture in (*shown, *places.values())]
 
 
 def _own(
     profile: Profile, device: str, placements: Sequence[Placement], need: InputNeed | None
-) -> list[Picture | None]:
-    """The pictures that this package draws by itself, each None where it was not measured."""
+) -> tuple[list[Picture | None], list[Picture | None]]:
+    """The pictures that this package draws by itself, those of single topics apart; None for what
+    was not measured."""
     if device == NODE:
-        return [
-            node.links(profile, NODE),
-            node.sizes(profile, NODE),
-            node.concurrent(profile, NODE),
+        return [node.links(profile, NODE), node.sizes(profile, NODE)], [
+            node.concurrent(profile, NODE)
         ]
     return [
         kernels.picture(profile, placements),
@@ -119,11 +74,12 @@ def _own(
         ceilings.picture(profile, device),
         load.sustained(profile, device),
         load.soak(profile, device),
+    ], [
+        memory_map.picture(profile, device),
+        storage.picture(profile, device, need),
+        instructions.picture(profile, device),
         alignment.picture(profile, device),
         waves.picture(profile, device),
-        memory_map.picture(profile, device),
-        input_picture(profile, device, need),
-        instructions.picture(profile, device),
     ]
 
 

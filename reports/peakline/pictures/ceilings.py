@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.ceilings import CeilingRow, basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, basis_name, ceiling_table
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
@@ -43,20 +43,12 @@ def picture(profile: Profile, device: str) -> Picture | None:
     entries = {_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS} | {"theoretical"}
 
     def draw(canvas: Canvas) -> Figure:
-        columns = canvas.columns(entries)
-        head = canvas.head(len(entries), columns)
-        figure, (axes,) = canvas.figure(
-            0.91 + 0.25 * len(rows) + head,
-            left=canvas.room(labels, canvas.font - 0.5),
-            right=canvas.room(["00.0 TFLOP/s"], canvas.font - 1),
-            top=head,
-        )
+        figure, axes = canvas.row_panel(labels, 0.25, [_best(row) for row in rows], entries)
         used: set[str] = set()
-        lowest = min(_draw_row(axes, canvas, y, row, used) for y, row in enumerate(rows))
+        lowest = min(_draw_row(axes, y, row, used) for y, row in enumerate(rows))
         axes.axvline(100, label="theoretical", **LIMIT)
-        canvas.rows(axes, labels)
         axes.set_xlim(min(75.0, lowest - 5), 102)
-        canvas.legend_above(axes, columns)
+        canvas.legend_above(axes, canvas.columns(entries))
         canvas.labels(axes, "% of theoretical, at the maximum clock")
         return figure
 
@@ -68,6 +60,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Hollow marks are the datasheet, matrix instructions alone, and what the products of "
         "transformer layers reach from rest (model-burst) and under load (model-shaped).",
         draw,
+        every_device=True,
         headline=_headline(profile, rows),
     )
 
@@ -89,7 +82,13 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
     )
 
 
-def _draw_row(axes: Axes, canvas: Canvas, y: int, row: CeilingRow, used: set[str]) -> float:
+def _best(row: CeilingRow) -> str:
+    """The best that was measured of a resource, else another ceiling."""
+    top = row.best or next(c for basis, c in row.by_basis.items() if basis in _MARKS)
+    return units.rate(top.value, top.unit)
+
+
+def _draw_row(axes: Axes, y: int, row: CeilingRow, used: set[str]) -> float:
     """One resource's marks; returns the lowest share in percent. used: names in the legend."""
     limit = row.by_basis["theoretical"].value
     shares = {b: c.value / limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
@@ -99,6 +98,4 @@ def _draw_row(axes: Axes, canvas: Canvas, y: int, row: CeilingRow, used: set[str
         label = "" if name in used else name
         plot_marks(axes, [(share, y)], 0, marker=marker, fillstyle=fill, color=color, label=label)
         used.add(name)
-    top = row.best or row.by_basis[next(iter(shares))]
-    canvas.beside(axes, y, units.rate(top.value, top.unit))
     return min(shares.values())

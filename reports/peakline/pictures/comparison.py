@@ -1,4 +1,4 @@
-"""What `peakline compare` says of a device's ceilings: the ratio of each with its interval."""
+"""The ratios of a device's ceilings with their intervals, by `peakline compare`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+from peakline.pictures.style import LIMIT, MUTED, SERIES
 from peakline.profile import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# How the program's verdicts are written, the ones to look at first, and their marks: filled is
-# what the two sides are told apart by.
+# The program's verdicts, the gravest first: printed name, mark, fill and colour. Filled marks are
+# verdicts, hollow ones are not.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "slower": ("slower", "v", "full", SERIES[6]),
     "unsteady": ("unsteady", "X", "full", SERIES[6]),
@@ -28,7 +29,7 @@ _MOST_OF_A_NAME = 40  # characters
 
 
 def verdict_name(verdict: str) -> str:
-    """How a verdict is written: "as cards of the model differ"."""
+    """The printed name of a verdict: "as cards of the model differ"."""
     return VERDICTS[verdict][0] if verdict in VERDICTS else verdict.replace("_", " ")
 
 
@@ -38,7 +39,7 @@ def ceiling_name(row: Mapping[str, Any]) -> str:
 
 
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many rows have which verdict: "7 as cards of the model differ, 27 the same"."""
+    """Rows by verdict: "7 as cards of the model differ, 27 the same"."""
     found = [str(row["verdict"]) for row in rows]
     order = [*VERDICTS, *dict.fromkeys(found)]
     return ", ".join(
@@ -58,16 +59,9 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     legend = [verdict_name(verdict) for verdict in kinds]
 
     def draw(canvas: Canvas) -> Figure:
-        columns = canvas.columns(legend)
-        head = canvas.head(len(legend), columns)
         texts = [f"{row['ratio']:.3f}" for row in rows]
-        figure, (axes,) = canvas.figure(
-            0.91 + 0.22 * len(rows) + head,
-            left=canvas.room(names, canvas.font - 0.5),
-            right=canvas.room(texts, canvas.font - 1),
-            top=head,
-        )
-        # What lies within it does not count.
+        figure, axes = canvas.row_panel(names, 0.22, texts, legend)
+        # Changes within the threshold do not count.
         axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
         axes.axvline(0, **LIMIT)
         for verdict in kinds:
@@ -76,20 +70,10 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
             for y in at:
                 ends = [100 * (rows[y][key] - 1) for key in ("ratio_low", "ratio_high")]
                 axes.plot(ends, [y, y], color=color, lw=1.4, label=f"_interval {y}")
-            axes.plot(
-                [100 * (rows[y]["ratio"] - 1) for y in at],
-                at,
-                linestyle="none",
-                marker=marker,
-                fillstyle=fill,
-                color=color,
-                markersize=5.5,
-                label=name,
-            )
-        for y, text in enumerate(texts):
-            canvas.beside(axes, y, text, INK)
-        canvas.rows(axes, names)
-        canvas.legend_above(axes, columns)
+            points = [(100 * (rows[y]["ratio"] - 1), y) for y in at]
+            look = {"marker": marker, "fillstyle": fill, "color": color, "markersize": 5.5}
+            plot_marks(axes, points, 0, label=name, **look)
+        canvas.legend_above(axes, canvas.columns(legend))
         canvas.labels(axes, "new against base, %: right is faster")
         return figure
 

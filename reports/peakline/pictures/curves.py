@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, plain_log_ticks
+from peakline.pictures.canvas import Canvas, EndLabel, note, plain_log_ticks
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
 from peakline.profile import Measurement
 
@@ -110,14 +110,6 @@ def size_of(m: Measurement) -> float | None:
 def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
     """A dotted line at `at`, with its name on one side of it."""
     axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text)
-    axes.annotate(
-        text,
-        xy=(at, 1.0),
-        xytext=(-4 if side == "right" else 4, -3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        fontsize=canvas.font - 1,
-        color=MUTED,
-        ha=side,
-        va="top",
-    )
+    away, style = (-4 if side == "right" else 4, -3), {"color": MUTED, "ha": side, "va": "top"}
+    of = ("data", "axes fraction")
+    note(axes, text, (at, 1.0), away, of, fontsize=canvas.font - 1, **style)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from peakline.names import level_of
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
 from peakline.profile import Profile, shown_text
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 MOST_LINES = 12
 MOST_ROWS = 60
 MOST_OF_A_LABEL = 40  # characters
+
+# The slot decides what these reach.
+_LINKS = ("pcie", "c2c")
 
 Params = Mapping[str, int | str]
 
@@ -38,7 +42,15 @@ def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         return draw_panels(canvas, panels)
 
-    return Picture(declared.key, declared.subject, declared.how, draw, (curve.topic,))
+    ids = {series.numbers.id for panel in declared.panels for series in panel.series}
+    return Picture(
+        declared.key,
+        declared.subject,
+        declared.how,
+        draw,
+        (curve.topic,),
+        every_device=all(level_of(id_) in _LINKS for id_ in ids),
+    )
 
 
 def values(profile: Profile, device: str, numbers: Numbers) -> list[tuple[Params, float]]:
@@ -58,7 +70,7 @@ def _fits(params: Params, where: Params) -> bool:
 
 
 def _shown(profile: Profile, device: str, panel: DeclaredPanel) -> ShownPanel | None:
-    """What there is to draw of a panel; None where nothing of it was measured."""
+    """A panel with its numbers; None where nothing of it was measured."""
     numbers = _lines if panel.kind == "lines" else _rows
     series, rows = numbers(panel, list(_each(profile, device, panel)))
     if not series:
@@ -113,7 +125,7 @@ def _ordered(found: Iterator[int | str | None], names: Mapping[str, str]) -> lis
 
 
 def name_of(value: int | str, names: Mapping[str, str]) -> str:
-    """How a value is called: one that has no name by itself."""
+    """The name of a value, else the value itself."""
     return _whole(names.get(str(value), str(value).replace("_", " ")))
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.ceilings import basis_name, ceiling_table
-from peakline.limits import MEASURED
+from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.roofline import MEASURED
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label
@@ -97,15 +97,9 @@ def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
     steps = dict.fromkeys(
         step for _, shown in rows for row in shown for step, _, share in _bar(row).lost if share > 0
     )
-    columns = canvas.columns(steps)
-    head = canvas.head(len(steps) + 1, columns)
-    amounts = [_amounts(shown) for _, shown in rows]
-    figure, (axes,) = canvas.figure(
-        0.75 + 0.3 * len(rows) + head,
-        left=canvas.room(names, canvas.font - 0.5),
-        right=0.2 if canvas.narrow else canvas.room(amounts, canvas.font - 1),
-        top=head,
-    )
+    amounts = [] if canvas.narrow else [_amounts(shown) for _, shown in rows]
+    legend = ["measured", *steps]
+    figure, axes = canvas.row_panel(names, 0.3, amounts, legend, spare=0.75)
     used: set[str] = set()
     lowest = 1.0
     for y, (_, shown) in enumerate(rows):
@@ -114,13 +108,10 @@ def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
             bar = _bar(row)
             lowest = min(lowest, bar.share)
             _draw_bar(axes, bar, y + (i - (len(shown) - 1) / 2) * height, height, used)
-        if not canvas.narrow:
-            canvas.beside(axes, y, amounts[y])
     axes.axvline(100, **LIMIT)
-    canvas.rows(axes, names)
     # The axis begins at 0, since a bar says its value by its length.
     axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, shown in rows for row in shown)))
-    canvas.legend_above(axes, columns)
+    canvas.legend_above(axes, canvas.columns(legend))
     canvas.labels(axes, "% of theoretical" + ("" if canvas.narrow else ", at the maximum clock"))
     return figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, plain_log_ticks
+from peakline.pictures.canvas import Canvas, note, plain_log_ticks
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, MUTED, SERIES
@@ -54,15 +54,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
             if known:
                 plot_marks(axes, [(rate, y) for y, rate in known.items()], 0, label=name, **look)
         for y, rate in rates.items():
-            axes.annotate(
-                units.number(rate),
-                xy=(max(rate, documented.get(y, 0)), y),
-                xytext=(4, 0),
-                textcoords="offset points",
-                fontsize=canvas.font - 1.5,
-                color=INK,
-                va="center",
-            )
+            at = (max(rate, documented.get(y, 0)), y)
+            note(axes, units.number(rate), at, (4, 0), fontsize=canvas.font - 1.5)
             canvas.beside(axes, y, texts[y], MUTED)
         canvas.beside(axes, -1.1, "latency", INK)
         canvas.labels(axes, "results per clock and SM, log scale")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.limits import Limit, Limits, limits
+from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.picture import HOVER, Picture

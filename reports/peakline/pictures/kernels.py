@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.labels import shortened
 from peakline.pictures.canvas import Canvas, text_width
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import described, headline, total_seconds
+from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
 
 
 def renderer_of(figure: Any) -> Any:
-    """What measures a figure's texts."""
+    """The renderer that measures a figure's texts."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if not isinstance(figure.canvas, FigureCanvasAgg):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas, plain_log_ticks
+from peakline.pictures.canvas import Canvas, note, plain_log_ticks
 from peakline.pictures.curves import amount
 from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
@@ -28,22 +27,18 @@ FIRST_POINT_S = 0.01
 BURST_OVER_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    """One quantity of a series: how it is called, and its values."""
+# Times and values.
+_Points = tuple[list[float], list[float]]
 
-    label: str
-    values: Callable[[Measurement, Series], Iterable[float | None]]
 
-    def points(self, m: Measurement, from_s: float = 0.0) -> tuple[list[float], list[float]]:
-        """Times above 0, from `from_s` on, and values; what is not known is left out."""
-        assert m.series is not None
-        known = [
-            (t, v)
-            for t, v in zip(m.series.time_s, self.values(m, m.series), strict=False)
-            if v is not None and t > 0 and t >= from_s
-        ]
-        return [t for t, _ in known], [v for _, v in known]
+def _points(series: Series, values: Iterable[float | None], from_s: float = 0.0) -> _Points:
+    """Times above 0, from `from_s` on, with their values; what is not known is left out."""
+    known = [
+        (t, v)
+        for t, v in zip(series.time_s, values, strict=False)
+        if v is not None and t > 0 and t >= from_s
+    ]
+    return [t for t, _ in known], [v for _, v in known]
 
 
 def _scaled(values: Iterable[float | None], scale: float) -> list[float | None]:
@@ -56,20 +51,6 @@ def _per_clock(series: Series) -> list[float | None]:
         rate / clock if rate and clock else None
         for rate, clock in zip(series.rate, series.sm_clock_hz, strict=True)
     ]
-
-
-_TELEMETRY = (
-    _Panel("SM clock, MHz", lambda _, series: _scaled(series.sm_clock_hz, 1e6)),
-    _Panel("power, W", lambda _, series: series.power_w),
-    _Panel("temperature, °C", lambda _, series: series.temperature_c),
-)
-
-
-def _present(
-    panels: Iterable[_Panel], rows: Sequence[Measurement], from_s: float = 0.0
-) -> list[_Panel]:
-    """The panels that at least one of `rows` has values for, from `from_s` on."""
-    return [panel for panel in panels if any(panel.points(m, from_s)[0] for m in rows)]
 
 
 def _with_series(profile: Profile, device: str) -> list[Measurement]:
@@ -113,12 +94,13 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),
+        every_device=True,
     )
 
 
 # A panel's lines are shares in percent over seconds; their names say of what.
 _RATE, _CLOCK = "rate, % of theoretical", "clock, % of maximum"
-_Shares = dict[str, tuple[list[float], list[float]]]
+_Shares = dict[str, _Points]
 # The legend takes this share of a panel's height.
 _LEGEND_SHARE = 0.4
 
@@ -126,15 +108,10 @@ _LEGEND_SHARE = 0.4
 def _shares(profile: Profile, device: str, m: Measurement, highest: float | None) -> _Shares:
     """The rate as a share of the theoretical one, the clock as one of the highest clock."""
     limit = _theory(profile, device, m)
-    lines = {
-        _RATE: _Panel(
-            "", lambda _, series: _scaled(series.rate, limit.value / 100) if limit else ()
-        ),
-        _CLOCK: _Panel(
-            "", lambda _, series: _scaled(series.sm_clock_hz, highest / 100) if highest else ()
-        ),
-    }
-    found = {name: panel.points(m) for name, panel in lines.items()}
+    assert m.series is not None
+    rates = _scaled(m.series.rate, limit.value / 100) if limit else []
+    clocks = _scaled(m.series.sm_clock_hz, highest / 100) if highest else []
+    found = {_RATE: _points(m.series, rates), _CLOCK: _points(m.series, clocks)}
     return {name: points for name, points in found.items() if points[0]}
 
 
@@ -182,7 +159,6 @@ def _draw_sustained(
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)
     panels[lowest.index(max(lowest))].legend(
         fontsize=canvas.font - 1.5,
-        frameon=False,
         loc="lower right",
         borderaxespad=0,
         handlelength=1.4,
@@ -214,20 +190,15 @@ def soak(profile: Profile, device: str) -> Picture | None:
     last = m.series.time_s[-1]
     gpu = profile.gpu(device)
     sms = gpu.sm_count if gpu else None
-    wanted = _present(
-        [
-            _Panel("TFLOP/s", lambda _, series: _scaled(series.rate, 1e12)),
-            _Panel(
-                "FLOP per clock and SM",
-                lambda _, series: _scaled(_per_clock(series), sms)
-                if sms
-                else [None] * len(series.rate),
-            ),
-            *_TELEMETRY,
-        ],
-        [m],
-        BURST_OVER_S,
-    )
+    panels = {
+        "TFLOP/s": _scaled(m.series.rate, 1e12),
+        "FLOP per clock and SM": _scaled(_per_clock(m.series), sms) if sms else [],
+        "SM clock, MHz": _scaled(m.series.sm_clock_hz, 1e6),
+        "power, W": m.series.power_w,
+        "temperature, °C": m.series.temperature_c,
+    }
+    points = {name: _points(m.series, values, BURST_OVER_S) for name, values in panels.items()}
+    wanted = {name: found for name, found in points.items() if found[0]}
     if not wanted:
         return None
     equilibrium = m.launch.get("equilibrium_s")
@@ -239,37 +210,30 @@ def soak(profile: Profile, device: str) -> Picture | None:
         "The first second is left out, in which the clock settles. The dashed line marks where the "
         "temperature settled; a rate that falls while it rises is what a run of a few seconds "
         "cannot show.",
-        lambda canvas: _draw_soak(canvas, m, wanted, last, rest),
+        lambda canvas: _draw_soak(canvas, wanted, last, rest),
         ("soak",),
+        every_device=True,
     )
 
 
 def _draw_soak(
-    canvas: Canvas, m: Measurement, wanted: Sequence[_Panel], last: float, rest: int | None
+    canvas: Canvas, wanted: Mapping[str, _Points], last: float, rest: int | None
 ) -> Figure:
     figure, panels = canvas.figure(2.0, len(wanted), right=0.22, columns=2)
-    for axes, panel in zip(panels, wanted, strict=True):
-        times, values = panel.points(m, BURST_OVER_S)
-        axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
-        # What does not change should look level, not like noise.
+    for axes, (name, (times, values)) in zip(panels, wanted.items(), strict=True):
+        axes.plot(times, values, color=SERIES[0], lw=1.4, label=name)
+        # A steady quantity should look level, not like noise.
         low, high = min(values), max(values)
         spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
         axes.set_ylim(low - spare, high + spare)
         axes.set_xlim(0, last)
         if rest is not None:
             axes.axvline(rest, label="equilibrium", **LIMIT)
-        canvas.labels(axes, "s since the start of the load", panel.label)
+        canvas.labels(axes, "s since the start of the load", name)
     if rest is not None:
         late = rest > last / 2
-        panels[0].annotate(
-            f"equilibrium, {rest} s",
-            xy=(rest, 0.06),
-            xytext=(-4 if late else 4, 0),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            fontsize=canvas.font - 1,
-            color=MUTED,
-            ha="right" if late else "left",
-            bbox=GROUND,
-        )
+        text, of = f"equilibrium, {rest} s", ("data", "axes fraction")
+        away, side = (-4 if late else 4, 0), "right" if late else "left"
+        style = {"fontsize": canvas.font - 1, "color": MUTED, "va": "baseline", "bbox": GROUND}
+        note(panels[0], text, (rest, 0.06), away, of, ha=side, **style)
     return figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, decade_ticks
+from peakline.pictures.canvas import Canvas, decade_ticks, note
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import CARD, INK, SERIES
+from peakline.pictures.style import CARD, SERIES
 from peakline.profile import MemoryLevel, Profile, shown_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _size(level: MemoryLevel) -> str:
-    """What is known of a level's size: "holds 56 of 60 MiB, 28 MiB near"."""
+    """The sizes of a level: "holds 56 of 60 MiB, 28 MiB near"."""
     size = _held_and_stated(level)
     if size and level.per_sm:
         size += " per SM"
@@ -68,7 +68,7 @@ def _size(level: MemoryLevel) -> str:
 
 
 def _held_and_stated(level: MemoryLevel) -> str:
-    """What a level was found to hold, and what the device states: "holds 56 of 60 MiB"."""
+    """The measured and the stated size of a level: "holds 56 of 60 MiB"."""
     stated = units.size(level.size_bytes) if level.size_bytes else ""
     if not level.held_bytes:
         return stated
@@ -80,7 +80,7 @@ def _held_and_stated(level: MemoryLevel) -> str:
 
 
 def _line(level: MemoryLevel) -> str:
-    """What a level moves at a time: "128 B lines, sectors of 32 B"."""
+    """The transfer size of a level: "128 B lines, sectors of 32 B"."""
     if not level.line_bytes:
         return ""
     line = units.size(level.line_bytes)
@@ -104,7 +104,9 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
             continue
         hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
         axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
-        _label_above(axes, canvas, near * 1e9, y, units.time(near))
+        # Another figure stands beside this mark.
+        above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
+        note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
         _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
     decade_ticks(axes.xaxis, low, max(known) * 1e9)
     canvas.labels(axes, "ns, log scale", "latency of a load")
@@ -126,14 +128,4 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
 
 def _label_beside(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
     """A figure at the right of its mark."""
-    _label(axes, canvas, x, y, text, xytext=(6, 0), ha="left", va="center")
-
-
-def _label_above(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
-    """A figure above its mark, where another one stands beside it."""
-    _label(axes, canvas, x, y, text, xytext=(0, 4), ha="center", va="bottom")
-
-
-def _label(axes: Axes, canvas: Canvas, x: float, y: float, text: str, **place: Any) -> None:
-    font = canvas.font - 1
-    axes.annotate(text, (x, y), textcoords="offset points", fontsize=font, color=INK, **place)
+    note(axes, text, (x, y), (6, 0), fontsize=canvas.font - 1)

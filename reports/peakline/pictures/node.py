@@ -1,4 +1,4 @@
-"""What lies between the GPUs of a node: links by pair and size, and all GPUs at once."""
+"""Between the GPUs of a node: links by pair and size, and all GPUs at once."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _BETWEEN = {"reads": "GPU {} reads from GPU {}", "writes": "GPU {} writes to GPU
 
 
 def _limits(profile: Profile, device: str) -> dict[str, float]:
-    """What the lanes of the links between two GPUs carry, in GB/s, by way; of NVLink alone."""
+    """The theoretical rates of NVLink between two GPUs, in GB/s, by way."""
     found = {
         name: profile.ceiling(device, resource, "theoretical")
         for name, resource in _CEILINGS.items()
@@ -96,16 +96,12 @@ def _pair(matrices: Mapping[str, Matrix], limits: Mapping[str, float]) -> Pictur
     ]
 
     def draw(canvas: Canvas) -> Figure:
-        figure, (axes,) = canvas.figure(
-            0.9 + 0.27 * len(bars), left=canvas.room(bars), right=canvas.room(texts), top=0.12
-        )
-        canvas.rows(axes, list(bars))
+        figure, axes = canvas.row_panel(list(bars), 0.27, texts)
         axes.grid(axis="y", visible=False)
-        for y, ((rate, limit), text) in enumerate(zip(bars.values(), texts, strict=True)):
+        for y, (rate, limit) in enumerate(bars.values()):
             axes.barh(y, rate, height=0.6, color=SERIES[0])
             if limit:
                 axes.plot([limit] * 2, [y - 0.42, y + 0.42], label=f"_limit {y}", **LIMIT)
-            canvas.beside(axes, y, text)
         axes.set_xlim(0, 1.04 * max(max(rate, limit or 0) for rate, limit in bars.values()))
         canvas.labels(axes, "GB/s")
         return figure
@@ -195,8 +191,8 @@ def _named_once(limits: Mapping[str, float]) -> dict[str, float]:
 
 
 def concurrent(profile: Profile, device: str) -> Picture | None:
-    """What each GPU keeps when all of them work."""
-    names = {
+    """The share of its rate that each GPU keeps when all of them work."""
+    kinds = {
         "pcie.concurrent.h2d": "from the host",
         "pcie.concurrent.d2h": "to the host",
         "pcie.concurrent.both": "both ways",
@@ -204,7 +200,7 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
         "gemm.concurrent": "BF16 products",
     }
     bars: list[tuple[str, float, str]] = []
-    for id_, name in names.items():
+    for id_, name in kinds.items():
         rates: dict[object, dict[object, float]] = {}
         for m in profile.of(device, id_):
             rates.setdefault(m.params.get("gpu"), {})[m.params.get("beside")] = amount(m)
@@ -216,19 +212,12 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
                 bars.append((f"{name}, GPU {gpu}", share, text))
     if not bars:
         return None
+    names, shares, texts = zip(*bars, strict=True)
 
     def draw(canvas: Canvas) -> Figure:
-        figure, (axes,) = canvas.figure(
-            0.9 + 0.24 * len(bars),
-            left=canvas.room((name for name, _, _ in bars)),
-            right=canvas.room((text for _, _, text in bars), canvas.font - 1),
-            top=0.12,
-        )
-        for y, (_, share, text) in enumerate(bars):
-            axes.barh(y, share, height=0.6, color=SERIES[0])
-            canvas.beside(axes, y, text)
-        canvas.rows(axes, [name for name, _, _ in bars])
-        axes.set_xlim(0, max(1.05, *(share for _, share, _ in bars)))
+        figure, axes = canvas.row_panel(names, 0.24, texts)
+        axes.barh(range(len(names)), shares, height=0.6, color=SERIES[0])
+        axes.set_xlim(0, max(1.05, *shares))
         axes.axvline(1, color=INK, lw=0.9)
         canvas.labels(axes, "share of what the GPU reaches alone")
         return figure

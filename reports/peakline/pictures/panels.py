@@ -1,4 +1,4 @@
-"""How panels that the profile declares are drawn: lines over a parameter, dots or bars in rows."""
+"""Draws the panels that a profile declares: lines over a parameter, dots or bars in rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks, text_width
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, note, plain_log_ticks, text_width
 from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
-from peakline.pictures.style import GRID, INK, LIMIT, MUTED, SERIES
+from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
@@ -37,7 +37,7 @@ class ShownMark:
 
 @dataclass(frozen=True, slots=True)
 class ShownPanel:
-    """What is drawn of a panel. rows: the names of its rows, or of the places along the x axis."""
+    """A panel with its numbers. rows: the names of its rows, or of the places along the x axis."""
 
     panel: DeclaredPanel
     series: tuple[Shown, ...]
@@ -52,11 +52,28 @@ _MORE_ROOM = 1.06  # beyond the highest value, for its mark
 
 def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
     """A figure of all panels of a picture."""
-    if all(panel.panel.kind == "lines" for panel in panels):
-        return _draw_lines(canvas, panels)
-    if any(panel.panel.kind == "lines" for panel in panels):
-        return _draw_mixed(canvas, panels)
-    return _draw_rows(canvas, panels)
+    rows = [panel for panel in panels if panel.panel.kind != "lines"]
+    room = canvas.room((name for panel in rows for name in panel.rows), canvas.font - 0.5)
+    texts = [text for panel in rows if _with_values(panel) for text in _value_texts(panel)]
+    beside = canvas.room(texts, canvas.font - 1.5) if texts else 0.25
+    lefts, rights, heads, heights = [], [], [], []
+    for shown in panels:
+        lines = shown.panel.kind == "lines"
+        head = 0.34 if lines else _head(canvas, shown)[1]
+        lefts.append(_LEFT if lines else room)
+        rights.append(_ends_room(canvas, shown) if lines else beside)
+        heads.append(head)
+        heights.append(_LINES_HEIGHT if lines else _rows_height(shown) + head)
+    figure, all_axes = canvas.figure(
+        max(heights),
+        len(panels),
+        left=max(lefts) if canvas.narrow else lefts,
+        right=max(rights) if canvas.narrow else rights,
+        top=max(heads),
+    )
+    for axes, shown in zip(all_axes, panels, strict=True):
+        (_draw_line_panel if shown.panel.kind == "lines" else _draw_row_panel)(canvas, axes, shown)
+    return figure
 
 
 def written(value: float, axis: Axis) -> str:
@@ -72,7 +89,7 @@ def written(value: float, axis: Axis) -> str:
 
 
 def _end_texts(shown: ShownPanel) -> list[str]:
-    """What stands at the ends of the lines, and of the marks."""
+    """The labels at the ends of lines and marks."""
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
@@ -91,19 +108,9 @@ def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
     return f"{mark.label} {written(mark.value, axis)}"
 
 
-def _room(canvas: Canvas, shown: ShownPanel) -> float:
+def _ends_room(canvas: Canvas, shown: ShownPanel) -> float:
     texts = _end_texts(shown)
     return canvas.room(texts, canvas.font - 1) + 0.1 if texts else 0.2
-
-
-def _draw_lines(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
-    rooms: float | list[float] = [_room(canvas, panel) for panel in panels]
-    if canvas.narrow:
-        rooms = max(rooms) if isinstance(rooms, list) else rooms
-    figure, all_axes = canvas.figure(_LINES_HEIGHT, len(panels), right=rooms)
-    for axes, shown in zip(all_axes, panels, strict=True):
-        _draw_line_panel(canvas, axes, shown)
-    return figure
 
 
 def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
@@ -294,25 +301,6 @@ def _value_texts(shown: ShownPanel) -> list[str]:
     return [written(value, shown.panel.x) for mark in shown.series for value, _ in mark.points]
 
 
-def _draw_rows(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
-    names = [name for panel in panels for name in panel.rows]
-    texts = [text for panel in panels for text in _value_texts(panel)]
-    figure, all_axes = canvas.figure(
-        max(_rows_height(panel) + _head(canvas, panel)[1] for panel in panels),
-        len(panels),
-        left=canvas.room(names, canvas.font - 0.5),
-        right=canvas.room(texts, canvas.font - 1.5) if _says_values(panels) else 0.25,
-        top=max(_head(canvas, panel)[1] for panel in panels),
-    )
-    for axes, shown in zip(all_axes, panels, strict=True):
-        _draw_row_panel(canvas, axes, shown)
-    return figure
-
-
-def _says_values(panels: Sequence[ShownPanel]) -> bool:
-    return any(_with_values(panel) for panel in panels)
-
-
 def _with_values(shown: ShownPanel) -> bool:
     """Bars say their values; so do dots of which a row has one."""
     return shown.panel.kind == "bars" or not _told_apart(shown)
@@ -326,16 +314,9 @@ def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
         points = draw(axes, shown, index)
         if _with_values(shown):
             for (value, row), (raw, _) in zip(points, mark.points, strict=True):
-                axes.annotate(
-                    written(raw, panel.x),
-                    xy=(value, row),
-                    xytext=(6 if panel.kind == "dots" else 4, 0),
-                    textcoords="offset points",
-                    fontsize=canvas.font - 1.5,
-                    color=INK,
-                    va="center",
-                    annotation_clip=False,
-                )
+                away = (6 if panel.kind == "dots" else 4, 0)
+                text = written(raw, panel.x)
+                note(axes, text, (value, row), away, fontsize=canvas.font - 1.5)
     for limit in shown.marks:
         if limit.value is not None:
             axes.axvline(limit.value / panel.x.per, zorder=1, label=limit.label, **LIMIT)
@@ -378,7 +359,7 @@ def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, 
 
 
 def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """Where one kind of marks stands: the kinds of a row each on a level of its own, so that marks
+    """The places of one kind of marks: the kinds of a row each on a level of its own, so that marks
     of equal values do not hide one another."""
     level = 0.8 / len(shown.series)
     points = []
@@ -417,34 +398,3 @@ def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
     if axis.high is not None:
         high = max(high, axis.high)
     axes.set_xlim(low, high)
-
-
-# --- Both
-
-
-def _draw_mixed(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
-    rows = [panel for panel in panels if panel.panel.kind != "lines"]
-    names = [name for panel in rows for name in panel.rows]
-    rooms = [
-        _room(canvas, panel) if panel.panel.kind == "lines" else _rows_room(canvas, panel)
-        for panel in panels
-    ]
-    room = canvas.room(names, canvas.font - 0.5)
-    lefts = [_LEFT if panel.panel.kind == "lines" else room for panel in panels]
-    figure, all_axes = canvas.figure(
-        max(_LINES_HEIGHT, *(_rows_height(panel) + _head(canvas, panel)[1] for panel in rows)),
-        len(panels),
-        left=max(lefts) if canvas.narrow else lefts,
-        right=max(rooms) if canvas.narrow else rooms,
-        top=max(0.34, *(_head(canvas, panel)[1] for panel in rows)),
-    )
-    for axes, shown in zip(all_axes, panels, strict=True):
-        if shown.panel.kind == "lines":
-            _draw_line_panel(canvas, axes, shown)
-        else:
-            _draw_row_panel(canvas, axes, shown)
-    return figure
-
-
-def _rows_room(canvas: Canvas, shown: ShownPanel) -> float:
-    return canvas.room(_value_texts(shown), canvas.font - 1.5) if _with_values(shown) else 0.25

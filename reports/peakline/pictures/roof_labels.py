@@ -1,4 +1,4 @@
-"""What is written into a roofline's panel: names of slopes, ridge points."""
+"""Labels inside a roofline's panel: names of slopes, ridge points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import Limits
+from peakline.limits.roofline import Limits
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK
@@ -16,7 +16,7 @@ from peakline.pictures.style import INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Where there are more roofs than this, one cannot tell whose ridge a number is.
+# With more roofs than this, a number could be that of any ridge.
 _FEW_ROOFS = 4
 # A label of a ridge stands off its dot by this many points at most: further away it would be read
 # as that of another.

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import Limit, Limits, limits
+from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import format_name, level_of
-from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
-from peakline.pictures.curves import amount
+from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels, note
+from peakline.pictures.curves import amount, plot_marks
 from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label, write_labels
-from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
+from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
 from peakline.profile import HOST, Profile
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _OF_ONE_COLOR: tuple[Any, ...] = ("solid", (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What was measured under the roofs: (FLOP/byte, FLOP/s)."""
+    """Measured points under the roofs: (FLOP/byte, FLOP/s)."""
 
     name: str
     precision: str
@@ -68,6 +68,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points),
         ("roofline sweep",),
+        every_device=True,
         headline=_headline(shown),
     )
 
@@ -260,34 +261,18 @@ def _draw_panel(
     for slope in found.slopes:
         _draw_ridges(axes, found, slope)
     for i, p in enumerate(points):
-        axes.plot(
-            [x for x, _ in p.at],
-            [y for _, y in p.at],
-            linestyle="none",
-            marker=MARKERS[i % len(MARKERS)],
-            markerfacecolor=precision_color(profile, p.precision),
-            markeredgecolor=CARD,
-            markeredgewidth=0.5,
-            markersize=5.5,
-            label=p.name,
-            zorder=4,
-        )
+        look = {"markeredgecolor": CARD, "markeredgewidth": 0.5, "markersize": 5.5, "zorder": 4}
+        color = precision_color(profile, p.precision)
+        plot_marks(axes, p.at, i, color=color, fillstyle="full", label=p.name, **look)
     write_labels(axes, canvas, found)
     _legend(axes, canvas, points)
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
     """Dots where a slope meets the roofs."""
-    axes.plot(
-        [r.value / slope.value for r in found.roofs],
-        [r.value for r in found.roofs],
-        linestyle="none",
-        marker="o",
-        markersize=4 if slope.resource == found.main.resource else 3,
-        color=INK,
-        label=f"_ridge points {slope.resource}",
-        zorder=4,
-    )
+    size = 4 if slope.resource == found.main.resource else 3
+    look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
+    plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)
 
 
 def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -361,7 +346,6 @@ def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
             alignment="left",
             loc="lower left",
             bbox_to_anchor=(1.0, 0.0),
-            frameon=False,
             handlelength=1.0,
             handletextpad=0.4,
             borderpad=0.0,
@@ -373,15 +357,5 @@ def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> No
     text = scaled(first, first.value)[1] + what
     if canvas.narrow:
         text = text.replace(", ", ",\n")
-    axes.annotate(
-        text,
-        xy=(1.0, 1.0),
-        xytext=(4, 6),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=canvas.font - 1,
-        color=MUTED,
-        ha="left",
-        va="bottom",
-        annotation_clip=False,
-    )
+    of, style = ("axes fraction", "axes fraction"), {"color": MUTED, "va": "bottom"}
+    note(axes, text, (1.0, 1.0), (4, 6), of, fontsize=canvas.font - 1, **style)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import MEASURED, Limit, Limits, limits
+from peakline.limits.roofline import MEASURED, Limit, Limits, limits
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
@@ -43,7 +43,7 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
 
 
 def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
-    """What was compared: devices, dates and versions."""
+    """Devices, dates and versions of what was compared."""
     return "; ".join(
         f"{name}: {profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
         for name, profile, device in items
@@ -93,7 +93,6 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
         slopes,
         [f"{name}: {units.rate(limits_.main.value, 'B/s')}" for name, limits_ in found],
         fontsize=canvas.font - 1,
-        frameon=False,
         loc="lower right",
         bbox_to_anchor=(1.0 + right / axes.get_position().width / canvas.width, 0.0),
         handlelength=2.2,
@@ -167,7 +166,7 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
 
 
 def _from_to(rows: dict[str, dict[str, Ceiling]], base: str) -> str:
-    """Where the ratios lie: what stands out among them is for peakline compare to say."""
+    """The range of the ratios, without a verdict: that is peakline compare's."""
     ratios = [
         row.value / found[base].value
         for found in rows.values()
@@ -186,15 +185,8 @@ def _draw_side_by_side(
 ) -> Figure:
     shown = [labels[resource] for resource in rows]
     base = machines[0]
-    columns = canvas.columns(machines)
-    head = canvas.head(len(machines), columns)
     amounts = [units.rate(found[base].value, found[base].unit) for found in rows.values()]
-    figure, (axes,) = canvas.figure(
-        0.91 + 0.27 * len(rows) + head,
-        left=canvas.room(shown, canvas.font - 0.5),
-        right=canvas.room(amounts, canvas.font - 1),
-        top=head,
-    )
+    figure, axes = canvas.row_panel(shown, 0.27, amounts, machines, color=SERIES[0])
     for i, name in enumerate(machines):
         points = [
             (found[name].value / found[base].value * 100, y)
@@ -202,11 +194,8 @@ def _draw_side_by_side(
             if name in found
         ]
         plot_marks(axes, points, i, label=name)
-    for y, amount in enumerate(amounts):
-        canvas.beside(axes, y, amount, SERIES[0])
     axes.axvline(100, **LIMIT)
-    canvas.rows(axes, shown)
     axes.margins(x=0.08)
-    canvas.legend_above(axes, columns)
+    canvas.legend_above(axes, canvas.columns(machines))
     canvas.labels(axes, f"% of {base}")
     return figure

@@ -64,6 +64,7 @@ _RC: dict[str, Any] = {
     "ytick.color": MUTED,
     "figure.facecolor": CARD,
     "savefig.facecolor": CARD,
+    "legend.frameon": False,
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
     "svg.fonttype": "none",

@@ -29,5 +29,4 @@ from peakline.profile.population import (
     population,
 )
 from peakline.profile.profile import HOST, NODE, Profile, fleet_peak
-from peakline.profile.reader import load, loads
-from peakline.profile.reference import reference
+from peakline.profile.reader import load, loads, reference

@@ -1,4 +1,9 @@
-"""Turns a checked document into dataclasses, whose annotations say what becomes what."""
+"""Turns a checked document into dataclasses, whose annotations say what becomes what.
+
+msgspec (0.22) does it in two thirds of the time, but takes no 1.0 for an integer, as JSON does, and
+cannot take the checks over: it names no key of an object that maps names, and has no word for "0 or
+a number from 1e-30".
+"""
 
 from __future__ import annotations
 
@@ -9,37 +14,23 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union
 
-from peakline.profile.errors import FieldError
-
 _T = TypeVar("_T")
 
 
 def build(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
-    """An object of the document as a `cls`; what is left out has the field's default.
+    """An object of a document that follows its schema.
 
-    Keys that `cls` does not know are ignored. Raises FieldError where a field without a default is
-    missing.
+    What is left out has the field's default; keys that `cls` does not know are ignored.
     """
-    arguments = {}
-    for name, convert, required in _fields(cls):
-        if name in document:
-            try:
-                arguments[name] = convert(document[name])
-            except FieldError as error:
-                raise error.below(name) from None
-        elif required:
-            raise FieldError(f'"{name}" is missing')
-    return cls(**arguments)
+    return cls(
+        **{key: convert(document[key]) for key, convert in _fields(cls).items() if key in document}
+    )
 
 
 @functools.cache
-def _fields(cls: Any) -> list[tuple[str, Callable[[Any], Any], bool]]:
+def _fields(cls: Any) -> dict[str, Callable[[Any], Any]]:
     hints = typing.get_type_hints(cls)
-    missing = dataclasses.MISSING
-    return [
-        (f.name, _converter(hints[f.name]), f.default is missing and f.default_factory is missing)
-        for f in dataclasses.fields(cls)
-    ]
+    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls)}
 
 
 def _converter(hint: Any) -> Callable[[Any], Any]:
@@ -54,22 +45,7 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         return lambda named: {key: of_key(value) for key, value in named.items()}
     if origin is tuple:
         element = _converter(arguments[0])
-        return lambda values: _elements(element, values)
+        return lambda values: tuple(map(element, values))
     if dataclasses.is_dataclass(hint):
         return functools.partial(build, typing.cast(type[Any], hint))
-    return hint if hint in (int, float) else _unchanged
-
-
-def _elements(element: Callable[[Any], Any], values: list[Any]) -> tuple[Any, ...]:
-    index = 0
-    try:
-        result = []
-        for index, value in enumerate(values):  # noqa: B007 (the error names it)
-            result.append(element(value))
-        return tuple(result)
-    except FieldError as error:
-        raise error.below(index) from None
-
-
-def _unchanged(value: Any) -> Any:
-    return value
+    return hint if hint in (int, float) else lambda value: value

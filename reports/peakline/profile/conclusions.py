@@ -1,4 +1,4 @@
-"""What follows from the measurements of a run: resources, ceilings, curves, headlines, findings."""
+"""Conclusions from a run's measurements: resources, ceilings, curves, headlines, findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PUBLISHED_BASES = ("theoretical", "datasheet")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """What a ceiling is of, and how it is called."""
+    """A resource that ceilings belong to, and its label."""
 
     name: str
     label: str
@@ -46,7 +46,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """What makes one run's value differ from the next: standard deviations, relative to it."""
+    """Standard deviations of a value, relative to it, within a run and between runs."""
 
     within: float
     sittings: float | None = None
@@ -137,7 +137,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """What the measurements of a topic say together."""
+    """The answer of a topic's measurements: figures, sentence, title, picture."""
 
     device: str
     topic: str

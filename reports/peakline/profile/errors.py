@@ -19,7 +19,7 @@ class ProfileError(ValueError):
 
 
 class FieldError(ValueError):
-    """What is wrong in a document, and where."""
+    """An error in a document, and its place."""
 
     def __init__(self, message: str, path: str = "") -> None:
         self.message = message
@@ -27,7 +27,7 @@ class FieldError(ValueError):
         super().__init__(f"{shown_text(path, 200)}: {message}" if path else message)
 
     def below(self, key: str | int) -> FieldError:
-        """The same, as seen from the object or array that holds it under `key`."""
+        """This error with the path from the object or array that holds it under `key`."""
         step = f"[{key}]" if isinstance(key, int) else key
         dot = "." if self.path and not self.path.startswith("[") else ""
         return FieldError(self.message, f"{step}{dot}{self.path}")

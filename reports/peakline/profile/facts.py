@@ -1,4 +1,4 @@
-"""What is known of a machine: its host, its software, its devices and their state."""
+"""Facts of a machine: its host, its software, its devices and their state."""
 
 from __future__ import annotations
 

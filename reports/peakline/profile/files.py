@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from peakline.profile import document, inputs, schema
+from peakline.profile import document, schema, untrusted
 from peakline.profile.errors import FieldError, ProfileError, shown_path, shown_text
 
 _T = TypeVar("_T")
@@ -17,11 +17,11 @@ _VENDOR = "nvidia-"  # of the files' names; callers may leave it out
 
 
 def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
-    """What `build` makes of the document in a file, also of a gzipped one.
+    """The result of `build` on the document in a file, which may be gzipped.
 
     Raises ProfileError, which names the file, also for a FieldError of `build`.
     """
-    with inputs.opened(path, _limit(), ProfileError) as file:
+    with untrusted.opened(path, _limit(), ProfileError) as file:
         return _built(file.read(), os.fspath(path), build)
 
 
@@ -31,12 +31,12 @@ def parsed(data: bytes | str, name: str, build: Callable[[Any], _T]) -> _T:
         data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     )
     source = io.BufferedReader(content)
-    with inputs.bounded(source, shown_path(name), _limit(), ProfileError) as file:
+    with untrusted.bounded(source, shown_path(name), _limit(), ProfileError) as file:
         return _built(file.read(), name, build)
 
 
-def _limit() -> inputs.Limit:
-    return inputs.Limit(schema.limits()["bytes"], "profile")
+def _limit() -> untrusted.Limit:
+    return untrusted.Limit(schema.limits()["bytes"], "profile")
 
 
 def _built(data: bytes, name: str, build: Callable[[Any], _T]) -> _T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from peakline.profile.conclusions import PUBLISHED_BASES
@@ -44,12 +45,8 @@ class Peak(float):
         """`device` is the name of the model, `source` tells profile, measurement and note, `work`
         what ran where it was measured: a whole product, or instructions alone."""
         peak = super().__new__(cls, value)
-        peak.resource = resource
-        peak.basis = basis
-        peak.unit = unit
-        peak.device = device
-        peak.source = source
-        peak.work = work
+        peak.resource, peak.basis, peak.unit = resource, basis, unit
+        peak.device, peak.source, peak.work = device, source, work
         return peak
 
     @property
@@ -58,11 +55,24 @@ class Peak(float):
         return self.basis in PUBLISHED_BASES
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keywords = {
-            name: getattr(self, name)
-            for name in ("resource", "basis", "unit", "device", "source", "work")
-        }
-        return functools.partial(Peak, **keywords), (float(self),)
+        return functools.partial(Peak, **vars(self)), (float(self),)
+
+
+def known_peaks(bases: Iterable[str], peak: Callable[[str], Peak]) -> dict[str, Peak]:
+    """The peaks by basis, of which some may not be there.
+
+    Raises the first PeakError where none is.
+    """
+    found: dict[str, Peak] = {}
+    failures = []
+    for basis in bases:
+        try:
+            found[basis] = peak(basis)
+        except PeakError as error:
+            failures.append(error)
+    if failures and not found:
+        raise failures[0]
+    return found
 
 
 # Each name that people write for a precision leads to the one that a profile uses.
@@ -94,7 +104,7 @@ _WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "F
 
 
 def work_of(measurement: str) -> str:
-    """What a measurement ran; empty where it is no computation."""
+    """The work of a measurement; empty where it is no computation."""
     return _WORK.get(measurement.partition(".")[0], "")
 
 

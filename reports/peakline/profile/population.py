@@ -1,4 +1,4 @@
-"""How the healthy GPUs of a model scatter: what `peakline check` holds a GPU's figures against."""
+"""The scatter of a model's healthy GPUs, with which `peakline check` compares a GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peakline.profile.peaks import PeakError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """What all cards of a population have in common; None: not known, or not the same."""
+    """Facts that all cards of a population share; None: not known, or not the same."""
 
     model: str  # "NVIDIA H200"
     sm_count: int | None = None
@@ -86,7 +86,7 @@ class Population:
     def figure(
         self, resource: str, basis: str, *, beside_siblings: bool = False
     ) -> PopulationFigure:
-        """What is known of a ceiling: `figure("tensor.bf16", "burst")`.
+        """The figure of a ceiling: `figure("tensor.bf16", "burst")`.
 
         Raises PeakError where there is none, naming those that there are of the resource.
         """
@@ -110,13 +110,8 @@ class Population:
         return self.figure(resource, basis, beside_siblings=beside_siblings).limit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    populations: tuple[Population, ...]
-
-
 def population(model: str, mode: str) -> Population:
-    """How the known healthy GPUs of a model scatter: `population("h200", "quick")`.
+    """The scatter of a model's known healthy GPUs: `population("h200", "quick")`.
 
     It is what `peakline check` judges by. Raises ProfileError, naming all, for a model of which
     none is part of the package, and PeakError as `load_population`.
@@ -164,4 +159,4 @@ def _populations(document: Any) -> tuple[Population, ...]:
             raise expected(json.dumps(wanted), document[key], key)
     schema.check(document, "population")
     rules.check(document, "population")
-    return build(_File, document).populations
+    return tuple(build(Population, row) for row in document["populations"])

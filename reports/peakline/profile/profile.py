@@ -71,7 +71,7 @@ class Profile:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the ceilings by basis."""
+        """A notebook's view: the ceilings by basis."""
         bases = [basis for basis in BASES if any(c.basis == basis for c in self.ceilings)]
         rows = []
         for device in self.measured_devices():
@@ -93,7 +93,7 @@ class Profile:
         )
 
     def device_name(self, device: str) -> str:
-        """How a device is called: the GPU's model, or the CPU's for "host", all GPUs for "node"."""
+        """The name of a device: the GPU's model, the CPU's for "host", all GPUs for "node"."""
         gpu = self.gpu(device)
         if device == NODE:
             return f"{len(self.devices)} × {self.devices[0].name}" if self.devices else NODE
@@ -109,7 +109,7 @@ class Profile:
         return tuple(level for level in self.memory_map if level.device == device)
 
     def gpu(self, device: str) -> Device | None:
-        """What is known of a device of `devices`; None for the host."""
+        """The device of `devices` with this uuid; None for the host."""
         return next((d for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
@@ -157,7 +157,7 @@ class Profile:
         return list(dict.fromkeys([*listed, *present]))
 
     def label(self, resource: str) -> str:
-        """How a resource is called."""
+        """The label of a resource."""
         found = self._resource.get(resource)
         return found.label if found else plain_label(resource)
 
@@ -171,7 +171,7 @@ class Profile:
         return {r.name: r for r in reversed(self.resources)}
 
     def curve(self, device: str, topic: str) -> Curve | None:
-        """What the curve on a topic says of a device."""
+        """A device's curve on a topic."""
         return next((c for c in self.curves if (c.device, c.topic) == (device, topic)), None)
 
     def figures(
@@ -213,7 +213,7 @@ class Profile:
 
     @functools.cached_property
     def population(self) -> Population:
-        """How the known healthy GPUs of this profile's model scatter, in runs of its mode.
+        """The scatter of the known healthy GPUs of this profile's model, in runs of its mode.
 
         Raises as `peakline.population`, and PeakError where there are GPUs of several models.
         """

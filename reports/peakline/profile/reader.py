@@ -27,6 +27,14 @@ def loads(data: bytes | str, name: str = "profile") -> Profile:
     return dataclasses.replace(files.parsed(data, name, _profile), path=name)
 
 
+def reference(model: str) -> Profile:
+    """The reference profile of a GPU, `reference("h200")`, or of a node of two, `"h200-x2"`.
+
+    It was measured on a real device. Raises ProfileError, naming all.
+    """
+    return load(files.bundled("", "reference profile", model))
+
+
 def _profile(document: Any) -> Profile:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise FieldError(f'not a peakline profile: "schema" must be "{SCHEMA}"')

@@ -1,4 +1,4 @@
-"""What holds between the fields of a document: the rules that JSON Schema has no words for."""
+"""Rules between the fields of a document, which JSON Schema cannot state."""
 
 from __future__ import annotations
 
@@ -115,8 +115,7 @@ def _unique(document: dict[str, Any], rules: list[dict[str, Any]]) -> None:
 
 
 def _text(value: Any) -> str:
-    """The same of values that are equal: JSON does not tell 1 from 1.0, and what is false may be
-    left out."""
+    """One text for equal values: JSON does not tell 1 from 1.0, and false may be left out."""
     if isinstance(value, dict):
         return "".join(f"/{key}:{_text(inner)}" for key, inner in value.items())
     if isinstance(value, str) or value is False:

@@ -45,7 +45,7 @@ def document(kind: Kind) -> dict[str, Any]:
 
 
 def limits() -> dict[str, int]:
-    """What a file of no kind goes beyond: bytes, levels of nesting, keys of an object."""
+    """Limits of every kind of file: bytes, levels of nesting, keys of an object."""
     found: dict[str, int] = document("profile")["x-limits"]
     return found
 
@@ -92,7 +92,7 @@ def check(document: Any, kind: Kind) -> None:
 
 
 def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
-    """What a rule of a definition asks for."""
+    """The requirement of a rule of a definition."""
     wanted: Any = definition.get(rule)
     if rule == "type":
         return " or ".join(_KINDS[kind] for kind in ([wanted] if type(wanted) is str else wanted))
@@ -108,7 +108,7 @@ def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
 
 
 def _described(definition: Mapping[str, Any]) -> str:
-    """What a choice of several asks for."""
+    """The requirement of one of several choices."""
     if "$ref" in definition:
         # They are the same in every schema.
         return _described(document("profile")["definitions"][definition["$ref"].rpartition("/")[2]])

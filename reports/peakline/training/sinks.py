@@ -1,4 +1,4 @@
-"""Where the figures of steps go: TensorBoard and Prometheus, by their own packages."""
+"""Sinks for the figures of steps: TensorBoard and Prometheus, by their own packages."""
 
 from __future__ import annotations
 

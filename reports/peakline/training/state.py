@@ -1,4 +1,4 @@
-"""What NVML says of the device in use: clock, power, temperature, and why it is slowed down."""
+"""Clock, power, temperature and throttle reasons of the device in use, by NVML."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from peakline import units
-from peakline.mfu import MOST_OF_PEAK, mfu
 from peakline.models.transformer import require_positive
+from peakline.peaks.mfu import MOST_OF_PEAK, mfu
 from peakline.profile import Peak, PeakError, Profile
+from peakline.profile.peaks import known_peaks
 from peakline.training.state import device_state
 
 _LOG = logging.getLogger("peakline")
@@ -34,7 +35,7 @@ Sink = Callable[[int, Mapping[str, float]], object]
 
 
 class Event(Protocol):
-    """What torch.cuda.Event(enable_timing=True) does of it."""
+    """The part of torch.cuda.Event(enable_timing=True) that is used."""
 
     def record(self) -> None:
         """Marks the place in the current stream."""
@@ -203,25 +204,21 @@ class StepTimer:
         self._usual.append(seconds)
 
 
+# The shares that a step is given, by the bases of their peaks.
+_SHARES = {
+    "datasheet": "peakline/mfu",
+    "theoretical": "peakline/mfu",
+    **{basis: f"peakline/of_achievable_{basis}" for basis in ("burst", "sustained", "measured")},
+}
+
+
 def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, Peak]:
     """The peaks that a step is held against, by the names of its shares."""
     found: dict[str, Peak] = {}
-    failures: list[PeakError] = []
-    for name, bases in (
-        ("peakline/mfu", ("datasheet", "theoretical")),
-        ("peakline/of_achievable_burst", ("burst",)),
-        ("peakline/of_achievable_sustained", ("sustained",)),
-        ("peakline/of_achievable_measured", ("measured",)),
-    ):
-        for basis in bases:
-            try:
-                found.setdefault(name, profile.peak(dtype, basis=basis, device=device))
-            except PeakError as error:
-                failures.append(error)
-    if not found:
-        raise failures[0]
-    for peak in found.values():
+    peaks = known_peaks(_SHARES, lambda basis: profile.peak(dtype, basis=basis, device=device))
+    for basis, peak in peaks.items():
         mfu(0.0, 1.0, peak)  # raises where the peak is no rate of FLOPs
+        found.setdefault(_SHARES[basis], peak)
     return found
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from peakline import units
-from peakline.labels import shortened
 from peakline.workload.analysis import Analysis
 from peakline.workload.bounds import UNKNOWN
 from peakline.workload.costs import Links
 from peakline.workload.fusing import chain
+from peakline.workload.labels import shortened
 from peakline.workload.model import Finding, Host, Kind, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement

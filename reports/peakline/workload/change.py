@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from peakline import units
-from peakline.labels import labels
 from peakline.workload.analysis import Analysis
 from peakline.workload.kernel import short_name
+from peakline.workload.labels import labels
 from peakline.workload.model import Finding
 from peakline.workload.modules import modules
 from peakline.workload.part import Part

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
-from peakline.table import Line, Table, printed
 from peakline.workload.change import INTO, Change, Row, Taken, lengths
 from peakline.workload.part import Part
+from peakline.workload.table import Line, Table, printed
 
 _WORTH = 0.005  # of the step before
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peakline.collectives import interpolated, points
+from peakline.limits.collectives import interpolated, points
 from peakline.profile import Profile
 from peakline.workload.model import Host, Message, Way
 

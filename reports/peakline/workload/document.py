@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from peakline.mfu import Utilization
+from peakline.peaks.mfu import Utilization
 from peakline.profile import Profile
 from peakline.workload import kernel_text
 from peakline.workload.advice import advice

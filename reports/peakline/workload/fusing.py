@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peakline.labels import shortened
+from peakline.workload.labels import shortened
 from peakline.workload.waterfall import Waterfall
 
 _SHORTEST = 3

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.labels import shortened
 from peakline.profile import Profile
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
+from peakline.workload.labels import shortened
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 # The units that a profiler counts are called so.

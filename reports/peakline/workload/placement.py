@@ -12,12 +12,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from peakline.bound import Load, Need, Roofs, in_tensor_cores
-from peakline.labels import labels
+from peakline.limits.bound import Load, Need, Roofs, in_tensor_cores
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Device, Profile
 from peakline.workload.busy import are_complete
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
+from peakline.workload.labels import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
 CACHE = "cache"  # binds what is faster than the device's memory, and small enough for the L2

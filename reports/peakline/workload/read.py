@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from peakline.profile import printable, shown_path
-from peakline.profile.inputs import Limit, opened
+from peakline.profile.untrusted import Limit, opened
 from peakline.workload.bounds import kernels_of
 from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.mfu import Utilization
-from peakline.table import Line, Table, printed
+from peakline.peaks.mfu import Utilization
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
 from peakline.workload.modules import modules
 from peakline.workload.part import IDLE, Part
+from peakline.workload.table import Line, Table, printed
 
 # The parts that one answer removes have one name together.
 _GROUPS = {

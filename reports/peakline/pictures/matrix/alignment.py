@@ -1,4 +1,4 @@
-"""What it costs when a dimension is no multiple of a power of two."""
+"""The cost of unaligned dimensions, by the largest power of two that divides them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.curves import Curve, plot
+from peakline.pictures.curves import Curve, plot, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import MARKERS, precision_color
+from peakline.pictures.style import precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """What it costs when a dimension is no multiple of a power of two."""
+    """Rates per clock of unaligned products, relative to the aligned one."""
     rows = profile.of(device, "gemm.alignment")
     panels_data: dict[str, list[_Aligned]] = {}
     for dimension in "MNK":
@@ -88,16 +88,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     tuple(medians.values()),
                 )
                 plot(axes, shown, i, 0.01, color=color, lw=1.4)
-                axes.plot(
-                    [position[p] for p, _ in line.points],
-                    [y * 100 for _, y in line.points],
-                    color=color,
-                    linestyle="none",
-                    marker=MARKERS[i % len(MARKERS)],
-                    markersize=3,
-                    fillstyle="none",
-                    label=f"_{line.name} points",
-                )
+                points = [(position[p], y * 100) for p, y in line.points]
+                look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
+                plot_marks(axes, points, i, color=color, **look)
             # There is room for every other one, the aligned size among them.
             axes.set_xticks(
                 range(len(powers)),
@@ -106,9 +99,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
             axes.set_ylim(max(0.0, low * 100 - 12), top * 100 + 4)
             heading = f"{dimension}: % of the aligned rate"
             canvas.labels(axes, f"power of two that divides {dimension}", heading)
-        panels[0].legend(
-            fontsize=canvas.font - 1.5, frameon=False, loc="lower right", borderaxespad=0.1
-        )
+        panels[0].legend(fontsize=canvas.font - 1.5, loc="lower right", borderaxespad=0.1)
         return figure
 
     return Picture(

@@ -93,7 +93,7 @@ def _fixed(rows: Sequence[Measurement]) -> str:
 
 
 def _waves(m: Measurement, sms: int) -> float | None:
-    """How often the work of a product fills the SMs, in tiles of the fixed kernel."""
+    """Waves of a product: its tiles of the fixed kernel over the SMs."""
     sizes = [m.integer("m"), *(m.launch.get(name) for name in ("n", "tile_m", "tile_n"))]
     if not all(isinstance(size, int) and size > 0 for size in sizes):
         return None

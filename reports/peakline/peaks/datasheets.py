@@ -1,4 +1,4 @@
-"""What is known of GPUs beforehand: the datasheets' table, and the peak of the GPU at hand."""
+"""The datasheets' table, and the best known peak of a GPU."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Product:
     disputed: tuple[Dispute, ...]
 
     def figure(self, resource: str) -> DatasheetFigure | None:
-        """What is stated of a resource; None where nothing is, or where documents disagree."""
+        """The stated figure of a resource; None where there is none, or documents disagree."""
         return next((f for f in self.figures if f.resource == resource), None)
 
 
@@ -103,39 +103,40 @@ def products() -> tuple[Product, ...]:
 
 def _product(row: dict[str, Any], documents: dict[str, Document]) -> Product:
     """A row of datasheets.json; what it does not state is left out there."""
-    fields = dict(row)
-    major, minor = fields.pop("compute").split(".")
+
+    def cited(key: str) -> tuple[Document, ...]:
+        return tuple(documents[name] for name in row.get(key, ()))
+
+    def statements(values: dict[str, float]) -> tuple[Statement, ...]:
+        return tuple(Statement(value=v, document=documents[name]) for name, v in values.items())
+
+    major, minor = map(int, row["compute"].split("."))
+    figures, disputed = row.get("figures", {}), row.get("disputed", {})
     return Product(
-        compute_major=int(major),
-        compute_minor=int(minor),
+        product=row["product"],
+        name=row["name"],
         pci_ids=tuple(
             PciId(device=device, subsystems=tuple(subsystems))
-            for device, subsystems in fields.pop("pci_ids", {}).items()
+            for device, subsystems in row.get("pci_ids", {}).items()
         ),
-        cut=tuple(fields.pop("cut", ())),
-        documents=tuple(documents[key] for key in fields.pop("documents", ())),
-        compared_with=tuple(documents[key] for key in fields.pop("compared_with", ())),
+        compute_major=major,
+        compute_minor=minor,
+        sm_count=row.get("sm_count"),
+        boost_clock_hz=row.get("boost_clock_hz"),
+        tensor_rate=row["tensor_rate"],
+        cut=tuple(row.get("cut", ())),
         figures=tuple(
             DatasheetFigure(
-                resource=resource,
-                value=value[0],
-                unit=_unit(resource),
-                sm_clock_hz=value[1] if len(value) > 1 else None,
+                resource=name, value=value, unit=_unit(name), sm_clock_hz=next(iter(clock), None)
             )
-            for resource, value in fields.pop("figures", {}).items()
+            for name, (value, *clock) in figures.items()
         ),
+        documents=cited("documents"),
+        compared_with=cited("compared_with"),
         disputed=tuple(
-            Dispute(
-                resource=resource,
-                unit=_unit(resource),
-                statements=tuple(
-                    Statement(value=value, document=documents[key])
-                    for key, value in statements.items()
-                ),
-            )
-            for resource, statements in fields.pop("disputed", {}).items()
+            Dispute(resource=name, unit=_unit(name), statements=statements(values))
+            for name, values in disputed.items()
         ),
-        **fields,
     )
 
 
@@ -333,7 +334,7 @@ def _at_hand() -> _Gpu:
     if len(kinds) != 1:
         found = ", ".join(gpu.name for gpu in kinds.values()) or "none"
         raise PeakError(f"name the GPU: this machine has {shown_text(found)}")
-    # Of several that are alike, none is this process's for sure.
+    # With several of one model, this process may use any of them.
     (gpu,) = kinds.values()
     return gpu if len(gpus) == 1 else dataclasses.replace(gpu, uuid="")
 

@@ -25,7 +25,7 @@ class Limit:
     kind: str
 
     def too_large(self) -> str:
-        """What is said of a larger one."""
+        """The message for a larger one."""
         return f"larger than {self.bytes >> 20} MiB, the most that is read of a {self.kind}"
 
 

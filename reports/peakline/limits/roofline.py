@@ -1,4 +1,4 @@
-"""What bounds kernels on a device: slopes and roofs from its ceilings."""
+"""Slopes and roofs of a device, from its ceilings: they bound kernels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds kernels on one device."""
+    """The slopes and roofs of one device."""
 
     main: Limit  # the slope of the memory that kernels' data usually come from
     slopes: tuple[Limit, ...]  # one per memory level, fastest first

@@ -9,7 +9,7 @@ from typing import Any
 import peakline
 import pytest
 from conftest import ROOT, ceiling
-from peakline.mfu import utilization_name
+from peakline.peaks.mfu import utilization_name
 
 FIELDS = "name,uuid,pci.device_id,pci.sub_device_id,mig.mode.current"
 H200 = "NVIDIA H200, GPU-1, 0x233510DE, 0x18BE10DE, Disabled"

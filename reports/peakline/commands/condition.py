@@ -22,7 +22,7 @@ class Condition:
     most: float  # 0 to 1
 
     def holds(self, analysis: Analysis | Change) -> bool:
-        """Whether it takes more; a change within the scatter of the steps is none."""
+        """Whether it takes more; changes within the scatter of the steps do not count."""
         if isinstance(analysis, Change):
             return analysis.share > self.most and not analysis.overlap
         share = analysis.idle if self.name == "idle" else analysis.share(Part(self.name))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.arguments import Parser
+from peakline.commands.arguments import Parser
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
 from peakline.models.served import (

@@ -45,7 +45,7 @@ class Utilization(float):
 
 
 def utilization_name(peak: float, kind: Literal["MFU", "HFU"] = "MFU") -> str:
-    """What a share of this peak is called.
+    """The name of a share of this peak.
 
     Against a published basis it is MFU (HFU). Against a measured one it is "of achievable", since
     it is another, larger figure. A plain number keeps the kind and says that its basis is unknown.

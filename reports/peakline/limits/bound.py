@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from peakline.limits import MEASURED
+from peakline.limits.roofline import MEASURED
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
 from peakline.profile.errors import shown_argument
@@ -20,8 +20,8 @@ from peakline.profile.peaks import COMPUTE_FAMILIES
 from peakline.profile.schema import is_amount
 
 Load = Literal["burst", "sustained"]
-# A bus that reads and writes is slower than one that does either, so traffic is held against the
-# pattern whose share of reads is nearest to its own.
+# A bus that reads and writes is slower than one that does either, so traffic is compared with the
+# pattern whose share of reads is nearest.
 _PATTERNS = {"read": 1.0, "triad": 2 / 3, "copy": 0.5, "write": 0.0}
 _MAIN_LEVELS = ("hbm", "memory")
 _SM_CLOCKED = (*COMPUTE_FAMILIES, "gemm", "l1", "shared")
@@ -31,7 +31,7 @@ _LAUNCH_IDS = ("launch.back_to_back", "launch.empty_kernel")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one unit or memory needs at the least."""
+    """The least time that one unit or memory needs."""
 
     resource: str  # of its ceiling: "tensor.bf16", "hbm.triad"; LAUNCH
     seconds: float
@@ -55,6 +55,7 @@ class Roofs:
         self, profile: Profile, device: str, load: Load = "burst", clock_hz: float | None = None
     ) -> None:
         self._profile, self._device, self._clock_hz = profile, device, clock_hz
+        self.where, self.name = profile.path or "the profile", profile.device_name(device)
         measured = MEASURED if load == "burst" else ("sustained", *MEASURED)
         self._bases = (*measured, *PUBLISHED_BASES)
         roofline = profile.roofline(device)
@@ -84,8 +85,17 @@ class Roofs:
         rows = [self.ceiling(n) for n in names if level_of(n) in COMPUTE_FAMILIES]
         return [row for row in rows if row and row.unit == "FLOP/s"]
 
+    def memory(self, key: str) -> Ceiling | None:
+        """The bandwidth of a memory level, or of a resource."""
+        row = self.ceiling(self._profile.memory_resource(self._device, key) or key)
+        return row if row and row.unit == "B/s" else None
+
+    def memories(self) -> list[str]:
+        """The resources that have a bandwidth."""
+        return [n for n in self._profile.resources_of(self._device) if self.memory(n)]
+
     def traffic(self, read: float, written: float) -> Need | None:
-        """What bytes of the device's memory need, which were read and written."""
+        """The least time of reads and writes of the device's memory, in bytes."""
         share = read / (read + written) if read + written else 1.0
         found = self._patterns()
         if not found:
@@ -94,7 +104,7 @@ class Roofs:
         return self.need(row, read + written)
 
     def traffic_of_any_mix(self, total: float) -> Need | None:
-        """What bytes of the device's memory need whose mix is not known: no pattern is faster."""
+        """The least time of traffic of an unknown mix: by the fastest pattern."""
         rows = [row for _, row in self._patterns()]
         if not rows or self.main is None:
             return None
@@ -108,7 +118,7 @@ class Roofs:
         return measured or rows
 
     def need(self, row: Ceiling, amount: float, called: str = "") -> Need:
-        """What an amount of FLOPs or bytes needs at the least under a ceiling.
+        """The least time of an amount of FLOPs or bytes under a ceiling.
 
         called: the resource, if that is another than the ceiling's.
         """
@@ -124,7 +134,7 @@ class Roofs:
         )
 
     def launches(self, count: float) -> Need | None:
-        """What so many launches take, one after the other; None where that was not measured."""
+        """The time of launches one after the other; None where that was not measured."""
         for id_ in _LAUNCH_IDS:
             for m in self._profile.of(self._device, id_):
                 if m.value and m.unit == "s":
@@ -191,7 +201,6 @@ def bound(
     """
     if load not in ("burst", "sustained"):
         raise ValueError(f"load is {load!r}, but must be 'burst' or 'sustained'")
-    where = profile.path or "the profile"
     uuid = profile.select_devices(device)[0]
     roofs = Roofs(profile, uuid, load)
     flops, moved = _amounts("flop", flop), _amounts("bytes", bytes)
@@ -199,16 +208,13 @@ def bound(
         raise ValueError(
             f"launches is {shown_argument(launches)}, but must be a whole number from 0"
         )
-    needs = [
-        *_compute_needs(profile, uuid, roofs, flops, where),
-        *_memory_needs(profile, uuid, roofs, moved, where),
-    ]
+    needs = [*_compute_needs(roofs, flops), *_memory_needs(roofs, moved)]
     if launches:
         launching = roofs.launches(launches)
         if launching is None:
             raise PeakError(
-                f"launches: {where} has no launch cost of {profile.device_name(uuid)}: measure "
-                "with peakline run --filter '^launch'"
+                f"launches: {roofs.where} has no launch cost of {roofs.name}: measure with "
+                "peakline run --filter '^launch'"
             )
         needs.append(launching)
     needs.sort(key=lambda need: -need.seconds)
@@ -229,7 +235,7 @@ def bound(
 
 
 def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """What is above 0 of an argument. Raises ValueError, which names the field."""
+    """The amounts of an argument that are above 0. Raises ValueError, which names the field."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -245,9 +251,7 @@ def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     return {key: value for key, value in found.items() if value}
 
 
-def _compute_needs(
-    profile: Profile, device: str, roofs: Roofs, flops: Mapping[str, float], where: str
-) -> Iterator[Need]:
+def _compute_needs(roofs: Roofs, flops: Mapping[str, float]) -> Iterator[Need]:
     needs: dict[str, Need] = {}
     for key, amount in flops.items():
         try:
@@ -258,8 +262,8 @@ def _compute_needs(
         if row is None:
             offered = dict.fromkeys(row.resource for row in roofs.formats())
             raise PeakError(
-                f"flop[{key!r}]: {where} has no {unit} peak of {profile.device_name(device)}; it "
-                f"has {', '.join(offered) or 'none at all'}"
+                f"flop[{key!r}]: {roofs.where} has no {unit} peak of {roofs.name}; it has "
+                f"{', '.join(offered) or 'none at all'}"
             )
         if row.resource in needs:
             raise PeakError(f"flop[{key!r}]: {row.resource} is named twice")
@@ -270,9 +274,7 @@ def _compute_needs(
     yield from (need for name, need in needs.items() if level_of(name) != "tensor")
 
 
-def _memory_needs(
-    profile: Profile, device: str, roofs: Roofs, moved: Mapping[str, float], where: str
-) -> Iterator[Need]:
+def _memory_needs(roofs: Roofs, moved: Mapping[str, float]) -> Iterator[Need]:
     main = roofs.main
     bus = {key: n for key, n in moved.items() if level_of(key) == main}
     for key in bus:
@@ -285,22 +287,17 @@ def _memory_needs(
         any_mix = roofs.traffic_of_any_mix(sum(bus.values()))
         need = any_mix if main in bus else roofs.traffic(read, written)
         if need is None:
-            raise PeakError(f"bytes[{next(iter(bus))!r}]: {where} has no bandwidth of {main}")
+            raise PeakError(f"bytes[{next(iter(bus))!r}]: {roofs.where} has no bandwidth of {main}")
         yield need
     for key, amount in moved.items():
         if key in bus:
             continue
-        row = roofs.ceiling(profile.memory_resource(device, key) or key)
-        if row is None or row.unit != "B/s":
-            names = [n for n in profile.resources_of(device) if _is_memory(roofs, n)]
-            offered = dict.fromkeys([*(level_of(n) for n in names), *names])
+        row = roofs.memory(key)
+        if row is None:
+            names = roofs.memories()
+            offered = dict.fromkeys([*map(level_of, names), *names])
             raise PeakError(
-                f"bytes[{key!r}]: {where} has no such memory of {profile.device_name(device)}; it "
-                f"has {', '.join(offered) or 'none at all'}"
+                f"bytes[{key!r}]: {roofs.where} has no such memory of {roofs.name}; it has "
+                f"{', '.join(offered) or 'none at all'}"
             )
         yield roofs.need(row, amount)
-
-
-def _is_memory(roofs: Roofs, resource: str) -> bool:
-    row = roofs.ceiling(resource)
-    return row is not None and row.unit == "B/s"

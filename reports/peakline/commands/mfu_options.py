@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 
-from peakline.arguments import Parser
-from peakline.export import EXPORTS
+from peakline.commands.arguments import Parser
 from peakline.models.conventions import CONVENTIONS
+from peakline.peaks.export import EXPORTS
 from peakline.profile import BASES
 from peakline.profile.schema import magnitudes
 

@@ -6,8 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.input_bound import ALL_AT_ONCE, PAST_HOST_MEMORY, InputNeed, input_bound, input_rates
-from peakline.pictures.canvas import Canvas, decade_ticks
+from peakline.peaks.storage import (
+    ALL_AT_ONCE,
+    PAST_HOST_MEMORY,
+    InputNeed,
+    input_bound,
+    input_rates,
+)
+from peakline.pictures.canvas import Canvas, decade_ticks, note
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
@@ -50,6 +56,7 @@ def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Pic
         "share storage and host memory.",
         lambda canvas: _draw(canvas, rates, wanted),
         ("input", "storage"),
+        every_device=True,
         headline=_headline(profile, device, rates, need),
     )
 
@@ -91,17 +98,9 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
             axes.transAxes.inverted().transform(axes.transData.transform((wanted / 1e9, 0)))[0]
             < 0.5
         )
-        axes.annotate(
-            f"needed: {units.rate(wanted, 'B/s')}",
-            (wanted / 1e9, 1.0),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            fontsize=canvas.font - 1,
-            color=INK,
-            ha="left" if in_left_half else "right",
-            va="bottom",
-        )
+        text, of = f"needed: {units.rate(wanted, 'B/s')}", ("data", "axes fraction")
+        place = {"ha": "left" if in_left_half else "right", "va": "bottom"}
+        note(axes, text, (wanted / 1e9, 1.0), (0, 3), of, fontsize=canvas.font - 1, **place)
     canvas.labels(axes, "GB/s, log scale" if logarithmic else "GB/s")
     return figure
 

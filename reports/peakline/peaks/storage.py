@@ -43,7 +43,7 @@ class InputLink:
 
 @dataclass(frozen=True)
 class InputBound:
-    """What a rate of samples asks of each link.
+    """The share of each link that a rate of samples needs.
 
     bytes_per_s: what is needed. links: those that were measured, the slowest first. missing: the
     labels of those that were not. samples_per_s: the most that the slowest of `links` lets through.
@@ -64,7 +64,7 @@ class InputBound:
 
     @property
     def enough(self) -> bool | None:
-        """Whether every link carries what is needed; None where one that may not was not
+        """Whether every link is fast enough; None where a link that may be too slow was not
         measured."""
         if self.binding.needed > 1:
             return False

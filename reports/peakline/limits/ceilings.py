@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peakline.limits import MEASURED
+from peakline.limits.roofline import MEASURED
 from peakline.profile import BASES, Ceiling, Profile
 
 
 def basis_name(basis: str) -> str:
-    """How a basis is written: "model-shaped"."""
+    """The printed name of a basis: "model-shaped"."""
     return basis.replace("_", "-")
 
 

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from peakline import units
-from peakline.export import export
-from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
-from peakline.mfu_options import export_parser, mfu_parser
+from peakline.commands.mfu_options import export_parser, mfu_parser
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
+from peakline.peaks.export import export
+from peakline.peaks.mfu import attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,
@@ -26,6 +26,7 @@ from peakline.profile import (
     fleet_peak,
     load,
 )
+from peakline.profile.peaks import known_peaks
 
 # Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
@@ -33,7 +34,7 @@ _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What a token costs, and how that was counted."""
+    """FLOPs of a token, and how they were counted."""
 
     flops: float
     hardware_flops: float | None = None  # with recomputation
@@ -123,24 +124,18 @@ def _notes(transformer: Transformer, convention: str, sequence: int) -> tuple[st
 
 def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Peak]:
     """The published peak (datasheet, else theoretical) and every measured one."""
-    found = {}
-    failures = []
-    for basis in (*PUBLISHED_BASES, *_MEASURED_BASES):
-        try:
-            found[basis] = fleet_peak(
-                profiles,
-                options.dtype,
-                basis=basis,
-                device=options.device,
-                allow_mixed=options.allow_mixed,
-            )
-        except PeakError as error:
-            failures.append(error)
-    if not found:
-        raise failures[0]
-    published = found.get("datasheet") or found.get("theoretical")
-    measured = [found[basis] for basis in _MEASURED_BASES if basis in found]
-    return [*([published] if published else []), *measured]
+    found = known_peaks(
+        (*PUBLISHED_BASES, *_MEASURED_BASES),
+        lambda basis: fleet_peak(
+            profiles,
+            options.dtype,
+            basis=basis,
+            device=options.device,
+            allow_mixed=options.allow_mixed,
+        ),
+    )
+    published = "datasheet" if "datasheet" in found else "theoretical"
+    return [found[basis] for basis in (published, *_MEASURED_BASES) if basis in found]
 
 
 def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> Peak:
@@ -154,28 +149,21 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     profiles = [load(path) for path in options.profile]
     peaks = _peaks(profiles, options)
     rate = options.tokens_per_second
-    rows: list[dict[str, Any]] = []
-
-    def add(share: Utilization, peak: Peak) -> None:
-        rows.append(
-            {
-                "name": share.name,
-                "share": float(share),
-                "peak": float(peak),
-                "unit": peak.unit,
-                "resource": peak.resource,
-                "basis": peak.basis,
-                "work": peak.work,
-                "device": peak.device,
-                "source": peak.source,
-            }
-        )
-
-    for peak in peaks:
-        add(mfu(model * rate, 1.0, peak, devices=options.devices), peak)
+    shares = [(mfu(model * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks]
     if hardware is not None:
-        for peak in peaks:
-            add(hfu(hardware * rate, 1.0, peak, devices=options.devices), peak)
+        shares += [
+            (hfu(hardware * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks
+        ]
+    facts = ("unit", "resource", "basis", "work", "device", "source")
+    rows = [
+        {
+            "name": share.name,
+            "share": float(share),
+            "peak": float(peak),
+            **{key: getattr(peak, key) for key in facts},
+        }
+        for share, peak in shares
+    ]
     result: dict[str, Any] = {
         "schema": "peakline-mfu",
         "schema_version": 1,
@@ -191,7 +179,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         "utilization": rows,
         "publish": next(
             (
-                {"name": row["name"], "share": row["share"]}
+                {key: row[key] for key in ("name", "share")}
                 for row in rows
                 if row["basis"] in PUBLISHED_BASES
             ),
@@ -219,7 +207,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
 def _train_bound(
     profiles: Sequence[Profile], shape: Transformer | None, options: argparse.Namespace
 ) -> dict[str, Any] | None:
-    """What the slowest machine allows for a step of this shape, and the run's share of it."""
+    """The bound of a step of this shape on the slowest machine, and the run's share of it."""
     if shape is None or not options.tokens_per_step:
         return None
     bounds = [

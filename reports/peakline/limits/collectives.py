@@ -1,4 +1,4 @@
-"""What collective operations between a node's GPUs take, from the measured curves."""
+"""Times of collective operations between a node's GPUs, from the measured curves."""
 
 from __future__ import annotations
 

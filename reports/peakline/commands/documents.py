@@ -1,4 +1,4 @@
-"""What commands of the program print as JSON: `peakline fleet --json`, `peakline compare --json`.
+"""Reads the JSON of `peakline fleet --json` and `peakline compare --json`.
 
 Verdicts are the program's: a page shows them and makes none of its own.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from peakline.profile import ProfileError, shown_path
 from peakline.profile.document import parse
 from peakline.profile.errors import FieldError
-from peakline.profile.inputs import Limit, opened
+from peakline.profile.untrusted import Limit, opened
 
 FLEET, COMPARISON = "peakline-fleet", "peakline-comparison"
 

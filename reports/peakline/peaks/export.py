@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from peakline.mfu import utilization_name
-from peakline.profile import Peak, PeakError, Profile
+from peakline.peaks.mfu import utilization_name
+from peakline.profile import Device, Peak, PeakError, Profile
+
+# MFU as published divides by the first of these that there is.
+PUBLISHED = ("datasheet", "theoretical")
 
 # torch has its own names for a profile's precisions; TF32 is a mode of float32 there.
 _TORCH_DTYPES = {
@@ -24,55 +28,53 @@ _TORCH_DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is exported: one precision's peak on one basis, and the device's other figures."""
+    """A precision's peak on one basis, and the device's other figures."""
 
     profile: Profile
     peak: Peak
     device: str | int | None
 
-    def also(self, dtype: str) -> Peak | None:
-        """Another precision on the same basis; None where the profile has none."""
+    def also(self, dtype: str, basis: str = "") -> Peak | None:
+        """Another precision, on the same basis unless one is given; None where there is none."""
         try:
-            return self.profile.peak(dtype, basis=self.peak.basis, device=self.device)
+            return self.profile.peak(dtype, basis=basis or self.peak.basis, device=self.device)
         except PeakError:
             return None
 
-    def bandwidth(self, published: bool | None = None) -> Peak | None:
-        """Device memory; unless `published` decides, on the same kind of basis as the peak."""
-        if published is None:
-            published = self.peak.published
-        bases = ("datasheet", "theoretical") if published else ("measured",)
+    def memory(self, *bases: str) -> Peak | None:
+        """The bandwidth of the device's memory by the first of several bases that there is."""
         for basis in bases:
-            try:
+            with contextlib.suppress(PeakError):
                 return self.profile.bandwidth("hbm", basis=basis, device=self.device)
-            except PeakError:
-                continue
         return None
 
-    def need_bandwidth(self, tool: str, published: bool | None = None) -> Peak:
-        """As `bandwidth`; raises PeakError where the profile has none."""
-        found = self.bandwidth(published)
-        if found is None:
-            raise PeakError(f"{tool} needs the memory's bandwidth, which the profile does not have")
-        return found
+    def bandwidth(self) -> Peak | None:
+        """That on the same kind of basis as the peak."""
+        return self.memory(*(PUBLISHED if self.peak.published else ("measured",)))
 
-    def achieved(self, peak: Peak) -> float:
-        """What was measured of a published peak, sustained before all.
+    def achieved(self, peak: Peak | None) -> float:
+        """The measured share of a published peak, sustained where there is such a figure.
 
         1 for a measured peak, and where nothing was measured.
         """
-        if not peak.published:
+        if peak is None or not peak.published:
             return 1.0
-        for basis in ("sustained", "measured", "burst"):
-            try:
-                if peak.unit == "B/s":
-                    found = self.profile.bandwidth("hbm", basis=basis, device=self.device)
-                else:
-                    found = self.profile.peak(peak.resource, basis=basis, device=self.device)
-            except PeakError:
-                continue
-            return found / peak
-        return 1.0
+        bases = ("sustained", "measured", "burst")
+        if peak.unit == "B/s":
+            found = self.memory(*bases)
+        else:
+            peaks = (self.also(peak.resource, basis) for basis in bases)
+            found = next((one for one in peaks if one is not None), None)
+        return 1.0 if found is None else found / peak
+
+    @property
+    def gpu(self) -> Device | None:
+        """The device, if it is a GPU."""
+        return self.profile.gpu(self.profile.select_devices(self.device)[0])
+
+    def memory_bytes(self) -> float | None:
+        """Size of the device's memory."""
+        return self.gpu.memory_bytes if self.gpu else None
 
     def empty_kernel_s(self) -> float | None:
         """The time of a kernel that does nothing."""
@@ -80,10 +82,12 @@ class Request:
         found = self.profile.figures(device, role="launch.empty_kernel")
         return found[0].value if found else None
 
-    def memory_bytes(self) -> float | None:
-        """Size of the device's memory."""
-        gpu = self.profile.gpu(self.profile.select_devices(self.device)[0])
-        return gpu.memory_bytes if gpu else None
+
+def _needed(bandwidth: Peak | None, tool: str) -> Peak:
+    """Raises PeakError where there is no bandwidth."""
+    if bandwidth is None:
+        raise PeakError(f"{tool} needs the memory's bandwidth, which the profile does not have")
+    return bandwidth
 
 
 def _one_line(text: str) -> str:
@@ -175,7 +179,7 @@ def _snippet(tool: str, request: Request) -> list[str]:
         values["torch_dtype"] = _torch_dtype(tool, request.peak)
     lines = _provenance(request.peak)
     if "{tbps}" in _SNIPPETS[tool]:
-        bandwidth = request.need_bandwidth(tool)
+        bandwidth = _needed(request.bandwidth(), tool)
         lines.append(_bandwidth_line(bandwidth))
         values["tbps"] = _number(bandwidth / 1e12)
     return [*lines, _SNIPPETS[tool].format(**values)]
@@ -187,31 +191,28 @@ def _bandwidth_line(bandwidth: Peak) -> str:
 
 def _torchao(request: Request) -> list[str]:
     bandwidth = request.bandwidth()
+    entries = {
+        **{f"{dtype}_peak_tops": request.also(dtype) for dtype in ("bf16", "fp8", "fp4")},
+        "peak_mem_bw_bytes_sec": bandwidth,
+        # torchao multiplies peaks by these shares, and needs them; a measured peak is achieved.
+        "pct_achievable_gemm_tops": request.achieved(request.peak),
+        "pct_achievable_mem_bw": request.achieved(bandwidth),
+    }
     lines = _provenance(request.peak)
-    entries = {}
-    for dtype in ("bf16", "fp8", "fp4"):
-        peak = request.also(dtype)
-        if peak is not None:
-            entries[f"{dtype}_peak_tops"] = _number(peak)
     if bandwidth is not None:
         lines.append(_bandwidth_line(bandwidth))
-        entries["peak_mem_bw_bytes_sec"] = _number(bandwidth)
-    # torchao multiplies peaks by these shares, and needs them; a measured peak is achieved.
-    gemm = request.achieved(request.peak)
-    memory = request.achieved(bandwidth) if bandwidth is not None else 1.0
     if request.peak.published:
         lines.append(
             "# pct_achievable: measured, sustained where there is such a figure, of the peak"
         )
-    entries |= {"pct_achievable_gemm_tops": _number(gemm), "pct_achievable_mem_bw": _number(memory)}
-    lines += [
+    return [
+        *lines,
         "from torchao.testing.training.roofline_utils import gpu_name_to_specs",
         "",
         f"gpu_name_to_specs[{json.dumps(request.peak.device)}] = {{",
-        *(f'    "{key}": {value},' for key, value in entries.items()),
+        *(f'    "{key}": {_number(value)},' for key, value in entries.items() if value is not None),
         "}",
     ]
-    return lines
 
 
 def _inductor(request: Request) -> list[str]:
@@ -220,22 +221,21 @@ def _inductor(request: Request) -> list[str]:
         raise PeakError(
             "inductor's DeviceInfo needs memory bandwidth and size, which the profile does not have"
         )
-    lines = [
+    peaks = {dtype: request.also(dtype) for dtype in _TORCH_DTYPES}
+    return [
         *_provenance(request.peak),
-        f"# {bandwidth.resource}, {bandwidth.basis}: {float(bandwidth):.6g} B/s; units: TFLOP/s, "
-        "GB/s, GB",
+        f"{_bandwidth_line(bandwidth)}; units: TFLOP/s, GB/s, GB",
         "import torch",
         "from torch._inductor.analysis import device_info",
         "",
         "info = device_info.DeviceInfo(",
         "    tops={",
-    ]
-    for dtype, names in _TORCH_DTYPES.items():
-        peak = request.also(dtype)
-        if peak is not None:
-            lines += [f"        {name}: {_number(peak / 1e12)}," for name in names]
-    return [
-        *lines,
+        *(
+            f"        {name}: {_number(peak / 1e12)},"
+            for dtype, peak in peaks.items()
+            if peak is not None
+            for name in _TORCH_DTYPES[dtype]
+        ),
         "    },",
         f"    dram_bw_gbs={_number(bandwidth / 1e9)},",
         f"    dram_gb={_number(memory / 1e9)},",
@@ -247,7 +247,7 @@ def _inductor(request: Request) -> list[str]:
 
 
 def _note(request: Request) -> str:
-    """Where the figures of a file without comments come from."""
+    """The provenance, for files that have no comments."""
     lines = (line.removeprefix("# ").removesuffix(".") for line in _provenance(request.peak))
     return "; ".join(lines)
 
@@ -266,7 +266,7 @@ def _tracelens(request: Request) -> list[str]:
     peaks = {key: next((p for p in some if p is not None), None) for key, some in found.items()}
     memory = request.memory_bytes()
     # Its own files have rates that products reach, and the bandwidth of the datasheet.
-    bandwidth = request.need_bandwidth("TraceLens", published=True)
+    bandwidth = _needed(request.memory(*PUBLISHED), "TraceLens")
     document = {
         "name": request.peak.device,
         "mem_bw_gbps": bandwidth / 1e9,
@@ -279,15 +279,13 @@ def _tracelens(request: Request) -> list[str]:
 
 
 def _simumax(request: Request) -> list[str]:
-    bandwidth, memory = request.need_bandwidth("SimuMax"), request.memory_bytes()
+    bandwidth, memory = _needed(request.bandwidth(), "SimuMax"), request.memory_bytes()
 
     def operation(peak: Peak) -> dict[str, float]:
         return {"tflops": peak / 1e12, "efficient_factor": request.achieved(peak)}
 
-    operations = {"default": operation(request.peak), "matmul": operation(request.peak)}
-    fp8 = request.also("fp8")
-    if fp8 is not None:
-        operations["fp8_matmul"] = operation(fp8)
+    peaks = {"default": request.peak, "matmul": request.peak, "fp8_matmul": request.also("fp8")}
+    operations = {name: operation(peak) for name, peak in peaks.items() if peak is not None}
     memory_access = {
         "gbps": bandwidth / 1e9,
         "efficient_factor": request.achieved(bandwidth),
@@ -314,12 +312,11 @@ def _plain(value: float) -> str:
 
 
 def _aiconfigurator(request: Request) -> list[str]:
-    bandwidth, latency = request.need_bandwidth("aiconfigurator"), request.empty_kernel_s()
-    gpu = request.profile.gpu(request.profile.select_devices(request.device)[0])
+    bandwidth, gpu = _needed(request.bandwidth(), "aiconfigurator"), request.gpu
     values: dict[str, float | None] = {
         "mem_bw": bandwidth,
         "mem_bw_empirical_scaling_factor": request.achieved(bandwidth),
-        "mem_empirical_constant_latency": latency,
+        "mem_empirical_constant_latency": request.empty_kernel_s(),
         "mem_capacity": request.memory_bytes(),
         "bfloat16_tc_flops": request.also("bf16"),
         "int8_tc_flops": request.also("int8"),
@@ -378,7 +375,7 @@ def export(
     basis: str | None = None,
     device: str | int | None = None,
 ) -> str:
-    """What `tool` (a key of EXPORTS) takes: Python code, or a document.
+    """The peak as `tool` (a key of EXPORTS) takes it: Python code, or a document.
 
     dtype, basis, device as in `Profile.peak`; without a basis it is what the tool means by a peak:
     the burst for tracelens, the datasheet's for all others. Raises PeakError, ValueError for an

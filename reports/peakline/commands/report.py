@@ -11,20 +11,22 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.arguments import Parser, size
-from peakline.ceilings import ceiling_table
-from peakline.condition import SLOWER, Condition, condition
-from peakline.documents import FLEET, read_document
-from peakline.input_bound import InputBound, InputNeed, input_bound
-from peakline.mfu import Utilization, mfu
+from peakline.commands.arguments import Parser, size
+from peakline.commands.condition import SLOWER, Condition, condition
+from peakline.commands.documents import FLEET, read_document
+from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
 from peakline.page import comparison_page, fleet_page
+from peakline.peaks.mfu import Utilization, mfu
+from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
+from peakline.profile.peaks import known_peaks
 from peakline.report import build, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
@@ -232,17 +234,37 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--json draws nothing: leave --output and --format away")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Kernels, and the steps of a run or the change between two, as far as they are asked for."""
+
+    placements: Sequence[Placement] = ()
+    ran: Analysis | Change | None = None
+    shares: Sequence[Utilization] = ()
+
+
+def _found(profile: Profile, options: argparse.Namespace) -> _Found:
+    if options.kernels:
+        return _Found(place(profile, read_kernels(options.kernels), options.device))
+    if not options.trace:
+        return _Found()
+    analysis = analyze(profile, options.trace, options.device, options.range)
+    if options.against:
+        after = analyze(profile, options.against, options.device, options.range)
+        return _Found(ran=compare(analysis, after))
+    kernels = analysis.ranks[analysis.leading].bounds.table
+    return _Found(kernels, analysis, _shares(profile, analysis, options))
+
+
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
     fleet = document["schema"] == FLEET
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
     others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
-        print(
-            f"{program}: a {name} has one page, without --kernels, --trace, --format, samples or "
-            "--hf-config",
-            file=sys.stderr,
+        return _refused(
+            program,
+            f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
-        return 2
     path = options.profiles[0]
     try:
         page = made(document).encode("utf-8")
@@ -273,82 +295,79 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
             return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
-        placements: Sequence[Placement] = ()
-        analysis, change, shares = None, None, []
-        if options.kernels:
-            found = read_kernels(options.kernels)
-            placements = place(profiles[0], found, options.device)
-        elif options.trace:
-            analysis = analyze(profiles[0], options.trace, options.device, options.range)
-            if options.against:
-                after = analyze(profiles[0], options.against, options.device, options.range)
-                change = compare(analysis, after)
-            else:
-                placements = analysis.ranks[analysis.leading].bounds.table
-                shares = _shares(profiles[0], analysis, options)
+        found = _found(profiles[0], options)
         need, bound = _need(profiles[0], options)
         model = _model(options)
         if options.json:
-            if bound:
-                made = bound.document()
-            elif change:
-                made = change_text.document(change)
-            elif analysis:
-                made = document(analysis, shares)
-            else:
-                made = kernel_document(profiles[0], placements)
-            print(json.dumps(made, indent=2))
-            return _failed(placements, change or analysis, options)
-        ran = change or analysis
-        files = build(profiles, options.format or ["html"], placements, ran, need, model)
+            print(json.dumps(_document(profiles[0], found, bound), indent=2))
+            return _failed(found, options)
+        formats = options.format or ["html"]
+        files = build(profiles, formats, found.placements, found.ran, need, model)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
+        return _refused(program, str(error))
     except FileExistsError as error:
-        print(
-            f"{program}: {shown_path(error.filename)} already exists and is not overwritten: give "
+        return _refused(
+            program,
+            f"{shown_path(error.filename)} already exists and is not overwritten: give "
             "--overwrite, or another directory by -o",
-            file=sys.stderr,
         )
-        return 2
     except OSError as error:
         where = shown_path(error.filename) if error.filename else "the report"
-        print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
-        return 2
-    width = shutil.get_terminal_size().columns
-    if change:
-        print("\n".join(change_text.lines(change, width)))
-    elif analysis:
-        print("\n".join(lines(analysis, shares, width)))
-    steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
-    if placements:
-        print(kernel_text.table(profiles[0], placements, width, steps))
-        for text in kernel_text.advice(profiles[0], placements):
-            print(textwrap.fill(text, max(width, 40), break_long_words=False))
-    said = [str(bound)] if bound else []
-    if model:
-        said.append(answer(decoding(profiles[0], model, BATCHES[:1], CONTEXTS[:1])))
-    for text in said:
-        print(textwrap.fill(text, max(width, 40), break_long_words=False))
+        return _refused(program, f"{where} cannot be written: {error.strerror or error}")
+    _print(profiles[0], found, bound, model)
     if not files:
-        print(
-            f"{program}: nothing to draw: the profile has no measurement that a picture shows",
-            file=sys.stderr,
+        return _refused(
+            program, "nothing to draw: the profile has no measurement that a picture shows"
         )
-        return 2
     if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return _failed(placements, change or analysis, options)
+    return _failed(found, options)
+
+
+def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Served | None) -> None:
+    """The answers as text, as wide as the terminal."""
+    width = shutil.get_terminal_size().columns
+    said: list[str] = []
+    steps = 1
+    if isinstance(found.ran, Change):
+        print("\n".join(change_text.lines(found.ran, width)))
+    elif found.ran:
+        print("\n".join(lines(found.ran, found.shares, width)))
+        steps = len(found.ran.ranks[found.ran.leading].steps)
+    if found.placements:
+        print(kernel_text.table(profile, found.placements, width, steps))
+        said += kernel_text.advice(profile, found.placements)
+    said += [str(bound)] if bound else []
+    if model:
+        said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))
+    for text in said:
+        print(textwrap.fill(text, max(width, 40), break_long_words=False))
+
+
+def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict[str, Any]:
+    """The answers for --json."""
+    if bound:
+        return bound.document()
+    if isinstance(found.ran, Change):
+        return change_text.document(found.ran)
+    if found.ran:
+        return document(found.ran, found.shares)
+    return kernel_document(profile, found.placements)
+
+
+def _refused(program: str, text: str) -> int:
+    print(f"{program}: {text}", file=sys.stderr)
+    return 2
 
 
 def _need(
     profile: Profile, options: argparse.Namespace
 ) -> tuple[InputNeed, InputBound] | tuple[None, None]:
-    """What the GPUs are to get from storage, and which link binds that; none without a need."""
+    """The need of the GPUs, and the link that binds it; none without a need."""
     if not options.bytes_per_sample:
         return None, None
     need = InputNeed(options.bytes_per_sample, options.samples_per_s)
@@ -380,26 +399,23 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
         raise WorkloadError(
             f"--step-flop: no steps are marked in {unmarked[0]}; name their ranges by --range"
         )
-    peaks, failures = [], []
-    for basis in ("datasheet", "theoretical", "burst", "sustained"):
-        try:
-            peaks.append(profile.peak(options.dtype, basis=basis, device=options.device))
-        except PeakError as error:
-            failures.append(error)
-    if not peaks:
-        raise PeakError(f"--dtype: {failures[0]}") from failures[0]
-    if peaks[0].basis == "datasheet":
-        peaks = [peak for peak in peaks if peak.basis != "theoretical"]
     try:
-        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks]
+        peaks = known_peaks(
+            ("datasheet", "theoretical", "burst", "sustained"),
+            lambda basis: profile.peak(options.dtype, basis=basis, device=options.device),
+        )
+    except PeakError as error:
+        raise PeakError(f"--dtype: {error}") from error
+    if "datasheet" in peaks:
+        peaks.pop("theoretical", None)
+    try:
+        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks.values()]
     except ValueError as error:
         raise WorkloadError(f"--step-flop: {error}") from error
 
 
-def _failed(
-    placements: Sequence[Placement], steps: Analysis | Change | None, options: argparse.Namespace
-) -> int:
+def _failed(found: _Found, options: argparse.Namespace) -> int:
     """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
-        return int(steps is not None and options.fail_on.holds(steps))
-    return int(options.fail_on == "impossible" and any(p.impossible for p in placements))
+        return int(found.ran is not None and options.fail_on.holds(found.ran))
+    return int(options.fail_on == "impossible" and any(p.impossible for p in found.placements))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from peakline.labels import shortened
+from peakline.workload.labels import shortened
 
 _NARROWEST = 24  # characters of a name
 

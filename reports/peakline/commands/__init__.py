@@ -1,0 +1,1 @@
+"""The commands: their options, what they read, and what they print."""

@@ -1,0 +1,1 @@
+"""Peaks in use: MFU, datasheets, other tools' snippets, and what storage has to deliver."""
