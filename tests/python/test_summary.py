@@ -10,6 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 JUNIT = """<testsuite>
 <testcase name="Team.Times" status="run"/>
+<testcase name="cli.watchers" status="run"><system-out>..s
+SKIPPED [1] ../watchers_test.py:89: no promtool
+</system-out></testcase>
 <testcase name="cli.Faults" status="fail"><failure message=""/></testcase>
 <testcase name="cli.Gpus" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
 </testsuite>"""
@@ -39,7 +42,8 @@ def test_tests_that_passed_when_run_again_are_named(tmp_path: Path) -> None:
     assert "failed   cpu: cli.Faults\n" in out
     assert "repeated cpu: Team.Times\n" in out
     assert out.count("repeated") == 1
-    assert out.endswith("\n1 passed, 1 failed, 1 skipped\n")
+    assert "skipped  cpu: 1 of cli.watchers: no promtool\n" in out
+    assert out.endswith("\n2 passed, 1 failed, 1 skipped\n")
 
 
 def test_a_check_that_fails_is_named(tmp_path: Path) -> None:

@@ -107,9 +107,8 @@ void expect_believed(const Profile& run, std::optional<double> clock_hz) {
     EXPECT_EQ(std::isfinite(run.measurements[i].series.sm_clock_hz[0]), clock_hz.has_value());
     EXPECT_EQ(run.measurements[i].series.sm_clock_hz[1], 1980e6);
   }
-  const auto noted =
-      std::ranges::find(run.findings, std::string("clock_above_max"), &Finding::code);
-  ASSERT_EQ(noted != run.findings.end(), clock_hz.has_value());
+  const Finding* noted = sample::finding(run, "clock_above_max");
+  ASSERT_EQ(noted != nullptr, clock_hz.has_value());
   if (clock_hz) {
     EXPECT_EQ(noted->severity, Severity::kInfo);
   }
@@ -192,8 +191,8 @@ TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
     return with_conclusions(sample::h200_run(), benchmarks);
   };
   const auto broken = [](const Profile& profile) {
-    const auto found = std::ranges::find(profile.findings, "broken_topic", &Finding::code);
-    return found == profile.findings.end() ? Finding() : *found;
+    const Finding* found = sample::finding(profile, "broken_topic");
+    return found == nullptr ? Finding() : *found;
   };
   const Profile whole = with_conclusions(sample::h200_run(), sample::benchmarks());
   EXPECT_EQ(broken(whole), Finding());

@@ -28,50 +28,49 @@ void spin() {
   }
 }
 
+void say(const std::string& line) {
+  std::puts(line.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 void worker_catalog(Registry& registry, const CatalogInput&) {
-  const auto add = [&](const char* id, void (*run)(HostBench&)) {
+  const auto add = [&](const char* id, void (*run)(HostBench&), bool never_run = false) {
     registry.add({.id = id,
                   .what = "",
                   .work = "",
                   .limit = no_limit("a test"),
-                  .points = {{.params = {}, .phase = Phase::kHost, .quick = true, .seconds = 1}}},
+                  .never_run = never_run,
+                  .points = {{.phase = Phase::kHost, .quick = !never_run, .seconds = 1}}},
                  std::function<void(HostBench&)>(run));
   };
-  add("worker.first", [](HostBench&) { throw Skipped("nothing to do"); });
+  const auto skipped = [](HostBench&) { throw Skipped("nothing to do"); };
+  add("worker.first", skipped);
   // This ends as if an exception escaped.
   add("worker.exception", [](HostBench&) {
-    std::puts("trying exception");
-    std::fflush(stdout);
+    say("trying exception");
     std::_Exit(kExitPartial);
   });
-  add("worker.second", [](HostBench&) { throw Skipped("nothing to do"); });
+  add("worker.second", skipped);
   // This ends as if the device had been lost at the point before this one.
   add("worker.lost", [](HostBench&) {
-    std::puts("trying lost");
-    std::fflush(stdout);
+    say("trying lost");
     std::_Exit(kWorkerDeviceLost);
   });
-  add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
+  add("worker.third", skipped);
 
   // What nobody has run may end the worker, or be wrong.
-  const auto add_new = [&](const char* id, void (*run)(HostBench&)) {
-    registry.add({.id = id,
-                  .what = "",
-                  .work = "",
-                  .limit = no_limit("a test"),
-                  .never_run = true,
-                  .points = {{.params = {}, .phase = Phase::kHost, .seconds = 1}}},
-                 std::function<void(HostBench&)>(run));
-  };
-  add_new("new.wrong", [](HostBench& bench) { bench.verify([] { return "all zeros"; }); });
-  add_new("new.ends", [](HostBench&) {
-    std::puts("trying new");
-    std::fflush(stdout);
-    std::_Exit(kExitPartial);
-  });
-  add_new("new.skipped", [](HostBench&) { throw Skipped("nothing to do"); });
+  add(
+      "new.wrong", [](HostBench& bench) { bench.verify([] { return "all zeros"; }); }, true);
+  add(
+      "new.ends",
+      [](HostBench&) {
+        say("trying new");
+        std::_Exit(kExitPartial);
+      },
+      true);
+  add("new.skipped", skipped, true);
 
   // Two points that the same ceiling may come from, of which one has five hundred times the rate,
   // and one that none comes from.
@@ -92,8 +91,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                   .ceilings = std::move(ceilings),
                   .points = std::move(points)},
                  std::function<void(HostBench&)>([](HostBench& bench) {
-                   std::printf("visiting %s\n", bench.record().name().c_str());
-                   std::fflush(stdout);
+                   say("visiting " + bench.record().name());
                    bench.measure(
                        {.bytes_read = static_cast<double>(bench.integer("bytes"))},
                        [](int) { spin(); }, 1);
@@ -107,7 +105,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                 .what = "",
                 .work = "",
                 .limit = no_limit("a test"),
-                .points = {{.params = {}, .phase = Phase::kDevice, .seconds = 0.1}}},
+                .points = {{.phase = Phase::kDevice, .seconds = 0.1}}},
                std::function<void(CudaBench&)>());
 
   // Pairs of four GPUs, of which the last one ends every process that uses it.
@@ -115,12 +113,10 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                 .what = "",
                 .work = "",
                 .limit = no_limit("a test"),
-                .points = pair_points({0, 1, 2, 3}, false,
-                                      {.params = {}, .phase = Phase::kNode, .seconds = 1})},
+                .points = pair_points({0, 1, 2, 3}, false, {.phase = Phase::kNode, .seconds = 1})},
                std::function<void(HostBench&)>([](HostBench& bench) {
                  const std::string pair = bench.text("pair");
-                 std::printf("trying %s\n", pair.c_str());
-                 std::fflush(stdout);
+                 say("trying " + pair);
                  if (pair.ends_with('3')) std::_Exit(kExitPartial);
                  throw Skipped("nothing to do");
                }));

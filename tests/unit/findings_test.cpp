@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -12,13 +13,11 @@ namespace peakline {
 namespace {
 
 using sample::find;
+using sample::finding;
 using sample::kUuid;
+using sample::run_with;
+using enum Severity;
 using ::testing::HasSubstr;
-
-const Finding* finding(const Profile& p, std::string_view code) {
-  const auto found = std::ranges::find(p.findings, code, &Finding::code);
-  return found == p.findings.end() ? nullptr : &*found;
-}
 
 std::string evidence(const Finding& f, std::string_view key) {
   for (const auto& [name, value] : f.evidence) {
@@ -27,17 +26,34 @@ std::string evidence(const Finding& f, std::string_view key) {
   return "";
 }
 
-// The sample run after a change.
-template <class Change>
-Profile run_with(Change change) {
-  auto p = sample::h200_run();
-  change(p);
-  return sample::derived(p);
+using Change = std::function<void(Profile&)>;
+
+// Changes of a part of the run.
+Change gpu(const std::function<void(DeviceFacts&)>& change) {
+  return [change](Profile& run) { change(run.devices[0]); };
+}
+Change host(const std::function<void(HostFacts&)>& change) {
+  return [change](Profile& run) { change(run.host); };
+}
+Change at(const char* point, const std::function<void(Measurement&)>& change) {
+  return [point, change](Profile& run) { change(find(run, point)); };
+}
+Change everywhere(const std::function<void(Measurement&)>& change) {
+  return [change](Profile& run) { std::ranges::for_each(run.measurements, change); };
+}
+Change with(const Measurement& m) {
+  return [m](Profile& run) { run.measurements.push_back(m); };
+}
+Change all_of(const Change& first, const Change& second) {
+  return [=](Profile& run) { first(run), second(run); };
+}
+
+void expect_none(std::string_view code, const Change& change) {
+  EXPECT_EQ(finding(run_with(change), code), nullptr) << code;
 }
 
 // Asserts that the finding appears with the change and not without it.
-template <class Change>
-Finding appears(std::string_view code, Severity severity, Change change) {
+Finding appears(std::string_view code, Severity severity, const Change& change) {
   EXPECT_EQ(finding(sample::h200_run(), code), nullptr) << code << " without cause";
   const auto p = run_with(change);
   const Finding* found = finding(p, code);
@@ -48,6 +64,284 @@ Finding appears(std::string_view code, Severity severity, Change change) {
   EXPECT_EQ(found->severity, severity) << code;
   EXPECT_FALSE(found->evidence.empty()) << code;
   return *found;
+}
+
+void lock_clock(Measurement& m) {
+  if (!m.conditions.sm_clock_hz) return;
+  m.conditions.sm_clock_hz = 1410e6;
+  m.conditions.power_w = 450;
+  m.conditions.throttle_reasons.clear();
+}
+
+void overheat(Measurement& m) {
+  m.conditions.throttle_reasons = {"sw_thermal"};
+  m.conditions.temperature_c = 88;
+}
+
+void keep_heating(Measurement& m) { m.launch = {{"seconds", std::int64_t{120}}}; }
+
+void serve_mps(DeviceFacts& d) {
+  d.processes = {{.pid = 7, .name = "/usr/bin/nvidia-cuda-mps-server", .memory_bytes = {}}};
+}
+
+Change ecc(EccCounts before, EccCounts after) {
+  return gpu([=](DeviceFacts& d) {
+    d.before.ecc = before;
+    d.after.ecc = after;
+  });
+}
+
+Change never_run_fails(const std::vector<std::int64_t>& xids) {
+  Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+  m.status = Status::kSkipped;
+  m.reason = std::string(kFailedWhereNeverRun) + ": an illegal instruction";
+  return all_of(gpu([xids](DeviceFacts& d) { d.xids = xids; }), with(m));
+}
+
+// A soak of this share of the memory: others keep the rest.
+Change memory_soak(double share) {
+  Measurement m = sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, kUuid);
+  m.launch = {
+      {"memory_tested_bytes", static_cast<std::int64_t>(share * *sample::h200().memory_bytes)},
+      {"compared_words", std::int64_t{5000}},
+      {"differing_words", std::int64_t{0}}};
+  return with(m);
+}
+
+Change widened(const char* point, double half_width) {
+  return at(point, [half_width](Measurement& m) {
+    m.summary->ci_low = m.summary->median * (1 - half_width);
+    m.summary->ci_high = m.summary->median * (1 + half_width);
+  });
+}
+
+Change on_cpus(int usable, int hardware, std::optional<int> cpuset,
+               std::optional<double> quota = {}) {
+  return host([=](HostFacts& h) {
+    h.usable_threads = usable;
+    h.hardware_threads = hardware;
+    h.cpuset_threads = cpuset;
+    h.cpu_quota = quota;
+  });
+}
+
+struct Cause {
+  const char* code;
+  Severity severity;
+  Change change;
+  const char* message = "";                           // a part of it
+  std::pair<const char*, const char*> evidence = {};  // a name and its value
+};
+
+TEST(Findings, AppearWithTheirCause) {
+  const Cause causes[] = {
+      {"power_limit_lowered", kWarning, gpu([](auto& d) { d.power_limit_w = 500; }),
+       "500 W, below the default of 700 W"},
+      {"thermal_limit", kWarning, at("gemm.bf16/load:sustained", overheat), "88 °C"},
+      {"thermal_limit", kWarning, at("gemm.bf16/load:sustained", overheat), "1410 of 1980 MHz"},
+      {"clocks_below_max", kWarning, everywhere(lock_clock), "1410 of 1980 MHz"},
+      {"pcie_link_narrow",
+       kWarning,
+       gpu([](auto& d) { d.pcie.width = 8; }),
+       "5.0 x8",
+       {"link_maximum", "5.0 x16"}},
+      {"pcie_link_narrow", kWarning, gpu([](auto& d) { d.pcie.generation = 4; })},
+      {"other_process",
+       kWarning,
+       gpu([](auto& d) {
+         d.processes = {{4711, "python", 12 * kGiB}};
+       }),
+       "python (4711)",
+       {"python (4711)", "12 GiB"}},
+      {"mps", kWarning, gpu(serve_mps), "nvidia-cuda-mps-control"},
+      {"no_datasheet",
+       kInfo,
+       gpu([](auto& d) {
+         d.name = "NVIDIA X1";
+         d.pci_device_id = "10de:ffff";
+         d.pci_subsystem_id = "10de:0001";
+       }),
+       "not in the table (peakline peaks)",
+       {"pci_ids", "10de:ffff 10de:0001"}},
+      {"no_datasheet", kInfo, gpu([](auto& d) { d.mig_enabled = true; }),
+       "a slice of a GPU has none"},
+      {"mig", kWarning, gpu([](auto& d) { d.mig_enabled = true; })},
+      {"ecc_disabled", kWarning, gpu([](auto& d) { d.ecc_enabled = false; })},
+      {"ecc_errors", kError, ecc({0, 0}, {0, 1})},
+      {"ecc_errors", kWarning, ecc({5, 0}, {6, 0})},
+      {"ecc_errors", kWarning, ecc({0, 2}, {0, 2})},
+      {"row_remap", kError, gpu([](auto& d) { d.after.remap_failed = true; })},
+      {"row_remap", kError, gpu([](auto& d) {
+         d.before.remapped_rows_uncorrectable = 0;
+         d.after.remapped_rows_uncorrectable = 1;
+       })},
+      {"row_remap", kWarning, gpu([](auto& d) { d.after.remap_pending = true; })},
+      {"row_remap", kInfo, gpu([](auto& d) {
+         d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 2;
+       })},
+      {"xid", kError, gpu([](auto& d) {
+         d.xids = {63, 79};
+       }),
+       "2 errors during the run (Xid 63, 79)"},
+      // Code that was never run may be the cause of some, and no program of others.
+      {"xid_of_peakline", kInfo, never_run_fails({13, 43}), "(Xid 13, 43)"},
+      {"xid", kError, never_run_fails({13, 79})},
+      {"confidential_computing", kWarning,
+       gpu([](auto& d) { d.confidential_computing = "protected PCIe"; }),
+       "is on (protected PCIe): copies between host and GPU"},
+      {"fabric_not_ready", kWarning, gpu([](auto& d) { d.fabric = "in progress"; }),
+       "systemctl start nvidia-fabricmanager"},
+      {"device_unusable", kError, gpu([](auto& d) { d.unusable = "no permission"; }),
+       "no permission"},
+      {"memory_untested", kWarning, memory_soak(0.1), "of memory, 10.0 %: the rest was occupied"},
+      {"environment", kWarning,
+       [](Profile& run) {
+         run.software.environment = {{"NVIDIA_TF32_OVERRIDE", "0"}};
+       },
+       "NVIDIA_TF32_OVERRIDE=0"},
+      {"dirty_build", kInfo, [](Profile& run) { run.software.git_revision = "0123abc-dirty"; }},
+      {"debug_build", kWarning, [](Profile& run) { run.software.build_type = "Debug"; }},
+      {"unverified", kError, at("fma.fp32/load:burst", [](auto& m) { m.verified = false; })},
+      {"unverified", kWarning, [](Profile& run) { run.command.emplace_back("--no-verify"); }},
+      {"implausible",
+       kWarning,
+       at("hbm.read/width:16/bytes:268435456",
+          [](auto& m) {
+            m.value = 6000e9;
+            m.flags.implausible = true;
+          }),
+       "",
+       {"hbm.read/width:16/bytes:268435456", "6000 GB/s measured, 4838 GB/s possible"}},
+      {"failed",
+       kError,
+       at("fma.fp32/load:burst",
+          [](auto& m) {
+            m.status = Status::kError;
+            m.reason = "the worker was killed by signal 9";
+          }),
+       "1 measurement failed: fma.fp32/load:burst",
+       {"fma.fp32/load:burst", "the worker was killed by signal 9"}},
+      {"no_thermal_equilibrium",
+       kWarning,
+       at("gemm.bf16/load:soak", keep_heating),
+       "gemm.bf16/load:soak did not reach thermal equilibrium in 120 s of load (38 °C at the "
+       "start, 71 °C at the end).",
+       {"rate", "680 TFLOP/s"}},
+      {"no_thermal_equilibrium",
+       kWarning,
+       at("gemm.bf16/load:soak", keep_heating),
+       "",
+       {"power", "699 W"}},
+      {"no_thermal_equilibrium", kWarning,
+       at("gemm.bf16/load:soak",
+          [](auto& m) {
+            m.launch.clear();
+            m.series = {};
+          }),
+       "thermal equilibrium. Soak for longer"},
+      {"noisy",
+       kWarning,
+       widened("hbm.write/width:16/bytes:4294967296", 0.03),
+       "",
+       {"hbm.write/width:16/bytes:4294967296", "±3.0 %"}},
+      {"noisy", kWarning, at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })},
+      {"noisy", kWarning, widened("gemm.bf16/load:burst", 0.03)},
+      {"noisy", kWarning, widened("gemm.bf16/load:sustained", 0.03)},
+      {"noisy", kWarning, widened("gemm.model.bf16/load:sustained", 0.03)},
+      {"varying", kInfo,
+       all_of(at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; }),
+              at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })),
+       "1 measurement that no ceiling comes from varied within the run: "
+       "pcie.h2d.pinned/bytes:4096."},
+      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; }),
+       "virtual machine (kvm)"},
+      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "docker"; }),
+       "a container (docker)"},
+      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm, docker"; }),
+       "a container in a virtual machine (kvm, docker)"},
+      {"cpu_governor", kInfo, host([](auto& h) { h.cpu_governor = "powersave"; })},
+      {"cpu_quota", kWarning, on_cpus(384, 64, {}, 0.2),
+       "The container may use only 0.2 of 64 CPUs: host figures are bound by that quota."},
+      {"cpu_binding", kWarning, on_cpus(1, 16, 16),
+       "peakline was bound to 1 of 16 CPUs: host figures are that CPU's alone. Start it unbound "
+       "(mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless that is all that its job "
+       "was given."},
+      // What the cpuset leaves may not be known.
+      {"cpu_binding", kWarning, on_cpus(4, 16, {}),
+       "bound to 4 of 16 CPUs: host figures are those CPUs' alone."},
+      {"cpu_binding", kWarning, on_cpus(1, 64, 4), "bound to 1 of 4 CPUs"},
+      {"cpu_binding", kWarning, on_cpus(1, 64, 64, 2.0)},
+      {"cpuset", kInfo, on_cpus(4, 64, 4),
+       "The container or job has 4 of the machine's 64 CPUs (its cpuset): host figures are "
+       "those of its share."},
+      {"cpuset", kInfo, on_cpus(1, 64, 4)},
+  };
+  for (const Cause& cause : causes) {
+    const Finding found = appears(cause.code, cause.severity, cause.change);
+    EXPECT_THAT(found.message, HasSubstr(cause.message));
+    if (cause.evidence.first) {
+      EXPECT_EQ(evidence(found, cause.evidence.first), cause.evidence.second);
+    }
+  }
+}
+
+TEST(Findings, NeedEvidence) {
+  const auto locked = [](const Change& change) { return all_of(everywhere(lock_clock), change); };
+  const std::pair<const char*, Change> innocent[] = {
+      {"power_cap", everywhere([](auto& m) {  // that cost no clock
+         if (m.flags.throttled) m.conditions.sm_clock_hz = 1965e6;
+       })},
+      {"power_limit_lowered", gpu([](auto& d) { d.power_limit_w = 699.5; })},
+      {"power_limit_lowered", gpu([](auto& d) { d.power_limit_default_w.reset(); })},
+      // Power not readable, as on many virtual machines.
+      {"clocks_below_max", locked(everywhere([](auto& m) { m.conditions.power_w.reset(); }))},
+      // The run was at the power limit, whose reason came too late to be read.
+      {"clocks_below_max", locked(everywhere([](auto& m) { m.conditions.power_w = 690; }))},
+      // A short load after a capped one.
+      {"clocks_below_max",
+       locked(at("gemm.bf16/load:sustained",
+                 [](auto& m) { m.conditions.throttle_reasons = {"sw_power_cap"}; }))},
+      // One load reached the maximum.
+      {"clocks_below_max",
+       locked(at("fma.fp32/load:burst", [](auto& m) { m.conditions.sm_clock_hz = 1980e6; }))},
+      {"pcie_link_narrow", gpu([](auto& d) {  // idle
+         d.pcie.generation = 1;
+         d.pcie_read_under_load = false;
+       })},
+      {"pcie_link_narrow", gpu([](auto& d) {
+         d.pcie.generation = 1;
+         d.pcie.max_generation.reset();
+       })},
+      {"ecc_enabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
+      {"ecc_disabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
+      {"ecc_errors", ecc({5, 0}, {5, 0})},
+      // A count that is only known after the run does not tell when it happened.
+      {"ecc_errors", gpu([](auto& d) { d.after.ecc.uncorrected = 3; })},
+      {"row_remap", gpu([](auto& d) {
+         d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 0;
+         d.after.remap_failed = false;
+       })},
+      {"xid", never_run_fails({13, 43})},
+      {"other_process", gpu(serve_mps)},
+      {"confidential_computing", gpu([](auto& d) { d.confidential_computing = "off"; })},
+      {"fabric_not_ready", gpu([](auto& d) { d.fabric = "completed"; })},
+      {"memory_untested", memory_soak(0.95)},
+      {"debug_build", [](Profile& run) { run.software.build_type = "RelWithDebInfo"; }},
+      {"noisy", widened("hbm.write/width:16/bytes:4294967296", 0.019)},
+      {"noisy", widened("pcie.h2d.pinned/bytes:4096", 0.2)},  // of a curve
+      {"noisy", widened("gemm.model.bf16/hidden:8192/tokens:16384/part:layer", 0.2)},
+      {"cpu_governor", host([](auto& h) { h.cpu_governor.clear(); })},
+      {"cpu_quota", on_cpus(384, 2, {}, 2)},
+      {"cpuset", on_cpus(1, 16, 16)},
+      {"cpuset", on_cpus(16, 16, 16)},
+      {"cpu_binding", on_cpus(16, 16, 16)},
+      {"cpu_binding", on_cpus(4, 64, 4)},
+      // Withheld by a quota.
+      {"cpu_binding", on_cpus(1, 64, 64, 0.2)},
+      {"cpu_binding", on_cpus(1, 64, 64, 1.0)},
+      {"cpu_binding", on_cpus(1, 64, 64, 1.9)},
+  };
+  for (const auto& [code, change] : innocent) expect_none(code, change);
 }
 
 TEST(Findings, AHealthyRunHasOnlyNotes) {
@@ -120,15 +414,6 @@ TEST(Findings, PowerCapNamesTheWorstCase) {
   EXPECT_EQ(evidence(*f, "measurements_affected"), "4");
 }
 
-TEST(Findings, APowerCapThatCostNoClockIsNone) {
-  const auto p = run_with([](Profile& run) {
-    for (Measurement& m : run.measurements) {
-      if (m.flags.throttled) m.conditions.sm_clock_hz = 1965e6;
-    }
-  });
-  EXPECT_EQ(finding(p, "power_cap"), nullptr);
-}
-
 TEST(Findings, PowerCapWithoutReadableNumbersStillNamesTheCap) {
   const auto p = run_with([](Profile& run) {
     run.devices[0].power_limit_w.reset();
@@ -137,249 +422,6 @@ TEST(Findings, PowerCapWithoutReadableNumbersStillNamesTheCap) {
   const Finding* f = finding(p, "power_cap");
   ASSERT_NE(f, nullptr);
   EXPECT_THAT(f->message, HasSubstr("The power cap lowered the SM clock in"));
-}
-
-TEST(Findings, PowerLimitLowered) {
-  const auto f = appears("power_limit_lowered", Severity::kWarning,
-                         [](Profile& run) { run.devices[0].power_limit_w = 500; });
-  EXPECT_THAT(f.message, HasSubstr("500 W, below the default of 700 W"));
-  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].power_limit_w = 699.5; }),
-                    "power_limit_lowered"),
-            nullptr);
-  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].power_limit_default_w.reset(); }),
-                    "power_limit_lowered"),
-            nullptr);
-}
-
-TEST(Findings, ThermalLimit) {
-  const auto f = appears("thermal_limit", Severity::kWarning, [](Profile& run) {
-    auto& m = find(run, "gemm.bf16/load:sustained");
-    m.conditions.throttle_reasons = {"sw_thermal"};
-    m.conditions.temperature_c = 88;
-  });
-  EXPECT_THAT(f.message, HasSubstr("88 °C"));
-  EXPECT_THAT(f.message, HasSubstr("1410 of 1980 MHz"));
-}
-
-void lock_clocks(Profile& run) {
-  for (Measurement& m : run.measurements) {
-    if (!m.conditions.sm_clock_hz) continue;
-    m.conditions.sm_clock_hz = 1410e6;
-    m.conditions.power_w = 450;
-    m.conditions.throttle_reasons.clear();
-  }
-}
-
-TEST(Findings, ClocksBelowMax) {
-  const auto f = appears("clocks_below_max", Severity::kWarning, lock_clocks);
-  EXPECT_THAT(f.message, HasSubstr("1410 of 1980 MHz"));
-}
-
-TEST(Findings, ClocksBelowMaxNeedsEvidence) {
-  // Power not readable, as on many virtual machines.
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      lock_clocks(run);
-                      for (Measurement& m : run.measurements) m.conditions.power_w.reset();
-                    }),
-                    "clocks_below_max"),
-            nullptr);
-  // The run was at the power limit, whose reason came too late to be read.
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      lock_clocks(run);
-                      for (Measurement& m : run.measurements) m.conditions.power_w = 690;
-                    }),
-                    "clocks_below_max"),
-            nullptr);
-  // A short load after a capped one.
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      lock_clocks(run);
-                      find(run, "gemm.bf16/load:sustained").conditions.throttle_reasons = {
-                          "sw_power_cap"};
-                    }),
-                    "clocks_below_max"),
-            nullptr);
-  // One load reached the maximum.
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      lock_clocks(run);
-                      find(run, "fma.fp32/load:burst").conditions.sm_clock_hz = 1980e6;
-                    }),
-                    "clocks_below_max"),
-            nullptr);
-}
-
-TEST(Findings, PcieLinkNarrow) {
-  const auto f = appears("pcie_link_narrow", Severity::kWarning,
-                         [](Profile& run) { run.devices[0].pcie.width = 8; });
-  EXPECT_THAT(f.message, HasSubstr("5.0 x8"));
-  EXPECT_EQ(evidence(f, "link_maximum"), "5.0 x16");
-  appears("pcie_link_narrow", Severity::kWarning,
-          [](Profile& run) { run.devices[0].pcie.generation = 4; });
-}
-
-TEST(Findings, AnIdleOrUnknownLinkIsNotAccused) {
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      run.devices[0].pcie.generation = 1;
-                      run.devices[0].pcie_read_under_load = false;
-                    }),
-                    "pcie_link_narrow"),
-            nullptr);
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      run.devices[0].pcie.generation = 1;
-                      run.devices[0].pcie.max_generation.reset();
-                    }),
-                    "pcie_link_narrow"),
-            nullptr);
-}
-
-TEST(Findings, OtherProcess) {
-  const auto f = appears("other_process", Severity::kWarning, [](Profile& run) {
-    run.devices[0].processes = {{4711, "python", 12 * kGiB}};
-  });
-  EXPECT_THAT(f.message, HasSubstr("python (4711)"));
-  EXPECT_EQ(evidence(f, "python (4711)"), "12 GiB");
-}
-
-TEST(Findings, WhyADeviceHasNoDatasheetFigures) {
-  const auto unknown = appears("no_datasheet", Severity::kInfo, [](Profile& run) {
-    run.devices[0].name = "NVIDIA X1";
-    run.devices[0].pci_device_id = "10de:ffff";
-    run.devices[0].pci_subsystem_id = "10de:0001";
-  });
-  EXPECT_EQ(unknown.device, kUuid);
-  EXPECT_THAT(unknown.message, HasSubstr("not in the table (peakline peaks)"));
-  EXPECT_EQ(evidence(unknown, "pci_ids"), "10de:ffff 10de:0001");
-  const auto mig = appears("no_datasheet", Severity::kInfo,
-                           [](Profile& run) { run.devices[0].mig_enabled = true; });
-  EXPECT_THAT(mig.message, HasSubstr("a slice of a GPU has none"));
-}
-
-TEST(Findings, EccStates) {
-  appears("ecc_disabled", Severity::kWarning,
-          [](Profile& run) { run.devices[0].ecc_enabled = false; });
-  EXPECT_NE(finding(sample::h200_run(), "ecc_enabled"), nullptr);
-  const auto unknown = run_with([](Profile& run) { run.devices[0].ecc_enabled.reset(); });
-  EXPECT_EQ(finding(unknown, "ecc_enabled"), nullptr);
-  EXPECT_EQ(finding(unknown, "ecc_disabled"), nullptr);
-}
-
-TEST(Findings, EccErrors) {
-  const auto counts = [](std::int64_t corrected_before, std::int64_t corrected_after,
-                         std::int64_t uncorrected_before, std::int64_t uncorrected_after) {
-    return [=](Profile& run) {
-      run.devices[0].before.ecc = {corrected_before, uncorrected_before};
-      run.devices[0].after.ecc = {corrected_after, uncorrected_after};
-    };
-  };
-  appears("ecc_errors", Severity::kError, counts(0, 0, 0, 1));
-  appears("ecc_errors", Severity::kWarning, counts(5, 6, 0, 0));
-  appears("ecc_errors", Severity::kWarning, counts(0, 0, 2, 2));
-  EXPECT_EQ(finding(run_with(counts(5, 5, 0, 0)), "ecc_errors"), nullptr);
-  // A count that is only known after the run does not tell when it happened.
-  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].after.ecc.uncorrected = 3; }),
-                    "ecc_errors"),
-            nullptr);
-}
-
-TEST(Findings, RowRemap) {
-  appears("row_remap", Severity::kError,
-          [](Profile& run) { run.devices[0].after.remap_failed = true; });
-  appears("row_remap", Severity::kError, [](Profile& run) {
-    run.devices[0].before.remapped_rows_uncorrectable = 0;
-    run.devices[0].after.remapped_rows_uncorrectable = 1;
-  });
-  appears("row_remap", Severity::kWarning,
-          [](Profile& run) { run.devices[0].after.remap_pending = true; });
-  appears("row_remap", Severity::kInfo, [](Profile& run) {
-    run.devices[0].before.remapped_rows_correctable = 2;
-    run.devices[0].after.remapped_rows_correctable = 2;
-  });
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      run.devices[0].before.remapped_rows_correctable = 0;
-                      run.devices[0].after.remapped_rows_correctable = 0;
-                      run.devices[0].after.remap_failed = false;
-                    }),
-                    "row_remap"),
-            nullptr);
-}
-
-TEST(Findings, Xid) {
-  const auto f = appears("xid", Severity::kError, [](Profile& run) {
-    run.devices[0].xids = {63, 79};
-  });
-  EXPECT_THAT(f.message, HasSubstr("2 errors during the run (Xid 63, 79)"));
-}
-
-TEST(Findings, CodeThatWasNeverRunMayBeTheCauseOfAnXid) {
-  const auto failed_with = [](std::vector<std::int64_t> xids) {
-    return [xids](Profile& run) {
-      run.devices[0].xids = xids;
-      Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
-      m.status = Status::kSkipped;
-      m.reason = std::string(kFailedWhereNeverRun) + ": an illegal instruction";
-      run.measurements.push_back(m);
-    };
-  };
-  const auto f = appears("xid_of_peakline", Severity::kInfo, failed_with({13, 43}));
-  EXPECT_THAT(f.message, HasSubstr("(Xid 13, 43)"));
-  EXPECT_EQ(finding(run_with(failed_with({13, 43})), "xid"), nullptr);
-  // No program causes that one.
-  appears("xid", Severity::kError, failed_with({13, 79}));
-}
-
-TEST(Findings, MpsIsNamedApartFromItsClients) {
-  const auto served = [](Profile& run) {
-    run.devices[0].processes = {
-        {.pid = 7, .name = "/usr/bin/nvidia-cuda-mps-server", .memory_bytes = {}}};
-  };
-  const auto f = appears("mps", Severity::kWarning, served);
-  EXPECT_THAT(f.message, HasSubstr("nvidia-cuda-mps-control"));
-  EXPECT_EQ(finding(run_with(served), "other_process"), nullptr);
-}
-
-TEST(Findings, ConfidentialComputingThatIsOn) {
-  const auto f = appears("confidential_computing", Severity::kWarning, [](Profile& run) {
-    run.devices[0].confidential_computing = "protected PCIe";
-  });
-  EXPECT_THAT(f.message, HasSubstr("is on (protected PCIe): copies between host and GPU"));
-  const auto off = run_with([](Profile& run) { run.devices[0].confidential_computing = "off"; });
-  EXPECT_EQ(finding(off, "confidential_computing"), nullptr);
-}
-
-TEST(Findings, AFabricThatIsNotSetUp) {
-  const auto f = appears("fabric_not_ready", Severity::kWarning,
-                         [](Profile& run) { run.devices[0].fabric = "in progress"; });
-  EXPECT_THAT(f.message, HasSubstr("systemctl start nvidia-fabricmanager"));
-  const auto completed = run_with([](Profile& run) { run.devices[0].fabric = "completed"; });
-  EXPECT_EQ(finding(completed, "fabric_not_ready"), nullptr);
-}
-
-TEST(Findings, MemoryThatOthersKeptFromASoak) {
-  const auto soaked = [](double share) {
-    return [share](Profile& run) {
-      Measurement m = sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, kUuid);
-      m.verified = true;
-      const double tested = share * *run.devices[0].memory_bytes;
-      m.launch = {{"memory_tested_bytes", static_cast<std::int64_t>(tested)},
-                  {"compared_words", std::int64_t{5000}},
-                  {"differing_words", std::int64_t{0}}};
-      run.measurements.push_back(std::move(m));
-    };
-  };
-  const auto f = appears("memory_untested", Severity::kWarning, soaked(0.1));
-  EXPECT_THAT(f.message, HasSubstr("of memory, 10.0 %: the rest was occupied"));
-  EXPECT_EQ(finding(run_with(soaked(0.95)), "memory_untested"), nullptr);
-}
-
-TEST(Findings, Mig) {
-  appears("mig", Severity::kWarning, [](Profile& run) { run.devices[0].mig_enabled = true; });
-}
-
-TEST(Findings, Environment) {
-  const auto f = appears("environment", Severity::kWarning, [](Profile& run) {
-    run.software.environment = {{"NVIDIA_TF32_OVERRIDE", "0"}};
-  });
-  EXPECT_THAT(f.message, HasSubstr("NVIDIA_TF32_OVERRIDE=0"));
-  EXPECT_EQ(f.device, "");
 }
 
 TEST(Findings, UnsupportedIsOnePerDevice) {
@@ -393,22 +435,6 @@ TEST(Findings, UnsupportedIsOnePerDevice) {
   EXPECT_THAT(f.message, HasSubstr("gemm.tf32 (no such unit"));
   EXPECT_EQ(f.evidence.size(), 2U);  // not one for each parameter
   EXPECT_EQ(f.device, kUuid);
-}
-
-TEST(Findings, Implausible) {
-  const auto f = appears("implausible", Severity::kWarning, [](Profile& run) {
-    auto& m = find(run, "hbm.read/width:16/bytes:268435456");
-    m.value = 6000e9;
-    m.flags.implausible = true;
-  });
-  EXPECT_EQ(f.evidence[0].second, "6000 GB/s measured, 4838 GB/s possible");
-}
-
-TEST(Findings, Unverified) {
-  appears("unverified", Severity::kError,
-          [](Profile& run) { find(run, "fma.fp32/load:burst").verified = false; });
-  appears("unverified", Severity::kWarning,
-          [](Profile& run) { run.command.emplace_back("--no-verify"); });
 }
 
 TEST(Findings, WrongResultsOfAVerifyingSoak) {
@@ -479,16 +505,6 @@ TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
                                       "were compared. First in soak.memory: "));
 }
 
-TEST(Findings, Failed) {
-  const auto f = appears("failed", Severity::kError, [](Profile& run) {
-    auto& m = find(run, "fma.fp32/load:burst");
-    m.status = Status::kError;
-    m.reason = "the worker was killed by signal 9";
-  });
-  EXPECT_THAT(f.message, HasSubstr("1 measurement failed: fma.fp32/load:burst"));
-  EXPECT_EQ(f.evidence[0].second, "the worker was killed by signal 9");
-}
-
 TEST(Findings, FailuresOfTheHostAreSaidToo) {
   const auto p = run_with(
       [](Profile& run) { find(run, "host.fma.fp32/threads:192").status = Status::kError; });
@@ -496,166 +512,12 @@ TEST(Findings, FailuresOfTheHostAreSaidToo) {
   EXPECT_EQ(finding(p, "failed")->device, kHostDevice);
 }
 
-TEST(Findings, ASoakWithoutEquilibrium) {
-  const auto f = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
-    find(run, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{120}}};
-  });
-  EXPECT_THAT(f.message,
-              HasSubstr("gemm.bf16/load:soak did not reach thermal equilibrium in 120 s of "
-                        "load (38 °C at the start, 71 °C at the end)."));
-  EXPECT_EQ(evidence(f, "rate"), "680 TFLOP/s");
-  EXPECT_EQ(evidence(f, "power"), "699 W");
-  const auto untold = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
-    auto& m = find(run, "gemm.bf16/load:soak");
-    m.launch.clear();
-    m.series = {};
-  });
-  EXPECT_THAT(untold.message, HasSubstr("thermal equilibrium. Soak for longer"));
-}
-
-TEST(Findings, NoisyIsAboutCeilings) {
-  const auto widen = [](Measurement& m, double half_width) {
-    m.summary->ci_low = m.summary->median * (1 - half_width);
-    m.summary->ci_high = m.summary->median * (1 + half_width);
-  };
-  const auto f = appears("noisy", Severity::kWarning, [&](Profile& run) {
-    widen(find(run, "hbm.write/width:16/bytes:4294967296"), 0.03);
-  });
-  EXPECT_EQ(f.evidence[0].second, "±3.0 %");
-  appears("noisy", Severity::kWarning,
-          [](Profile& run) { find(run, "gemm.bf16/load:burst").flags.unstable = true; });
-  for (const char* product :
-       {"gemm.bf16/load:burst", "gemm.bf16/load:sustained", "gemm.model.bf16/load:sustained"})
-    appears("noisy", Severity::kWarning, [&](Profile& run) { widen(find(run, product), 0.03); });
-  EXPECT_EQ(finding(run_with([&](Profile& run) {
-                      widen(find(run, "hbm.write/width:16/bytes:4294967296"), 0.019);
-                      widen(find(run, "pcie.h2d.pinned/bytes:4096"), 0.2);  // of a curve
-                      widen(find(run, "gemm.model.bf16/hidden:8192/tokens:16384/part:layer"), 0.2);
-                    }),
-                    "noisy"),
-            nullptr);
-}
-
-TEST(Findings, VaryingIsAboutPointsThatNoCeilingComesFrom) {
-  const auto f = appears("varying", Severity::kInfo, [](Profile& run) {
-    find(run, "pcie.h2d.pinned/bytes:4096").flags.unstable = true;
-    find(run, "gemm.bf16/load:burst").flags.unstable = true;
-  });
-  EXPECT_EQ(f.message,
-            "1 measurement that no ceiling comes from varied within the run: "
-            "pcie.h2d.pinned/bytes:4096.");
-}
-
-TEST(Findings, Virtualized) {
-  const auto machine = appears("virtualized", Severity::kInfo,
-                               [](Profile& run) { run.host.virtualization = "kvm"; });
-  EXPECT_THAT(machine.message, HasSubstr("virtual machine (kvm)"));
-  const auto container = appears("virtualized", Severity::kInfo,
-                                 [](Profile& run) { run.host.virtualization = "docker"; });
-  EXPECT_THAT(container.message, HasSubstr("a container (docker)"));
-  const auto both = appears("virtualized", Severity::kInfo,
-                            [](Profile& run) { run.host.virtualization = "kvm, docker"; });
-  EXPECT_THAT(both.message, HasSubstr("a container in a virtual machine (kvm, docker)"));
-}
-
-TEST(Findings, DeviceUnusable) {
-  const auto f = appears("device_unusable", Severity::kError,
-                         [](Profile& run) { run.devices[0].unusable = "no permission"; });
-  EXPECT_THAT(f.message, HasSubstr("no permission"));
-}
-
-TEST(Findings, CpuGovernor) {
-  appears("cpu_governor", Severity::kInfo,
-          [](Profile& run) { run.host.cpu_governor = "powersave"; });
-  EXPECT_EQ(finding(run_with([](Profile& run) { run.host.cpu_governor.clear(); }), "cpu_governor"),
-            nullptr);
-}
-
-TEST(Findings, CpuQuota) {
-  const auto f = appears("cpu_quota", Severity::kWarning, [](Profile& run) {
-    run.host.hardware_threads = 64;
-    run.host.cpu_quota = 0.2;
-  });
-  EXPECT_EQ(f.message,
-            "The container may use only 0.2 of 64 CPUs: host figures are bound by that quota.");
-  EXPECT_EQ(finding(run_with([](Profile& run) {
-                      run.host.hardware_threads = 2;
-                      run.host.cpu_quota = 2;
-                    }),
-                    "cpu_quota"),
-            nullptr);
-}
-
-Profile on_cpus(int usable, int hardware, std::optional<int> cpuset,
-                std::optional<double> quota = {}) {
-  return run_with([=](Profile& run) {
-    run.host.usable_threads = usable;
-    run.host.hardware_threads = hardware;
-    run.host.cpuset_threads = cpuset;
-    run.host.cpu_quota = quota;
-  });
-}
-
-TEST(Findings, CpusWithheldByABinding) {
-  auto p = on_cpus(1, 16, 16);
-  const Finding* f = finding(p, "cpu_binding");
-  ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->severity, Severity::kWarning);
-  EXPECT_EQ(f->message,
-            "peakline was bound to 1 of 16 CPUs: host figures are that CPU's alone. Start it "
-            "unbound (mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless that is all "
-            "that its job was given.");
-  EXPECT_EQ(finding(p, "cpuset"), nullptr);
-  // What the cpuset leaves may not be known.
-  p = on_cpus(4, 16, std::nullopt);
-  f = finding(p, "cpu_binding");
-  ASSERT_NE(f, nullptr);
-  EXPECT_THAT(f->message, testing::HasSubstr("bound to 4 of 16 CPUs: host figures are those CPUs' "
-                                             "alone."));
-  p = on_cpus(16, 16, 16);
-  EXPECT_EQ(finding(p, "cpu_binding"), nullptr);
-  EXPECT_EQ(finding(p, "cpuset"), nullptr);
-}
-
-TEST(Findings, CpusWithheldByTheCpuset) {
-  auto p = on_cpus(4, 64, 4);
-  const Finding* f = finding(p, "cpuset");
-  ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->severity, Severity::kInfo);
-  EXPECT_EQ(f->message,
-            "The container or job has 4 of the machine's 64 CPUs (its cpuset): host figures are "
-            "those of its share.");
-  EXPECT_EQ(finding(p, "cpu_binding"), nullptr);
-  // Bound to one of them.
-  p = on_cpus(1, 64, 4);
-  EXPECT_NE(finding(p, "cpuset"), nullptr);
-  f = finding(p, "cpu_binding");
-  ASSERT_NE(f, nullptr);
-  EXPECT_THAT(f->message, testing::HasSubstr("bound to 1 of 4 CPUs"));
-}
-
-TEST(Findings, CpusWithheldByAQuotaAreNotBound) {
-  for (const double quota : {0.2, 1.0, 1.9})
-    EXPECT_EQ(finding(on_cpus(1, 64, 64, quota), "cpu_binding"), nullptr) << quota;
-  EXPECT_NE(finding(on_cpus(1, 64, 64, 2.0), "cpu_binding"), nullptr);
-}
-
-TEST(Findings, Builds) {
-  appears("dirty_build", Severity::kInfo,
-          [](Profile& run) { run.software.git_revision = "0123abc-dirty"; });
-  appears("debug_build", Severity::kWarning,
-          [](Profile& run) { run.software.build_type = "Debug"; });
-  EXPECT_EQ(finding(run_with([](Profile& run) { run.software.build_type = "RelWithDebInfo"; }),
-                    "debug_build"),
-            nullptr);
-}
-
 TEST(Findings, OnePerDeviceForEachDevice) {
-  auto p = sample::h200_run();
-  p.devices.push_back(p.devices[0]);
-  p.devices[1].uuid = "GPU-2";
-  p.devices[1].pcie.width = 8;
-  p = sample::derived(p);
+  const auto p = sample::run_with([](Profile& run) {
+    run.devices.push_back(run.devices[0]);
+    run.devices[1].uuid = "GPU-2";
+    run.devices[1].pcie.width = 8;
+  });
   const auto narrow = std::ranges::count(p.findings, "pcie_link_narrow", &Finding::code);
   EXPECT_EQ(narrow, 1);
   EXPECT_EQ(finding(p, "pcie_link_narrow")->device, "GPU-2");

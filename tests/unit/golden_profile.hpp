@@ -1,11 +1,14 @@
 #pragma once
 
-// The profile that the golden file holds.
+// The profile of tests/golden, which Python's tests read too: small, with nearly every field and
+// every kind of "not known".
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
-#include "harness/values/profile.hpp"
+#include "harness/profile/profile.hpp"
 
 namespace peakline::golden {
 
@@ -13,10 +16,14 @@ inline const std::filesystem::path kFile =
     std::filesystem::path(PEAKLINE_SOURCE_DIR) / "tests/golden/profile.json";
 inline const std::string kUuid = "GPU-01234567-89ab-cdef-0123-456789abcdef";
 
-// A profile in which every field has a value of its own, and every kind of "not known" occurs.
-// Python's tests read it too.
-Profile example();
+inline std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
-std::string read_text(const std::filesystem::path& file);
+inline Profile example() {
+  static const Profile kExample = read_profile(kFile);
+  return kExample;
+}
 
 }  // namespace peakline::golden

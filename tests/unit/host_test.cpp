@@ -59,84 +59,69 @@ TEST(HostFacts, ReadsMemoryInfo) {
   EXPECT_EQ(parse_meminfo("", "MemTotal"), std::nullopt);
 }
 
-// A directory of files, removed in the end.
-class CgroupTree : public testing::Test {
- public:
-  CgroupTree() {
-    std::string pattern = (fs::temp_directory_path() / "peakline-cgroup-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
+using Files = std::vector<std::pair<const char*, const char*>>;
+
+// The limits of a process by /proc/self/cgroup and the files of a control group tree.
+CgroupLimits limits(const char* self_cgroup, const Files& files = {}) {
+  std::string pattern = (fs::temp_directory_path() / "peakline-cgroup-XXXXXX").string();
+  const fs::path root = mkdtemp(pattern.data());
+  for (const auto& [name, text] : files) {
+    const fs::path file = root / name;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
   }
-  ~CgroupTree() override { fs::remove_all(root_); }
-
- protected:
-  void put(const fs::path& file, std::string_view text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-  CgroupLimits limits(std::string_view self_cgroup) const {
-    return read_cgroup_limits(self_cgroup, root_);
-  }
-
-  fs::path root_;
-};
-
-TEST_F(CgroupTree, WithoutFilesNothingIsLimited) {
-  EXPECT_EQ(limits("0::/\n"), CgroupLimits());
-  EXPECT_EQ(limits(""), CgroupLimits());
-  EXPECT_EQ(limits("nonsense\n:\n4:memory\n"), CgroupLimits());
+  const CgroupLimits found = read_cgroup_limits(self_cgroup, root);
+  fs::remove_all(root);
+  return found;
 }
 
-TEST_F(CgroupTree, Version2) {
-  put("a/b/cpu.max", "350000 100000\n");
-  put("a/b/memory.max", "1000\n");
-  put("a/b/memory.current", "400\n");
-  EXPECT_EQ(limits("0::/a/b\n"), (CgroupLimits{.cpus = 3.5, .memory_available_bytes = 600}));
+TEST(CgroupLimits, WithoutFilesNothingIsLimited) {
+  for (const char* self : {"0::/\n", "", "nonsense\n:\n4:memory\n"})
+    EXPECT_EQ(limits(self), CgroupLimits()) << self;
 }
 
-TEST_F(CgroupTree, Version2WithoutLimit) {
-  put("a/cpu.max", "max 100000\n");
-  put("a/memory.max", "max\n");
-  put("a/memory.current", "400\n");
-  EXPECT_EQ(limits("0::/a\n"), CgroupLimits());
+TEST(CgroupLimits, Version2) {
+  EXPECT_EQ(limits("0::/a/b\n", {{"a/b/cpu.max", "350000 100000"},
+                                 {"a/b/memory.max", "1000"},
+                                 {"a/b/memory.current", "400"}}),
+            (CgroupLimits{.cpus = 3.5, .memory_available_bytes = 600}));
+  const Files none = {
+      {"a/cpu.max", "max 100000"}, {"a/memory.max", "max"}, {"a/memory.current", "400"}};
+  EXPECT_EQ(limits("0::/a\n", none), CgroupLimits());
 }
 
-TEST_F(CgroupTree, AnAncestorLimitsToo) {
-  put("a/cpu.max", "200000 100000\n");
-  put("a/b/cpu.max", "800000 100000\n");
-  put("a/memory.max", "1000\n");
-  put("a/memory.current", "990\n");
-  put("a/b/memory.max", "500\n");
-  put("a/b/memory.current", "100\n");
-  EXPECT_EQ(limits("0::/a/b\n"), (CgroupLimits{.cpus = 2, .memory_available_bytes = 10}));
+TEST(CgroupLimits, AnAncestorLimitsToo) {
+  EXPECT_EQ(limits("0::/a/b\n", {{"a/cpu.max", "200000 100000"},
+                                 {"a/b/cpu.max", "800000 100000"},
+                                 {"a/memory.max", "1000"},
+                                 {"a/memory.current", "990"},
+                                 {"a/b/memory.max", "500"},
+                                 {"a/b/memory.current", "100"}}),
+            (CgroupLimits{.cpus = 2, .memory_available_bytes = 10}));
 }
 
-TEST_F(CgroupTree, Version1) {
-  put("cpu,cpuacct/docker/x/cpu.cfs_quota_us", "150000\n");
-  put("cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n");
-  put("memory/docker/x/memory.limit_in_bytes", "4096\n");
-  put("memory/docker/x/memory.usage_in_bytes", "96\n");
-  EXPECT_EQ(limits("4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n2:cpuset:/\n"),
+TEST(CgroupLimits, Version1) {
+  EXPECT_EQ(limits("4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n2:cpuset:/\n",
+                   {{"cpu,cpuacct/docker/x/cpu.cfs_quota_us", "150000"},
+                    {"cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000"},
+                    {"memory/docker/x/memory.limit_in_bytes", "4096"},
+                    {"memory/docker/x/memory.usage_in_bytes", "96"}}),
             (CgroupLimits{.cpus = 1.5, .memory_available_bytes = 4000}));
+  const Files none = {{"cpu/cpu.cfs_quota_us", "-1"},
+                      {"cpu/cpu.cfs_period_us", "100000"},
+                      {"memory/memory.limit_in_bytes", "9223372036854771712"},
+                      {"memory/memory.usage_in_bytes", "96"}};
+  EXPECT_EQ(limits("4:memory:/\n3:cpu:/\n", none), CgroupLimits());
 }
 
-TEST_F(CgroupTree, Version1WithoutLimit) {
-  put("cpu/cpu.cfs_quota_us", "-1\n");
-  put("cpu/cpu.cfs_period_us", "100000\n");
-  put("memory/memory.limit_in_bytes", "9223372036854771712\n");
-  put("memory/memory.usage_in_bytes", "96\n");
-  EXPECT_EQ(limits("4:memory:/\n3:cpu:/\n"), CgroupLimits());
+TEST(CgroupLimits, InAContainerOnlyTheRootIsVisible) {
+  const Files root = {{"cpu/cpu.cfs_quota_us", "200000"}, {"cpu/cpu.cfs_period_us", "100000"}};
+  EXPECT_EQ(limits("3:cpu:/docker/0123456789\n", root).cpus, 2);
 }
 
-TEST_F(CgroupTree, InAContainerOnlyTheRootIsToBeSeen) {
-  put("cpu/cpu.cfs_quota_us", "200000\n");
-  put("cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(limits("3:cpu:/docker/0123456789\n").cpus, 2);
-}
-
-TEST_F(CgroupTree, BothVersionsAtOnce) {
-  put("unified/a/cpu.max", "100000 100000\n");
-  put("memory/a/memory.limit_in_bytes", "4096\n");
-  EXPECT_EQ(limits("1:memory:/a\n0::/a\n"),
+TEST(CgroupLimits, BothVersionsAtOnce) {
+  EXPECT_EQ(limits("1:memory:/a\n0::/a\n", {{"unified/a/cpu.max", "100000 100000"},
+                                            {"memory/a/memory.limit_in_bytes", "4096"}}),
             (CgroupLimits{.cpus = 1, .memory_available_bytes = 4096}));
 }
 

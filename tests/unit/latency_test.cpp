@@ -162,18 +162,16 @@ Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {
 }
 
 TEST(Gather, ATlbThatCoversLessThanTheMemoryIsAFinding) {
-  const auto finding = [](const Profile& p) {
-    return std::ranges::find(p.findings, "tlb_reach", &Finding::code);
-  };
+  const auto finding = [](const Profile& p) { return sample::finding(p, "tlb_reach"); };
   const Profile falls = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {96, 290}, {128, 193}});
-  ASSERT_NE(finding(falls), falls.findings.end());
+  ASSERT_NE(finding(falls), nullptr);
   EXPECT_EQ(finding(falls)->message,
             "Random access is fast up to 64 GiB of 140 GiB; over 128 GiB the TLB no longer covers "
             "it, and it falls to 16.0 %.");
   const Profile flat = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {128, 1190}});
-  EXPECT_EQ(finding(flat), flat.findings.end());
+  EXPECT_EQ(finding(flat), nullptr);
   const Profile few = with_gather({{1, 1250}, {16, 1205}, {64, 200}});
-  EXPECT_EQ(finding(few), few.findings.end());
+  EXPECT_EQ(finding(few), nullptr);
 }
 
 }  // namespace

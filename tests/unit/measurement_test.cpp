@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/values/picture.hpp"
+#include "harness/values/resources.hpp"
+
 namespace peakline {
 namespace {
 
@@ -20,11 +23,27 @@ TEST(Params, AreFoundByNameAndType) {
 }
 
 TEST(Names, AreThoseOfTheProfile) {
+  EXPECT_EQ(to_string(Status::kOk), "ok");
   EXPECT_EQ(to_string(Status::kSkipped), "skipped");
+  EXPECT_EQ(to_string(Status::kError), "error");
+  EXPECT_EQ(to_string(Basis::kTheoretical), "theoretical");
+  EXPECT_EQ(to_string(Basis::kMeasured), "measured");
+  EXPECT_EQ(to_string(Basis::kBurst), "burst");
+  EXPECT_EQ(to_string(Basis::kSustained), "sustained");
   EXPECT_EQ(to_string(Basis::kModelBurst), "model_burst");
   EXPECT_EQ(to_string(Basis::kModelShaped), "model_shaped");
+  EXPECT_EQ(to_string(Severity::kInfo), "info");
   EXPECT_EQ(to_string(Severity::kWarning), "warning");
+  EXPECT_EQ(to_string(ClockSource::kKernel), "kernel");
+  EXPECT_EQ(to_string(ClockSource::kProbe), "probe");
   EXPECT_EQ(to_string(ClockSource::kNvml), "nvml");
+  EXPECT_EQ(to_string(Resource::Kind::kMemory), "memory");
+  EXPECT_EQ(to_string(Resource::Kind::kCompute), "compute");
+  EXPECT_EQ(to_string(Written::kTime), "time");
+  EXPECT_EQ(to_string(Written::kInteger), "integer");
+  EXPECT_EQ(to_string(Scale::kLog2), "log2");
+  EXPECT_EQ(to_string(PanelKind::kBars), "bars");
+  EXPECT_EQ(to_string(Naming::kLegend), "legend");
 }
 
 TEST(Quantity, NamesItsUnit) {

@@ -16,6 +16,7 @@
 namespace peakline {
 namespace {
 
+using sample::finding;
 using ::testing::HasSubstr;
 
 // Latencies in ns by footprint in MiB.
@@ -71,10 +72,6 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
 const MemoryLevel* level(const Profile& p, std::string_view name) {
   const auto found = std::ranges::find(p.memory_map, name, &MemoryLevel::level);
   return found == p.memory_map.end() ? nullptr : &*found;
-}
-const Finding* finding(const Profile& p, std::string_view code) {
-  const auto found = std::ranges::find(p.findings, code, &Finding::code);
-  return found == p.findings.end() ? nullptr : &*found;
 }
 
 TEST(MemoryMap, HasWhatIsKnownOfEachLevel) {

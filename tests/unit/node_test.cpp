@@ -31,6 +31,7 @@ namespace {
 
 using bench::concurrent_curve;
 using bench::GpuPair;
+using sample::finding;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -203,11 +204,6 @@ const Ceiling* ceiling(const Profile& p, std::string_view resource,
   return find_ceiling(p.ceilings, kNodeDevice, resource, basis);
 }
 
-const Finding* finding_of(const Profile& p, std::string_view code) {
-  const auto found = std::ranges::find(p.findings, code, &Finding::code);
-  return found == p.findings.end() ? nullptr : &*found;
-}
-
 TEST(Node, ConditionsNameItsLinksAndNccl) {
   Profile profile = node();
   profile.devices.back().nvlinks.down = {7};
@@ -339,9 +335,9 @@ TEST(Node, SaysHowFastItsPairsAre) {
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "slowest_rate"}), 310e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "half_rate"}), 1 << 20);
   EXPECT_THAT(curve->title, IsEmpty());  // which says both ways too
-  ASSERT_NE(finding_of(profile, "slow_pair"), nullptr);
-  EXPECT_EQ(finding_of(profile, "slow_pair")->device, kNodeDevice);
-  EXPECT_THAT(finding_of(profile, "slow_pair")->message, HasSubstr("pair:0-2"));
+  ASSERT_NE(finding(profile, "slow_pair"), nullptr);
+  EXPECT_EQ(finding(profile, "slow_pair")->device, kNodeDevice);
+  EXPECT_THAT(finding(profile, "slow_pair")->message, HasSubstr("pair:0-2"));
 }
 
 TEST(Node, APairWithFewerLinksIsNotSlow) {
@@ -350,7 +346,7 @@ TEST(Node, APairWithFewerLinksIsNotSlow) {
   profile.devices[0].peers[1].nvlinks = 12;
   profile.measurements = {read("0-1", 393e9), read("1-0", 392e9), read("0-2", 262e9)};
   profile = with_conclusions(std::move(profile), all);
-  EXPECT_EQ(finding_of(profile, "slow_pair"), nullptr);
+  EXPECT_EQ(finding(profile, "slow_pair"), nullptr);
 }
 
 TEST(Concurrent, SaysWhatIsLeftOfAlone) {
@@ -400,30 +396,30 @@ TEST(LinkFindings, AreOfWhatIsDownSlowOrRefused) {
   };
   const Profile sound = derived([](DeviceFacts&) {});
   for (const char* code : {"nvlink_down", "nvlink_slow", "peer_access_refused"})
-    EXPECT_EQ(finding_of(sound, code), nullptr);
+    EXPECT_EQ(finding(sound, code), nullptr);
 
   const Profile down = derived([](DeviceFacts& gpu) { gpu.nvlinks.down = {3, 17}; });
-  ASSERT_NE(finding_of(down, "nvlink_down"), nullptr);
-  EXPECT_EQ(finding_of(down, "nvlink_down")->severity, Severity::kWarning);
-  EXPECT_EQ(finding_of(down, "nvlink_down")->device, down.devices[1].uuid);
-  EXPECT_THAT(finding_of(down, "nvlink_down")->message, HasSubstr("16 of 18"));
+  ASSERT_NE(finding(down, "nvlink_down"), nullptr);
+  EXPECT_EQ(finding(down, "nvlink_down")->severity, Severity::kWarning);
+  EXPECT_EQ(finding(down, "nvlink_down")->device, down.devices[1].uuid);
+  EXPECT_THAT(finding(down, "nvlink_down")->message, HasSubstr("16 of 18"));
 
   Profile both = node();
   for (DeviceFacts& gpu : both.devices) gpu.nvlinks.down = {17};
   both = sample::derived(both);
-  EXPECT_EQ(finding_of(both, "nvlink_down")->severity, Severity::kInfo);
+  EXPECT_EQ(finding(both, "nvlink_down")->severity, Severity::kInfo);
   for (DeviceFacts& gpu : both.devices) {
     gpu.nvlinks.count = 2;
     gpu.nvlinks.down = {0, 1};
   }
-  EXPECT_EQ(finding_of(sample::derived(both), "nvlink_down"), nullptr);
+  EXPECT_EQ(finding(sample::derived(both), "nvlink_down"), nullptr);
 
   const Profile slow = derived([](DeviceFacts& gpu) { gpu.nvlinks.slow = {5}; });
-  EXPECT_THAT(finding_of(slow, "nvlink_slow")->message, HasSubstr("NVLink 5 is slower"));
+  EXPECT_THAT(finding(slow, "nvlink_slow")->message, HasSubstr("NVLink 5 is slower"));
 
   const Profile refused =
       derived([](DeviceFacts& gpu) { gpu.peers[0].refused = "the chipset does not support it"; });
-  EXPECT_THAT(finding_of(refused, "peer_access_refused")->message, HasSubstr("chipset"));
+  EXPECT_THAT(finding(refused, "peer_access_refused")->message, HasSubstr("chipset"));
 }
 
 }  // namespace

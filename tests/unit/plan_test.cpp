@@ -19,39 +19,24 @@ using ::testing::StartsWith;
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
-    const std::function<void(HostBench&)> nothing = [](HostBench&) {};
-    registry_.add({.id = "plan.host",
+    add("plan.host", {{.phase = Phase::kHost, .quick = true, .seconds = 1}});
+    add("plan.mixed",
+        {{.params = {{"load", "sustained"}}, .phase = Phase::kSustained, .seconds = 6},
+         {.params = {{"load", "burst"}}, .phase = Phase::kBurst, .quick = true, .seconds = 2}});
+    const auto link = [](std::int64_t bytes, bool quick) {
+      return Point{
+          .params = {{"bytes", bytes}}, .phase = Phase::kLink, .quick = quick, .seconds = 0.5};
+    };
+    add("plan.link", {link(4096, true), link(8192, false)});
+  }
+
+  void add(const char* id, std::vector<Point> points) {
+    registry_.add({.id = id,
                    .what = "",
                    .work = "",
                    .limit = no_limit("a test"),
-                   .points = {{.params = {}, .phase = Phase::kHost, .quick = true, .seconds = 1}}},
-                  nothing);
-    registry_.add({.id = "plan.mixed",
-                   .what = "",
-                   .work = "",
-                   .limit = no_limit("a test"),
-                   .points = {{.params = {{"load", "sustained"}},
-                               .phase = Phase::kSustained,
-                               .quick = false,
-                               .seconds = 6},
-                              {.params = {{"load", "burst"}},
-                               .phase = Phase::kBurst,
-                               .quick = true,
-                               .seconds = 2}}},
-                  nothing);
-    registry_.add({.id = "plan.link",
-                   .what = "",
-                   .work = "",
-                   .limit = no_limit("a test"),
-                   .points = {{.params = {{"bytes", std::int64_t{4096}}},
-                               .phase = Phase::kLink,
-                               .quick = true,
-                               .seconds = 0.5},
-                              {.params = {{"bytes", std::int64_t{8192}}},
-                               .phase = Phase::kLink,
-                               .quick = false,
-                               .seconds = 0.5}}},
-                  nothing);
+                   .points = std::move(points)},
+                  std::function<void(HostBench&)>([](HostBench&) {}));
   }
 
   static std::vector<std::string> names(const DevicePlan& device) {
@@ -192,24 +177,13 @@ TEST(VisibleGpus, EndsAtTheFirstThatDoesNotExist) {
   EXPECT_THAT(indices(visible_gpus(all, "-1")), ElementsAre());
 }
 
-class NodePlan : public ::testing::Test {
+class NodePlan : public PlanTest {
  protected:
   NodePlan() {
-    const Point load{.params = {}, .phase = Phase::kNodeLoad, .seconds = 3};
-    const Point pair{.params = {}, .phase = Phase::kNode, .seconds = 1};
-    const auto add = [&](const char* id, std::vector<Point> points) {
-      registry_.add({.id = id,
-                     .what = "",
-                     .work = "",
-                     .limit = no_limit("a test"),
-                     .points = std::move(points)},
-                    std::function<void(HostBench&)>([](HostBench&) {}));
-    };
-    add("node.load", concurrent_points({0, 1, 2, 3}, load));
-    add("node.pair", pair_points({0, 1, 2, 3}, false, pair));
+    registry_ = {};
+    add("node.load", concurrent_points({0, 1, 2, 3}, {.phase = Phase::kNodeLoad, .seconds = 3}));
+    add("node.pair", pair_points({0, 1, 2, 3}, false, {.phase = Phase::kNode, .seconds = 1}));
   }
-
-  Registry registry_;
 };
 
 TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {

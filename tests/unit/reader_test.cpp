@@ -29,8 +29,6 @@ std::string altered(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST(Reader, ReadsTheGoldenFile) { EXPECT_EQ(read_profile(golden::kFile), example()); }
-
 TEST(Reader, IgnoresKeysItDoesNotKnow) {
   EXPECT_EQ(profile_from_json(altered("\"mode\"", "\"extra\": {\"deep\": [1]},\n\"mode\""), "p"),
             example());

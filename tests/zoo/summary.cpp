@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -74,28 +74,25 @@ std::string summary(const Profile& profile) {
   return text + "check      " + terminal_text(check_line(checks), false);
 }
 
+std::string lacks(const DeviceFacts& device, const bench::Registry& registry) {
+  std::set<std::string> areas;
+  for (const Benchmark& benchmark : registry.benchmarks())
+    if (benchmark.runs_on && !benchmark.runs_on(device))
+      areas.insert(benchmark.id.substr(0, benchmark.id.rfind('.')));
+  constexpr std::size_t kFootprint = std::size_t{256} << 20;
+  return fmt::format("lacks      {}\nbeyond L2  {} MiB\n",
+                     areas.empty() ? "nothing" : fmt::format("{}", fmt::join(areas, ", ")),
+                     beyond_l2(device, kFootprint, 4) >> 20);
+}
+
 std::string plan_summary(const DeviceFacts& device, const bench::Registry& registry) {
-  const auto plan_of = [&](bool quick) {
+  const auto counts = [&](bool quick) {
     bench::Plan plan = bench::make_plan(registry, std::vector{device.uuid}, quick, "");
     bench::leave_out_time(plan, std::span(&device, 1));
     std::erase_if(plan.devices, [&](const auto& of) { return of.device != device.uuid; });
-    return plan;
-  };
-  const auto counts = [](const bench::Plan& plan) {
     return fmt::format("{} points in {:.0f} s", plan.size(), plan.seconds());
   };
-  const bench::Plan full = plan_of(false);
-  std::map<std::string, int> lacking;
-  for (const auto& point : full.devices.at(0).points) {
-    const std::string& id = point.benchmark->id;
-    if (point.benchmark->runs_on && !point.benchmark->runs_on(device))
-      ++lacking[id.substr(0, id.rfind('.'))];
-  }
-  std::string text = fmt::format("plan       full {}, quick {}; lacks units of", counts(full),
-                                 counts(plan_of(true)));
-  for (const auto& [area, points] : lacking) text += fmt::format(" {} ({})", area, points);
-  constexpr std::size_t kFootprint = std::size_t{256} << 20;
-  return text + fmt::format("; beyond 4 L2s: {} MiB\n", beyond_l2(device, kFootprint, 4) >> 20);
+  return fmt::format("plan       full {}, quick {}\n", counts(false), counts(true));
 }
 
 }  // namespace peakline::zoo

@@ -11,8 +11,11 @@ namespace peakline::zoo {
 // why there is none, what theory says of it, what is missing, memory, link, headlines, verdict.
 std::string summary(const Profile& profile);
 
-// What a run on it would measure: points and seconds, the points of units that it does not have by
-// the area of their ids, and a footprint that has to be four times its L2.
+// The areas of the ids that a run on it leaves out, for units that it does not have, and a
+// footprint that has to be four times its L2.
+std::string lacks(const DeviceFacts& device, const bench::Registry& registry);
+
+// How long a full and a quick run on it take.
 std::string plan_summary(const DeviceFacts& device, const bench::Registry& registry);
 
 }  // namespace peakline::zoo

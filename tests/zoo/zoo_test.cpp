@@ -120,7 +120,10 @@ class Device : public ::testing::TestWithParam<ZooDevice> {};
 
 void is_summed_up_as_expected(const std::string& id, const Profile& run) {
   const fs::path path = fs::path(PEAKLINE_SOURCE_DIR) / "tests/zoo/expected" / (id + ".txt");
-  const std::string found = summary(run) + plan_summary(run.devices.at(0), registry());
+  const DeviceFacts& device = run.devices.at(0);
+  std::string found = summary(run) + lacks(device, registry());
+  // One alone, so that a new question changes no other file.
+  if (id == "h200-sxm") found += plan_summary(device, registry());
   if (writing()) std::ofstream(path) << found;
   EXPECT_EQ(found, text_of(path));
 }

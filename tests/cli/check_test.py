@@ -1,0 +1,206 @@
+"""`peakline check` of existing profiles: verdicts, documents, site rules."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from program import (
+    PATIENCE_S,
+    PEAKLINE,
+    REFERENCE,
+    document,
+    peakline,
+    refused,
+    scale,
+    slow_profile,
+    stdout_of,
+    write_cards,
+    write_changed,
+)
+
+SLOW_RULES = ["gpu0/tensor.bf16/burst", "gpu0/tensor.bf16/burst/siblings"]
+
+
+@pytest.fixture
+def slow(tmp_path):
+    return slow_profile(tmp_path / "slow.json")
+
+
+def test_healthy():
+    assert stdout_of("check", REFERENCE) == (
+        "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; "
+        "number of GPUs not given\n"
+    )
+    assert "1 of 2 GPUs measured" in peakline("check", REFERENCE, "--gpus", "2", code=1).stdout
+
+
+def test_slow(slow):
+    text = stdout_of("check", slow, code=1)
+    first, *reasons = text.splitlines()
+    assert re.search(r"^FAIL  gpu0, NVIDIA H200: tensor.bf16/burst.* limit \d\.\d %$", first)
+    assert len(first) <= 80
+    assert f"fail  {SLOW_RULES[1]}" in text
+    assert len(reasons) < 8
+    assert "standard deviations" in peakline("check", slow, "--all").stdout
+    explained = peakline("check", slow, "--explain", "tensor.bf16/burst", code=0).stdout
+    assert re.search(r"(?s)below the median.*between cards.*below it", explained)
+    peakline("check", slow, *(f"--allow={name}" for name in SLOW_RULES), code=0)
+    for convention, code in (("nagios", 2), ("npd", 1)):
+        result = peakline("check", slow, "--exit-codes", convention, code=code)
+    assert result.stdout == first + "\n"
+
+
+@pytest.mark.parametrize(("convention", "code"), [("peakline", 2), ("npd", 2), ("nagios", 3)])
+def test_a_file_that_cannot_be_read_is_no_critical_state(convention, code):
+    result = peakline("check", "missing.json", "--exit-codes", convention, code=code)
+    assert "missing.json" in result.stderr
+
+
+def test_documents(tmp_path, slow):
+    junit, metrics = tmp_path / "junit.xml", tmp_path / "peakline.prom"
+    found = document("check", slow, "--junit", junit, "--prometheus", metrics, code=1)
+    assert (found["schema"], found["verdict"]) == ("peakline-check", "fail")
+    suite = ElementTree.parse(junit).find("testsuite")
+    failures = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failures == SLOW_RULES
+    assert (suite.get("failures"), int(suite.get("tests"))) == ("2", len(suite))
+    sample = r'\w+\{\w+="[^"]*"(,\w+="[^"]*")*\} -?[0-9.e+-]+'
+    for line in metrics.read_text().splitlines():
+        assert re.fullmatch(rf"{sample}|# (HELP \w+ [^\n]+\.|TYPE \w+ gauge)", line), line
+
+
+@pytest.mark.parametrize(
+    ("option", "beginning"), [("--junit", "<?xml"), ("--prometheus", "# HELP peakline_check_")]
+)
+def test_documents_replace_no_file_that_is_no_report(tmp_path, option, beginning):
+    profile, pipe = tmp_path / "node7.json", tmp_path / "pipe"
+    profile.write_text("{}")
+    os.mkfifo(pipe)
+    # Refused before anything is measured, so there is one line.
+    words = [option, profile, "not overwritten"]
+    refused("check", "--device", "none", option, profile, words=words)
+    assert profile.read_text() == "{}"
+    refused("check", "--device", "none", option, "", words=[option, "without a name"])
+    plain = peakline("check", REFERENCE).stdout
+    for stream in ("/dev/stdout", "/proc/self/fd/1"):
+        printed = peakline("check", REFERENCE, option, stream).stdout
+        assert printed.startswith(beginning), printed[:80]
+        assert printed.endswith(plain)
+    assert Path("/dev/stdout").is_symlink()
+    redirected = tmp_path / "redirected"
+    with redirected.open("w") as stdout:
+        command = [PEAKLINE, "check", REFERENCE, option, "/dev/stdout"]
+        subprocess.run(command, stdout=stdout, timeout=PATIENCE_S, check=True)
+    assert redirected.read_text() == printed
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        peakline("check", REFERENCE, option, pipe, code=0)
+        assert reader.read() == printed.removesuffix(plain)
+    assert pipe.is_fifo()
+
+
+def test_against_the_cards_of_a_folder(tmp_path):
+    folder = tmp_path / "profiles"
+    files = write_cards(folder, 6, "NVIDIA X1")
+    assert "(by NVIDIA H200 shares)" in peakline("check", files[0], code=0).stdout
+    against = peakline("check", files[0], "--against", folder, "--all", code=0)
+    assert "  5 cards" in against.stdout  # without the card itself
+    ours = tmp_path / "ours.json"
+    write = ("fleet", folder, "--write-reference", ours)
+    written = peakline(*write, code=0)
+    line = r"peakline: wrote .*: NVIDIA X1, full runs of 6 cards\n"
+    assert re.fullmatch(line, written.stderr)
+    kept = peakline("check", folder, "--against", ours, "--all", code=0)
+    assert "  6 cards" in kept.stdout
+    refused(*write, words=["--write-reference", "not overwritten"])
+    # A slow card is left out of a reference; a fleet that is half slow makes none.
+    for slow, words, code in ((1, "1 of 6 cards left out", 0), (3, "needs most of its", 2)):
+        for file in files[:slow]:
+            write_changed(file, lambda profile: scale(profile, 0.9, "hbm.read"), base=file)
+        ours.unlink()
+        assert words in peakline(*write, code=code).stderr
+        assert ours.exists() == (code == 0)
+
+
+@pytest.fixture
+def checked(tmp_path, slow):
+    """The command that checks the slow card by these rules."""
+
+    def check(rules, *arguments):
+        file = tmp_path / "rules.toml"
+        file.write_text(rules)
+        return ("check", slow, "--rules", file, *arguments)
+
+    return check
+
+
+STRICT = '[[rule]]\nname = "hbm.read/measured"\nlimit = 4.9e12\nreason = "contract"\n'
+REASONED = '[[rule]]\nname = "a"\nreason = "b"\n'
+
+
+def test_rules_of_a_site(checked):
+    loose = """
+        [[rule]]
+        name = "tensor.bf16/burst"
+        loss_percent = 15
+        reason = "a shared node"
+        [[rule]]
+        name = "gpu0/tensor.bf16/burst/siblings"
+        outcome = "warn"
+        reason = "looked at by hand"
+    """
+    text = stdout_of(*checked(loose))
+    assert re.search(r"only\s+warns by the rules: looked at by hand", text)
+    assert re.search(r"limit\s+7\d\d\s+TFLOP/s\s+by\s+the\s+rules: a shared node", text)
+    assert "by the rules: a shared node" in peakline(*checked(loose, "--all")).stdout
+    failed = peakline(*checked(STRICT), code=1).stdout
+    assert re.search(r"hbm.read/measured +HBM read: 46\d\d GB/s, limit 4900 GB/s", failed)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("[[rule]\n", ["line 1", "TOML"]),
+        ("[^rule]\n", ["line 1", "TOML"]),
+        ("[[\0rule]]\n", ["line 1", "TOML"]),
+        ("[[rule]]\nlimit = \u03e0\n", ["line 2", "TOML"]),
+        ("[rule]\n", ["[[rule]]"]),
+        ("", ["[[rule]]"]),
+        ('[[rule]]\nname = "a"\nlimit = 1\n', ["rule 1", "reason"]),
+        (REASONED, ["rule 1", "limit"]),
+        (f"{REASONED}limit = -1\n", ["rule 1", "limit"]),
+        (f"{REASONED}loss_percent = 100\n", ["loss_percent"]),
+        (f'{REASONED}outcome = "pass"\n', ["warn", "ignore"]),
+        (f"{REASONED}limits = 1\n", ["limits", "loss_percent"]),
+        (STRICT + STRICT, ["rule 2", "hbm.read/measured"]),
+    ],
+)
+def test_bad_rules(checked, rules, words):
+    refused(*checked(rules), words=["rules.toml", *words])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("missing.json", ["missing.json", "no such file"]),
+        ("REFERENCE --against missing.json", ["missing.json", "no such file"]),
+        ("REFERENCE --against broken.json", ["broken.json", "populations"]),
+        # Refused before anything is measured, so there is one line.
+        ("--device none --against missing.json", ["missing.json", "no such file"]),
+        ("REFERENCE --rules missing.toml", ["missing.toml", "no such file"]),
+        ("REFERENCE --full", ["--full"]),
+        ("REFERENCE --time-limit 9", ["--time-limit"]),
+        ("--time-limit 0", ["--time-limit", "a number above 0"]),
+        ("--device none -o no/p.json", ["--output", "no/p.json"]),
+        ("REFERENCE --exit-codes rain", ["--exit-codes", "nagios"]),
+        ("REFERENCE --explain rain", ["--explain rain", "--all"]),
+        ("REFERENCE --junit no/such/folder/x.xml", ["no/such/folder/x.xml"]),
+    ],
+)
+def test_bad_usage(tmp_path, arguments, words):
+    broken = '{"schema": "peakline-population", "schema_version": 1}'
+    (tmp_path / "broken.json").write_text(broken)
+    split = arguments.replace("REFERENCE", str(REFERENCE)).split()
+    refused("check", *split, words=words, cwd=tmp_path)

@@ -1,0 +1,178 @@
+"""`peakline compare` and `peakline repeatability`: verdicts, gates, stored populations."""
+
+import re
+
+import pytest
+from program import GOLDEN, REFERENCE, document, peakline, refused, scale, stdout_of, write_changed
+
+GATE = ("--fail-on", "regression")
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Writes the golden profile with a change and a creation time of its own."""
+
+    def write(name, change):
+        minute = len(list(tmp_path.iterdir()))
+
+        def change_all(profile):
+            profile["created"] = f"2026-11-21T10:{minute:02}:00Z"
+            change(profile)
+
+        return write_changed(tmp_path / name, change_all, base=GOLDEN)
+
+    return write
+
+
+@pytest.fixture
+def scaled(changed):
+    """Writes the golden profile with every measured figure multiplied by a factor."""
+    return lambda name, factor: changed(name, lambda profile: scale(profile, factor))
+
+
+def test_what_no_run_would_settle_has_an_advice():
+    both_ways = "pcie.bidirectional/measured varies too much from run to run."
+
+    def compared(threshold):
+        arguments = ("compare", "--threshold", threshold, REFERENCE, REFERENCE)
+        return " ".join(peakline(*arguments).stdout.split())
+
+    assert not re.search(r"\d+ (slower|faster)", compared("2"))
+    assert both_ways in compared("2")
+    advice = re.search(r"--threshold (\d\.\d) would settle (\d+)", compared("0.5"))
+    assert advice, compared("0.5")
+    settled = compared(advice[1])
+    assert " 1 inconclusive," in settled
+    assert "would settle" not in settled
+    assert both_ways in settled
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("compare", GOLDEN, GOLDEN, "--", GOLDEN), ("repeatability", GOLDEN, GOLDEN)],
+    ids=lambda command: command[0],
+)
+def test_a_run_counts_once(command):
+    result = peakline(*command, code=2)
+    assert result.stdout == ""
+    assert f"{GOLDEN}: the same run as {GOLDEN}; give each run once" in result.stderr
+
+
+def test_repeatability_says_what_it_leaves_out(changed, scaled):
+    quick = changed("quick.json", lambda profile: profile.update(mode="quick"))
+    files = (GOLDEN, scaled("other.json", 1.001), quick)
+    text = " ".join(peakline("repeatability", *files).stdout.split())
+    assert "2 full runs" in text
+    assert "1 profile left out: no other run of the same devices in the same mode." in text
+    for count in (2, 3):
+        assert document("repeatability", *files[:count])["left_out"] == count - 2
+
+
+def test_repeatability_of_several_runs(scaled):
+    slower = scaled("slower.json", 0.5)
+    text = stdout_of("repeatability", GOLDEN, slower)
+    assert "2 full runs" in text
+    assert "fails in 1 of 2 ordered pairs" in text
+    found = document("repeatability", GOLDEN, slower)
+    assert found["schema"] == "peakline-repeatability"
+    assert (found["studies"][0]["pairs"], found["studies"][0]["alarms"]) == (2, 1)
+    one = peakline("repeatability", GOLDEN, code=2)
+    assert "at least two profiles" in one.stderr
+
+
+def test_runs_that_were_kept(tmp_path):
+    """Runs of a machine that scatters more than usual are not reported as slower."""
+
+    def run(number):
+        def change(profile):
+            profile["created"] = f"2026-11-0{number + 1}T08:00:00Z"
+            profile["devices"][0]["name"] = "NVIDIA X1"  # a model without known cards
+            factor = (1, 0.94, 1.02, 0.96, 1.03, 0.95, 1.01, 0.97)[number]
+            scale(profile, factor, "tensor.bf16")
+
+        return write_changed(tmp_path / f"{number}.json", change)
+
+    runs = [run(number) for number in range(8)]
+    compared = ("compare", *runs[:2], *GATE)
+    peakline(*compared, code=1)
+    (tmp_path / "elsewhere").mkdir()
+    kept = tmp_path / "elsewhere/ours.population.json"
+    write = ("repeatability", *runs, "--write", kept)
+    assert "full runs of 1 card" in peakline(*write, code=0).stderr
+    refused(*write, words=["--write", "not overwritten"])
+    named = peakline(*compared, "--population", kept, code=0)
+    assert re.match(r"PASS [^\n]*\(with ours.population.json\)", named.stdout)
+    found = kept.rename(tmp_path / "ours.population.json")
+    peakline(*compared, code=0)
+    hidden = found.rename(tmp_path / ".ours.population.json")
+    peakline(*compared, code=1)
+    found = hidden.rename(found)
+    assert document(*compared)["populations"] == [str(found)]
+    # A population is not read as a profile; a broken one is refused by name.
+    peakline("fleet", tmp_path, code=0)
+    assert "  1 card" in peakline("check", runs[0], "--against", found, "--all").stdout
+    broken = tmp_path / "broken.population.json"
+    broken.write_text("{}")
+    for command in (compared, ("run", "--dry-run", "-o", f"{tmp_path}/")):
+        refused(*command, words=[broken, "schema"])
+    refused("run", "--dry-run", "--population", runs[0], words=[runs[0], "schema"])
+
+
+@pytest.mark.parametrize("separator", [[], ["--"]], ids=str)
+def test_regression_only_fails_where_asked(scaled, separator):
+    slower = scaled("slower.json", 0.5)
+    compared = ("compare", GOLDEN, *separator, slower)
+    text = stdout_of(*compared)
+    assert text.startswith("SLOWER  gpu3/hbm.read/measured: 0.500 times as ")
+    assert "FAIL" not in text
+    failed = peakline(*compared, *GATE, code=1)
+    assert failed.stdout.startswith("FAIL  gpu3/hbm.read/measured: ")
+    assert "faster" in peakline("compare", slower, "--", GOLDEN, *GATE, code=0).stdout
+    assert peakline("compare", slower, GOLDEN).stdout.startswith("FASTER  ")
+
+
+def test_a_run_against_itself():
+    same = peakline("compare", GOLDEN, *GATE, "--", GOLDEN, code=0)
+    assert same.stdout.startswith("PASS  ")
+    assert peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  ")
+
+
+def test_what_is_gone_fails_unless_it_is_allowed(changed):
+    def lose(profile):
+        profile["devices"] = profile["findings"] = []
+        for key in ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines"):
+            profile[key] = [row for row in profile[key] if row.get("device") == "host"]
+        profile["curves"] = profile["memory_map"] = []
+
+    gate = ("compare", GOLDEN, changed("lost.json", lose), *GATE)
+    assert "gpu3: missing: NVIDIA H200" in stdout_of(*gate, code=1)
+    peakline(*gate, "--allow", "gpu3", code=1)
+    # Only the host of a virtual machine is left, which cannot be judged.
+    names = ("gpu3", "gpu4", "gpu5", "machine/judged")
+    found = document(*gate, *(f"--allow={name}" for name in names))["gate"]
+    assert (found["passed"], found["unused"]) == (True, ["gpu5"])
+    assert [reason["name"] for reason in found["reasons"]] == ["gpu3", "gpu4", "machine/judged"]
+
+
+def test_several_runs_a_side_and_the_document(scaled):
+    runs = [scaled(f"{i}.json", 1 + i / 1000) for i in range(6)]
+    found = document("compare", *runs[:3], "--", *runs[3:], "--threshold", "5")
+    assert found["schema"] == "peakline-comparison"
+    assert len(runs) // 2 in found.values()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", ["BASE"]),
+        ("GOLDEN", ["BASE... -- NEW..."]),
+        ("GOLDEN --", []),
+        ("GOLDEN GOLDEN GOLDEN", ["BASE... -- NEW..."]),
+        ("GOLDEN -- missing.json", ["missing.json", "no such file"]),
+        ("GOLDEN GOLDEN --threshold -1", ["--threshold"]),
+        ("GOLDEN GOLDEN --threshold nan", ["--threshold", "nan"]),
+        ("GOLDEN GOLDEN --fail-on rain", ["--fail-on", "regression"]),
+    ],
+)
+def test_bad_usage(arguments, words):
+    refused("compare", *arguments.replace("GOLDEN", str(GOLDEN)).split(), words=words)

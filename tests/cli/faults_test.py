@@ -1,0 +1,507 @@
+"""The real executable under faults: nothing is lost, nothing stays behind, nothing is silent.
+
+$FAULTY and $JUMPING_CLOCK are libraries that make calls fail and clocks jump. Each case runs two
+points of the host with one fault and says how the run has to end; `Case.check` tests what holds for
+every run.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import errno
+import functools
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from program import (
+    HOST,
+    PATIENCE_S,
+    PEAKLINE,
+    SANITIZED,
+    peakline,
+    send_at_once,
+    started,
+    with_memory,
+)
+
+# Two points of a tenth of a second.
+RUN = (*HOST, "--filter", r"^host\.fma")
+POINTS = ["host.fma.fp32", "host.fma.fp64"]
+# Most wait for a worker or a disk.
+AT_ONCE = 2 * (os.cpu_count() or 1)
+# Nothing else runs as this user, so that its limit on processes counts these alone.
+LONELY_USER = 54321
+
+OK, FINDING, USAGE, PARTIAL = 0, 1, 2, 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One run with a fault.
+
+    end: the exit code, below 0 for a signal. reasons: a part of the reason of each point that is
+    not measured; None: there is no profile. says: printed once on standard error. fault: variables
+    of the environment. before: called in the new process. meanwhile: called with the process and
+    the folder. at_least: points in the profile. stays: a temporary file stays until another run
+    writes there.
+    """
+
+    name: str
+    end: int
+    reasons: tuple[str, ...] | None = ()
+    says: str = ""
+    fault: dict[str, str] = dataclasses.field(default_factory=dict)
+    before: Callable[[], None] | None = None
+    meanwhile: Callable[[subprocess.Popen, Path], None] | None = None
+    at_least: int = len(POINTS)
+    stays: bool = False
+
+    def run(self, schema):
+        with tempfile.TemporaryDirectory(prefix="peakline-fault-") as name:
+            folder = Path(name) / "profiles"
+            folder.mkdir()
+            for path in (Path(name), folder):
+                path.chmod(0o777)
+            process = subprocess.Popen(
+                [PEAKLINE, *RUN, "-o", folder / "profile.json"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=os.environ | self.fault,
+                preexec_fn=self.before,
+                start_new_session=True,
+            )
+            if self.meanwhile:
+                self.meanwhile(process, folder)
+            try:
+                stdout, stderr = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+            self.check(process, folder, stdout, stderr, schema)
+            if self.stays:
+                another_run(folder)
+                left = {file.name for file in folder.iterdir()}
+                assert left == {"profile.json", "another.json"}
+
+    def check(self, process, folder, stdout, stderr, schema):
+        assert process.returncode == self.end, stderr
+        assert left_of_session(process.pid) == []
+        left = {file.name for file in folder.iterdir()} if folder.exists() else set()
+        assert len(left - {"profile.json"}) == self.stays, left
+        assert "terminate called" not in stderr
+        assert not self.says or stderr.count(self.says) == 1, stderr
+        if self.reasons is None:
+            assert "profile.json" not in left
+            assert "profile:" not in stdout
+            return
+        profile = json.loads((folder / "profile.json").read_text())
+        schema(profile)
+        rows = profile.get("measurements", [])
+        assert len(rows) >= self.at_least, profile
+        assert profile["complete"] == (process.returncode in (OK, FINDING, USAGE))
+        wrong = [row.get("reason", "") for row in rows if row["status"] != "ok"]
+        assert len(wrong) == len(self.reasons), wrong
+        for found, wanted in zip(wrong, self.reasons, strict=True):
+            assert wanted in found
+        if process.returncode == OK:
+            assert [row["id"] for row in rows] == POINTS
+
+
+def another_run(folder):
+    profile = folder / "another.json"
+    peakline(*RUN, "-o", profile, code=0)
+    return profile
+
+
+def left_of_session(leader):
+    """Live processes of the session, after up to 10 s in which they may end."""
+    deadline = time.monotonic() + 10
+    while (alive := session(leader)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return alive
+
+
+def session(leader):
+    alive = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            state, _, _, its_session, *_ = stat.read_text().rpartition(")")[2].split()
+            if int(its_session) == leader and state != "Z":
+                alive.append(stat.parent.name)
+    return alive
+
+
+def preload(library, **variables):
+    options = f"{os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0:detect_leaks=0"
+    return {"LD_PRELOAD": os.environ[library], "ASAN_OPTIONS": options} | variables
+
+
+def fault(where, call, at, does):
+    names = {"FAULT_IN": where, "FAULT_CALL": call, "FAULT_AT": str(at), "FAULT_DOES": does}
+    return preload("FAULTY", **names)
+
+
+def failing(call, number, at=0):
+    """All calls of the coordinator fail with that errno, or only the `at`-th."""
+    return fault("coordinator", call, at, f"error:{number}")
+
+
+def struck(call, at, number):
+    """The coordinator gets a signal at its `at`-th call."""
+    return fault("coordinator", call, at, f"signal:{number}")
+
+
+# A worker's answers are its facts, then a line for each point; 0 stands for every answer.
+FACTS, FIRST, LAST = 0, 2, 3
+
+
+def worker(does, at=FIRST):
+    return fault("worker", "answer", at, does)
+
+
+def limit(which, soft):
+    return functools.partial(resource.setrlimit, which, (soft, soft))
+
+
+def signals():
+    """Signals x moments x processes."""
+    # The sanitizers handle SIGSEGV themselves.
+    kill = (signal.SIGKILL, signal.SIGQUIT, *(() if SANITIZED else (signal.SIGSEGV,)))
+    # The file gets its first name and its first state, a worker starts, the file is replaced.
+    for call, at, reasons in (
+        ("write", 1, None),
+        ("fsync", 1, None),
+        ("linkat", 1, None),
+        ("fork", 1, ()),
+        ("write", 2, ()),
+        ("fsync", 2, ()),
+    ):
+        for number in kill:
+            name = f"coordinator {number.name} at {call} {at}"
+            yield Case(name, -number, reasons, fault=struck(call, at, number), at_least=0)
+    none_yet = "stopped by a signal after 0 of 2 points"
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        name = f"coordinator {number.name} at "
+        at_fork = struck("fork", 1, number)
+        yield Case(f"{name}fork 1", PARTIAL, says=none_yet, fault=at_fork, at_least=0)
+        # All is measured then.
+        yield Case(f"{name}rename", OK, fault=struck("rename", 1, number))
+        both = (number, signal.SIGTERM if number == signal.SIGINT else signal.SIGINT)
+        twice = when_it_measures(lambda process, _, both=both: send_at_once(process, *both))
+        yield Case(f"two of {number.name} at once", PARTIAL, meanwhile=twice, at_least=0)
+    between = struck("rename", 1, signal.SIGKILL)
+    name = "SIGKILL between the two names"
+    yield Case(name, -signal.SIGKILL, fault=between, at_least=0, stays=True)
+    between = struck("rename", 1, signal.SIGSTOP)
+    yield Case("another run between the two names", OK, fault=between, meanwhile=between_the_names)
+    for number in (*kill, signal.SIGTERM, signal.SIGPIPE):
+        how = f"the worker was killed by {number.name}"
+        facts = f"cannot be started: {how}"
+        for at, reasons in ((FIRST, (how, how)), (LAST, (how,)), (FACTS, (facts, facts))):
+            name = f"worker {number.name} at answer {at}"
+            yield Case(name, PARTIAL, reasons, fault=worker(f"signal:{number}", at))
+    stop = worker(f"signal:{signal.SIGSTOP}", LAST)
+    yield Case("worker stopped", PARTIAL, ("no answer in ",), fault=stop)
+
+
+def when_it_measures(then):
+    """Calls `then` with the process and the folder once a worker has started."""
+
+    def wait(process, folder):
+        started(process)
+        then(process, folder)
+
+    return wait
+
+
+def between_the_names(process, folder):
+    """Another run writes there while the process, which stops for it, has a temporary file."""
+    while process.poll() is None and not any(folder.glob(".*")):
+        time.sleep(0.01)
+    another_run(folder).unlink()
+    process.send_signal(signal.SIGCONT)
+
+
+def limits():
+    """Limits that the system, containers and schedulers set on a process."""
+    large = "cannot be written: File too large"
+    first = "holds only the first 0 of 2 measurements"
+    for size in (0, 1000):
+        before = limit(resource.RLIMIT_FSIZE, size)
+        yield Case(f"files of {size} bytes", USAGE, None, large, before=before)
+    for size in (2200, 3000):  # its beginning fits
+        before = limit(resource.RLIMIT_FSIZE, size)
+        yield Case(f"files of {size} bytes", PARTIAL, says=first, before=before, at_least=0)
+    none = ("cannot create another process or thread",) * 2
+    no_leaks = {"ASAN_OPTIONS": "detect_leaks=0"}  # takes a process
+    for count in range(1, 5):
+        before = functools.partial(with_processes, count)
+        yield Case(f"{count} processes", PARTIAL, none, fault=no_leaks, before=before)
+    yield Case("no fork", PARTIAL, none, none[0], failing("fork", errno.EAGAIN))
+    # It does without one.
+    yield Case("no thread in the coordinator", OK, fault=failing("thread", errno.EAGAIN))
+    no_memory = ("fork: Cannot allocate memory",) * 2
+    yield Case("one fork that fails", PARTIAL, no_memory, fault=failing("fork", errno.ENOMEM, 1))
+    no_thread = fault("worker", "thread", 0, f"error:{errno.EAGAIN}")
+    yield Case("no thread in the worker", PARTIAL, none, fault=no_thread)
+    many = "Too many open files"
+    yield Case("no pipe", PARTIAL, (f"pipe: {many}",) * 2, many, failing("pipe2", errno.EMFILE))
+    yield Case("a minute of CPU time", OK, before=limit(resource.RLIMIT_CPU, 60))
+    killed = ("the worker was killed by SIGXCPU",) * 2
+    no_time = worker(f"signal:{signal.SIGXCPU}")
+    yield Case("no CPU time for the worker", PARTIAL, killed, fault=no_time)
+    yield Case("a small stack that may grow", OK, before=small_stack)
+    yield Case("one CPU", OK, before=lambda: os.sched_setaffinity(0, [first_cpu()]))
+    yield Case("the lowest priority", OK, before=lambda: os.nice(19))
+    yield Case("only when idle", OK, before=idle_class)
+    before = limit(resource.RLIMIT_STACK, (64 if SANITIZED else 16) << 10)
+    yield Case("a small stack", USAGE, None, "ulimit -s", before=before)
+    if SANITIZED:  # the sanitizers need descriptors and memory too
+        return
+    for count in (8, 9, 10):
+        before = limit(resource.RLIMIT_NOFILE, count)
+        yield Case(f"{count} descriptors", PARTIAL, (many, many), before=before)
+    before = limit(resource.RLIMIT_NOFILE, 6)
+    says = f"cannot be written: {many}"
+    yield Case("no descriptor for the profile", USAGE, None, says, before=before)
+    yield Case("no memory", PARTIAL, None, "out of memory", before=with_memory(0))
+    # The stack of a thread takes 8 MiB.
+    yield Case("no memory for a thread", PARTIAL, none, before=with_memory(3))
+
+
+@contextlib.contextmanager
+def fifth_of_a_cpu():
+    """A control group with that quota, of either version; None if none can be made."""
+    v1 = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000"}
+    for root, settings in (("cpu", v1), ("", {"cpu.max": "20000 100000"})):
+        group = Path("/sys/fs/cgroup", root, f"peakline-test-{os.getpid()}")
+        with contextlib.suppress(OSError):
+            group.mkdir()
+            try:
+                for file, value in settings.items():
+                    (group / file).write_text(value)
+                yield group
+                return
+            finally:
+                group.rmdir()
+    yield None
+
+
+def joins(group):
+    (group / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def with_processes(count):
+    if os.geteuid() == 0:
+        os.setresuid(LONELY_USER, LONELY_USER, LONELY_USER)
+    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+
+
+def first_cpu():
+    return min(os.sched_getaffinity(0))
+
+
+def idle_class():
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def small_stack():
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, hard))
+
+
+def unwritable(number):
+    return f"cannot be written: {os.strerror(number)}"
+
+
+def disks():
+    """Disks that are full, broken, unusual or gone."""
+    for call, number in (
+        *(
+            (call, e)
+            for call in ("write", "fsync")
+            for e in (errno.ENOSPC, errno.EIO, errno.EDQUOT)
+        ),
+        ("linkat", errno.EPERM),
+        ("linkat", errno.EIO),
+    ):
+        at_first = failing(call, number, at=1)
+        yield Case(f"{call} 1: {number}", USAGE, None, unwritable(number), at_first)
+        if call != "linkat":
+            later = failing(call, number, at=2)
+            says = unwritable(number)
+            yield Case(f"{call} 2: {number}", PARTIAL, says=says, fault=later, at_least=0)
+    rename = failing("rename", errno.EACCES, at=1)
+    yield Case("rename", PARTIAL, says=unwritable(errno.EACCES), fault=rename, at_least=0)
+    for name, calls in (
+        ("a file system without files that have no name", "tmpfile"),
+        ("a file system without links either", "tmpfile,linkat"),
+    ):
+        yield Case(name, OK, fault=failing(calls, errno.EOPNOTSUPP))
+    gone = when_it_measures(lambda _, folder: shutil.rmtree(folder))
+    yield Case("a folder that vanishes", PARTIAL, None, "there is no directory", meanwhile=gone)
+    gone = when_it_measures(lambda _, folder: (folder / "profile.json").unlink())
+    yield Case("a file that vanishes", OK, meanwhile=gone)
+
+
+def streams():
+    """Streams that are closed, end early or are full."""
+    for closed in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)):
+        yield Case(f"without {closed}", OK, before=functools.partial(close_all, closed))
+    for number in (1, 2):
+        before = functools.partial(onto, number, unread_pipe)
+        yield Case(f"nobody reads {number}", OK, before=before)
+    yield Case("stderr is full", OK, before=functools.partial(onto, 2, full_device))
+    before = functools.partial(onto, 1, full_device)
+    yield Case("stdout is full", USAGE, says="cannot write to standard output", before=before)
+
+
+def close_all(descriptors):
+    for number in descriptors:
+        os.close(number)
+
+
+def onto(number, make):
+    os.dup2(make(), number)
+
+
+def unread_pipe():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    return write_end
+
+
+def full_device():
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def clocks():
+    """Clocks that jump back and forward by an hour, early and late."""
+    for readings in ("0", "4", "40", "400"):
+        for seconds in ("3600", "-3600"):
+            jump = preload("JUMPING_CLOCK", JUMP_AFTER=readings, JUMP_BACK_S=seconds)
+            yield Case(f"{seconds} s back after {readings} readings", OK, fault=jump)
+    # The clock jumps forward after the first checkpoint, so that the profile is saved at once; the
+    # disk is full then.
+    both = f"{os.environ['JUMPING_CLOCK']} {os.environ['FAULTY']}"
+    jump = {"LD_PRELOAD": both, "JUMP_AFTER": "8", "JUMP_BACK_S": "-11"}
+    full = failing("write", errno.ENOSPC, at=2) | jump
+    yield Case("a full disk in between", OK, says="results cannot be saved for now", fault=full)
+
+
+def wrong_result():
+    """A worker's answer for the first point, with two wrong words."""
+    threads = int(peakline(*RUN, "--dry-run").stdout.split("threads:")[1].split()[0])
+    row = {
+        "id": POINTS[0],
+        "params": {"threads": threads},
+        "device": "host",
+        "status": "ok",
+        "launch": {"compared_words": 1000, "differing_words": 2, "first_difference": "word 7"},
+        "launches_per_sample": 1,
+        "samples_s": [0.01],
+        "summary": dict.fromkeys(("median_s", "ci_low_s", "ci_high_s", "min_s", "max_s"), 0.01)
+        | {"n": 1},
+        "value": 1e9,
+        "unit": "FLOP/s",
+        "verified": False,
+        "method_version": 1,
+    }
+    return json.dumps(row)
+
+
+def workers():
+    """Workers that die, hang, flood or lie."""
+    for at, count in ((FIRST, 2), (LAST, 1)):
+        for name, does, reason in (
+            ("ends well", "exit:0", "the worker exited with code 0"),
+            ("ends with an error", "exit:1", "the worker exited with code 1"),
+            ("says nonsense", "say:nonsense@", "not valid JSON"),
+            ("says nothing", "say:@", "empty"),
+            ("says half of it", 'say:{"id": "host.f@', "not valid JSON"),
+            ("says a list", "say:[]@", "measurement record: expected"),
+            ("says an object", "say:{}@", "measurement record: "),
+            ("says a number without end", f"say:{'9' * 5000}@", "number overflow"),
+            ("says it in no encoding", "say:\udcff\udcfe@", "not valid JSON"),
+            ("swells", f"swell:{5 << 20}", "the worker sent an endless answer"),
+        ):
+            yield Case(f"{name} at {at}", PARTIAL, (reason,) * count, fault=worker(does, at))
+    answered = ("the worker answered host.fma.fp32/threads:",)
+    yield Case("answers twice", PARTIAL, answered, fault=worker("repeat"))
+    yield Case("answers twice at the end", OK, fault=worker("repeat", LAST))
+    record = json.dumps({"id": "host.fma.fp32", "device": "GPU-0", "status": "ok"})
+    says = worker(f"say:{record}@")
+    yield Case("answers for another", PARTIAL, ("measurement record",) * 2, fault=says)
+    found = "2 of 1000 words that were compared. First in host.fma.fp32"
+    says = worker(f"say:{wrong_result()}@")
+    yield Case("gives wrong results", FINDING, says=found, fault=says)
+    stopped = ("the worker stopped answering",) * 2
+    yield Case("closes its answers", PARTIAL, stopped, fault=worker("close"))
+    for does in ("flood", "drip"):
+        yield Case(does, PARTIAL, ("no answer in ",), fault=worker(does, LAST))
+    for does in ("print:8000000", "printraw:8000000"):  # the latter without a newline
+        yield Case(does, OK, fault=worker(does))
+    unusable = {"uuid": "host", "index": 0, "compute_major": 0, "compute_minor": 0}
+    unusable |= {"pcie_read_under_load": False, "unusable": "no CPU today"}
+    why = ("no CPU today",) * 2
+    says = "no CPU today; 2 of its 2 points cannot be measured"
+    no_cpu = worker(f"say:{json.dumps(unusable)}@", FACTS)
+    yield Case("the device cannot be used", PARTIAL, why, says, no_cpu)
+    why = ("the worker cannot be started: ",) * 2
+    for name, does, reason in (
+        ("facts are nonsense", "say:nonsense@", "not valid JSON"),
+        ("facts are nothing", "say:@", "empty"),
+        ("facts without end", f"swell:{5 << 20}", "the worker sent an endless answer"),
+        ("no facts", "exit:7", "the worker exited with code 7"),
+        ("no device", "exit:113", "the worker exited with code 113"),
+    ):
+        yield Case(name, PARTIAL, why, reason, worker(does, FACTS))
+
+
+def run_all(cases, schema, subtests):
+    """Runs the cases of a family next to each other."""
+    validate = schema()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = {pool.submit(case.run, validate): case for case in cases}
+        for run in concurrent.futures.as_completed(runs):
+            with subtests.test(runs[run].name):
+                run.result()
+    print(f"{len(runs)} cases")
+
+
+def test_signals(schema, subtests):
+    run_all(signals(), schema, subtests)
+
+
+def test_limits(schema, subtests):
+    with fifth_of_a_cpu() as group:
+        cases = list(limits())
+        if group:
+            before = functools.partial(joins, group)
+            cases.append(Case("a fifth of a CPU", OK, before=before))
+        run_all(cases, schema, subtests)
+
+
+def test_disks(schema, subtests):
+    run_all(disks(), schema, subtests)
+
+
+def test_streams(schema, subtests):
+    run_all(streams(), schema, subtests)
+
+
+def test_clocks(schema, subtests):
+    run_all(clocks(), schema, subtests)
+
+
+def test_workers(schema, subtests):
+    run_all(workers(), schema, subtests)

@@ -1,0 +1,86 @@
+"""`peakline fleet`: cards of one model against one another."""
+
+import csv
+import io
+import os
+import re
+
+import pytest
+from program import (
+    GOLDEN,
+    document,
+    peakline,
+    refused,
+    scale,
+    stdout_of,
+    write_cards,
+    write_changed,
+)
+
+GATE = ("--fail-on", "outlier")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Profiles of six nodes, and entries that are not profiles."""
+    folder = tmp_path / "fleet"
+    write_cards(folder, 6)
+    (folder / ".half-written.json").write_text("{")
+    os.mkfifo(folder / "pipe.json")
+    (folder / "folder.json").mkdir()
+    return folder
+
+
+def test_none_stands_out(folder):
+    text = stdout_of("fleet", folder)
+    assert text.startswith("PASS  6 GPUs: none stands out\n")
+    assert re.search(r"NVIDIA H200 · full runs · \d+ GPUs", text)
+    assert "node5" not in text
+    assert re.search(r"node5 +GPU \d+ +\w+", peakline("fleet", folder, "--all").stdout)
+    few = peakline("fleet", folder / "node1.json", *GATE, code=0)
+    assert few.stdout.startswith("PASS  1 GPU: none stands out")
+
+
+def test_slow_card(folder):
+    slow = folder / "node3.json"
+    write_changed(slow, lambda profile: scale(profile, 0.5, "hbm.read"), base=slow)
+    line = r"FAIL  1 of 12 devices; node3/gpu0: HBM read 5\d\.\d % low, limit "
+    assert re.match(line, peakline("fleet", folder, code=0).stdout)
+    found = document("fleet", folder, *GATE, code=1)
+    assert (found["schema"], found["profiles"]) == ("peakline-fleet", 6)
+    members = [member for group in found["groups"] for member in group["members"]]
+    low = {
+        (member["node"], row["resource"])
+        for member in members
+        for row in member["ceilings"]
+        if row["standing"] == "low"
+    }
+    assert low == {("node3", "hbm.read")}
+    names = {rule["name"] for member in members for rule in member["rules"]}
+    peakline("fleet", folder, *GATE, *(f"--allow={name}" for name in names), code=0)
+    rows = list(csv.DictReader(io.StringIO(peakline("fleet", folder, "--csv").stdout)))
+    assert ("node3", "low") in {(r["node"], r["standing"]) for r in rows if r["cause"] == ""}
+
+
+def test_unreadable_file_of_many_is_left_out(folder):
+    (folder / "broken.json").write_text("{")
+    partial = peakline("fleet", folder, code=3)
+    line = r"peakline: left out: [^\n]*broken.json: [^\n]+\n"
+    assert re.fullmatch(line, partial.stderr)
+    assert "6 profiles" in partial.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", ["PATH"]),
+        ("missing.json", ["missing.json", "no such file"]),
+        (".", [".", "*.json"]),
+        ("GOLDEN --json --csv", ["--csv", "--json"]),
+        ("GOLDEN --fail-on rain", ["--fail-on", "outlier"]),
+        ("GOLDEN --threshold -1", ["--threshold"]),
+    ],
+)
+def test_bad_usage(tmp_path, arguments, words):
+    split = arguments.replace("GOLDEN", str(GOLDEN)).split()
+    refused("fleet", *split, words=words, cwd=tmp_path)

@@ -1,0 +1,126 @@
+"""Lists of benchmarks and peaks, help, manual page and completion."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from program import SOURCE, cpu_seconds, document, peakline, refused, stdout_of
+
+
+def test_list_is_fast_and_says_what_each_benchmark_is():
+    times = []
+    for _ in range(3):
+        start = cpu_seconds()
+        listed = stdout_of("list")
+        times.append(cpu_seconds() - start)
+    assert min(times) < 0.3
+    assert "host.memory.read" in listed
+    assert "\nhbm.read (gpu" in listed
+    ids = {b["id"] for b in document("list")["benchmarks"]}
+    assert {"host.memory.read", "hbm.read", "p2p.read.ce"} < ids
+    for area in ("gemm", "hbm", "pcie"):
+        assert f"{area}." in listed
+        run = ("run", "--dry-run", "--device", "none", "--filter", f"^{area}")
+        refused(*run, words=["only GPU benchmarks"])
+
+
+def test_peaks_are_those_of_the_python_package():
+    text = stdout_of("peaks")
+    assert re.search(r"\n  H200 SXM +33\.5 .* 989\.4 ", text)
+    assert "https://www.nvidia.com/en-us/data-center/h200/" in text
+    one = stdout_of("peaks", "h20")
+    assert re.search(r"\n  H20 .* 148 .* 4000", one)
+    assert "H200 SXM" not in one
+    refused("peaks", "V100", words=["V100", "from Turing"])
+    stated = {
+        row["product"]: {f["resource"]: f["value"] for f in row["figures"]}
+        for row in document("peaks")["products"]
+    }
+    bundled = json.loads((SOURCE / "reports/peakline/datasheets.json").read_text(encoding="utf-8"))
+    assert stated == {
+        row["product"]: {name: value[0] for name, value in row.get("figures", {}).items()}
+        for row in bundled["products"]
+    }
+
+
+def test_document_names_what_a_dry_run_would_run(tmp_path):
+    benchmarks = document("list")["benchmarks"]
+    ids = [b["id"] for b in benchmarks]
+    assert len(ids) == len(set(ids))
+    for b in benchmarks:
+        assert b["what"] and b["work"] and b["points"], b["id"]
+        assert b["unit"] in ("s", "B/s", "FLOP/s", "OP/s")
+    points = sum(len(b["points"]) for b in benchmarks if b["device"] == "host")
+    plan = peakline("run", "--dry-run", "--device", "none", cwd=tmp_path, code=0)
+    assert f"{points} points on 1 device," in plan.stdout.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_version_and_help():
+    assert re.fullmatch(r"peakline \d+\.\d+\.\d+ \(.+\)\n", stdout_of("--version"))
+    for arguments in ([], ["run"], ["list"], ["show"]):
+        assert "Examples:" in peakline(*arguments, "--help", code=0).stdout
+    assert "worker" not in peakline("--help").stdout
+
+
+def test_help_of_scripts_run_is_that_of_run():
+    # "-o,--output FILE|DIR/", then lines that describe it.
+    written = (SOURCE / "scripts/run-help.txt").read_text().partition("Environment:")[0]
+    options = re.findall(r"(?m)^  (-\S+)(?: \S+)?\n((?:      .+\n)+)", written)
+    help_text = " ".join(peakline("run", "--help").stdout.split())
+    for _, text in options:
+        assert " ".join(text.split()) in help_text
+    names = {name for joined, _ in options for name in joined.split(",")}
+    listed = help_text.partition("Examples:")[0]
+    assert names == set(re.findall(r"(?<=[ ,])--?[a-z][a-z-]*", listed))
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Where `cmake --install` has put everything."""
+    folder = tmp_path_factory.mktemp("prefix")
+    command = [os.environ["CMAKE"], "--install", os.environ["BUILD"], "--prefix", folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def completed(prefix, *words):
+    """The words that bash offers to complete the last one with."""
+    script = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
+        '_peakline "$1" "${!#}" "${@:$#-1:1}"; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    completion = prefix / "share/bash-completion/completions/peakline"
+    bash = ["bash", "-euc", script, "bash", completion, *words]
+    path = f"{prefix}/bin:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path}
+    done = subprocess.run(bash, capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.split()
+
+
+def test_installed_program(prefix):
+    program = [prefix / "bin/peakline", "--version"]
+    assert subprocess.check_output(program, text=True) == stdout_of("--version")
+
+
+def test_manual_page_has_every_command_and_option(prefix):
+    page = (prefix / "share/man/man1/peakline.1").read_text()
+    assert page.startswith(".TH PEAKLINE 1 ")
+    commands = re.findall(r"(?m)^\.SS ([a-z]+)$", page)
+    assert commands == completed(prefix, "peakline", "")
+    assert "worker" not in page
+    assert page.count("measure every GPU and the host") == 1
+    for command in commands:
+        described = page.partition(f"\n.SS {command}\n")[2].partition("\n.SS ")[0]
+        options = set(re.findall(r"(?m)^\.B .*?(\\-\\-\S+)", described))
+        options = {option.replace("\\-", "-") for option in options}
+        assert options == set(completed(prefix, "peakline", command, "--")), command
+
+
+def test_completion(prefix):
+    assert completed(prefix, "peakline", "ru") == ["run"]
+    assert completed(prefix, "peakline", "run", "--ou") == ["--output"]
+    assert "--benchmark_out" in completed(prefix, "peakline", "benchmark", "--b")
+    assert completed(prefix, "peakline", "show", "node") == []

@@ -1,0 +1,240 @@
+"""The program under test, and the profiles that its tests change.
+
+$PEAKLINE is the executable. Signals and limits are real ones: nothing in the product exists for
+these tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
+
+PEAKLINE = os.environ.get("PEAKLINE", "peakline")  # wheel_test.py installs its own
+SANITIZED = "PEAKLINE_SANITIZED" in os.environ
+GOLDEN = SOURCE / "tests/golden/profile.json"
+REFERENCE = SOURCE / "reports/reference/nvidia-h200.json"
+
+# A quick run of the host takes a few seconds, and longer on a busy machine or with sanitizers.
+PATIENCE_S = 300
+HOST = ("run", "--quick", "--device", "none")
+# One point.
+QUICKEST = (*HOST, "--filter", r"^host\.fma\.fp64")
+# Several points of a tenth of a second and more, so that signals hit one in the middle.
+SEVERAL = ("run", "--device", "none", "--filter", r"^host\.fma|^host\.roofline.*:1")
+
+
+def peakline(*arguments: Any, code: int | None = None, **options: Any) -> Any:
+    """Runs a command, which has to end with exit code `code` if that is given."""
+    result = subprocess.run(
+        [PEAKLINE, *map(str, arguments)],
+        **{"capture_output": True, "text": True, "timeout": PATIENCE_S} | options,
+    )
+    assert code in (None, result.returncode), result.stderr
+    return result
+
+
+def stdout_of(*arguments: Any, code: int = 0, **options: Any) -> str:
+    """Standard output of a command that prints nothing on standard error."""
+    result = peakline(*arguments, code=code, **options)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def document(*arguments: Any, code: int = 0, **options: Any) -> Any:
+    """The JSON that a command prints."""
+    return json.loads(stdout_of(*arguments, "--json", code=code, **options))
+
+
+def assert_usage_error(result: Any, *words: Any) -> None:
+    """Exit code 2, no standard output, one printable line of error that holds all of the words."""
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    assert re.fullmatch(r"peakline: [^\n]+\n", result.stderr), result.stderr
+    assert result.stderr[:-1].isprintable(), result.stderr
+    for word in words:
+        assert str(word) in result.stderr
+
+
+def refused(*arguments: Any, words: Any = (), **options: Any) -> str:
+    """The error line of a command that ends in a usage error."""
+    result = peakline(*arguments, **options)
+    assert_usage_error(result, *words)
+    return result.stderr
+
+
+def read(path: Path) -> Any:
+    """A profile, with the defaults of the fields that measurements leave out."""
+    profile = json.loads(path.read_text())
+    empty = {"params": {}, "reason": "", "flags": [], "verified": None}
+    profile["measurements"] = [empty | row for row in profile["measurements"]]
+    return profile
+
+
+def scale(profile: Any, factor: float, *resources: str) -> None:
+    """Multiplies the measured ceilings of these resources, or of all."""
+    for ceiling in profile["ceilings"]:
+        measured = ceiling["basis"] not in ("theoretical", "datasheet")
+        if measured and (not resources or ceiling["resource"] in resources):
+            for key in {"value", "ci_low", "ci_high"} & ceiling.keys():
+                ceiling[key] *= factor
+
+
+def write_changed(path: Path, change: Callable[[Any], None], base: Path = REFERENCE) -> Path:
+    """Writes a profile after `change`."""
+    profile = json.loads(base.read_text())
+    change(profile)
+    path.write_text(json.dumps(profile))
+    return path
+
+
+def slow_profile(path: Path) -> Path:
+    """The reference's H200 with one precision 10 % slower."""
+
+    def slow(profile: Any) -> None:
+        for ceiling in profile["ceilings"]:
+            if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
+                scale({"ceilings": [ceiling]}, 0.9)
+
+    return write_changed(path, slow)
+
+
+def write_cards(folder: Path, count: int, name: str = "NVIDIA H200") -> list[Path]:
+    """Writes profiles of cards of one model, each in a node of its own."""
+    folder.mkdir()
+    uuid = json.loads(REFERENCE.read_text())["devices"][0]["uuid"]
+    files = []
+    for number in range(count):
+        text = REFERENCE.read_text().replace(uuid, f"GPU-{number:08x}-0000-0000-0000-000000000000")
+        profile = json.loads(text)
+        profile["host"]["hostname"] = f"node{number}"
+        profile["devices"][0]["name"] = name
+        files.append(folder / f"node{number}.json")
+        files[-1].write_text(json.dumps(profile))
+    return files
+
+
+def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
+    """The output of a command to a stream that is a terminal of this width."""
+    ours, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [PEAKLINE, *map(str, arguments)],
+        env=os.environ | {"NO_COLOR": "1"},
+        **{"stdout": subprocess.DEVNULL} | {stream: terminal},
+    )
+    os.close(terminal)
+    text = b""
+    with contextlib.suppress(OSError):  # the terminal's other side is closed
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    os.close(ours)
+    assert process.wait(PATIENCE_S) == 0
+    return text.decode()
+
+
+def cpu_seconds() -> float:
+    """CPU time of the commands so far; other work on the machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@functools.cache
+def count_points(*run: str) -> int:
+    """How many points a run plans."""
+    return int(peakline(*run, "--dry-run", code=0).stdout.splitlines()[-1].split()[0])
+
+
+def address_space(mebibytes: int) -> Callable[[], None]:
+    """For preexec_fn."""
+    limit = (mebibytes << 20, mebibytes << 20)
+    return functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
+
+
+@functools.cache
+def mebibytes_to_start() -> int:
+    """Address space of the executable and its libraries; cuBLASLt alone takes 0.5 GiB."""
+    step = 4
+    return next(
+        mebibytes
+        for mebibytes in range(step, 4096, step)
+        if peakline("--version", preexec_fn=address_space(mebibytes)).returncode == 0
+    )
+
+
+def with_memory(mebibytes: int) -> Callable[[], None]:
+    """For preexec_fn: address space beyond that of the executable itself."""
+    return address_space(mebibytes_to_start() + mebibytes)
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [int(child) for child in children.split()]
+
+
+def started(process: Any) -> list[int]:
+    """The workers of a process, once it has some or has ended."""
+    while not (workers := children_of(process.pid)) and process.poll() is None:
+        time.sleep(0.01)
+    return workers
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def assert_gone(pids: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(is_alive, pids))
+
+
+def send_at_once(process: Any, *signals: int) -> None:
+    """Sends signals to a stopped process, so that it sees them together."""
+    for number in (signal.SIGSTOP, *signals, signal.SIGCONT):
+        process.send_signal(number)
+
+
+@contextlib.contextmanager
+def starting(*arguments: Any, **options: Any) -> Iterator[Any]:
+    """A running command with its output in pipes, killed at the end."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([PEAKLINE, *map(str, arguments)], **pipes | options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextlib.contextmanager
+def measuring(*arguments):
+    """A run that has answered its first point, killed at the end."""
+    with starting(*arguments, "--verbose") as process:
+        for line in process.stderr:
+            if line.startswith("host host."):
+                break
+        yield process

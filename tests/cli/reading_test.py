@@ -1,0 +1,176 @@
+"""Reading profiles and populations, showing them, and their schemas."""
+
+import gzip
+import json
+import sys
+
+import pytest
+from cases import CASES, POPULATION_CASES
+from program import (
+    GOLDEN,
+    REFERENCE,
+    SANITIZED,
+    SOURCE,
+    document,
+    on_terminal,
+    peakline,
+    refused,
+    stdout_of,
+    with_memory,
+    write_changed,
+)
+
+sys.path.insert(0, str(SOURCE / "reports"))
+
+
+def named(cases):
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
+
+
+@named(CASES)
+def test_corpus(profile, case):
+    profile.write_bytes(case.data)
+    if case.error:
+        assert len(refused("show", profile, words=[case.error])) < 500
+    else:
+        stdout_of("show", profile)
+
+
+@named(POPULATION_CASES)
+def test_corpus_of_populations(tmp_path, case):
+    file = tmp_path / "ours.json"
+    file.write_bytes(case.data)
+    if case.error:
+        words = [f"{file}: ", case.error]
+        assert len(refused("check", GOLDEN, "--against", file, words=words)) < 500
+    else:
+        result = peakline("check", GOLDEN, "--against", file)
+        assert result.stderr == ""
+        assert result.stdout
+
+
+@pytest.mark.parametrize("kind", ["profile", "population"])
+def test_schema_on_the_corpus(schema, kind):
+    from fastjsonschema import JsonSchemaValueException
+
+    validate = schema(kind)
+    for case in CASES if kind == "profile" else POPULATION_CASES:
+        if case.schema:
+            with pytest.raises(JsonSchemaValueException):
+                validate(json.loads(case.data))
+                pytest.fail(case.name)
+        elif case.schema is not None:
+            validate(json.loads(case.data))
+
+
+def test_populations_of_the_program_follow_the_schema(schema):
+    validate = schema("population")
+    for file in (REFERENCE.parent / "populations").iterdir():
+        validate(json.loads(file.read_text()))
+
+
+def test_kinds_of_schema():
+    assert stdout_of("schema") == stdout_of("schema", "profile")
+    refused("schema", "rain", words=["KIND", "profile", "population"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda folder, file: ["show", file],
+        lambda folder, file: ["compare", GOLDEN, "--", file, "--json"],
+        lambda folder, file: ["repeatability", GOLDEN, file, "--json"],
+        lambda folder, file: ["fleet", folder, "--csv"],
+    ],
+    ids=["show", "compare", "repeatability", "fleet"],
+)
+def test_every_command_reads_gzipped_profiles(tmp_path, command):
+    plain, zipped = tmp_path / "plain", tmp_path / "zipped"
+    plain.mkdir()
+    zipped.mkdir()
+    (plain / "a.json").write_bytes(GOLDEN.read_bytes())
+    (zipped / "a.json.gz").write_bytes(gzip.compress(GOLDEN.read_bytes()))
+    wanted = peakline(*command(plain, plain / "a.json"))
+    found = peakline(*command(zipped, zipped / "a.json.gz"), code=wanted.returncode)
+    printed = (found.stdout + found.stderr).replace(str(zipped), str(plain)).replace(".gz", "")
+    assert printed == wanted.stdout + wanted.stderr
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers need more memory")
+def test_what_is_too_large_for_the_memory(profile):
+    # About 14 x as large in memory as in the file.
+    much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
+    profile.write_text(GOLDEN.read_text().replace('"mode"', f'"x": {much}, "mode"', 1))
+    words = [profile, "too large for this machine's memory"]
+    for mebibytes in (20, 45, 75, 105, 150):
+        refused("show", profile, words=words, preexec_fn=with_memory(mebibytes))
+
+
+def test_what_cannot_be_read(tmp_path, profile):
+    refused("show", profile, words=[profile, "no such file"])
+    refused("show", tmp_path, words=[tmp_path, "directory"])
+
+
+def test_report_has_the_same_headlines():
+    import peakline as reports
+    from peakline import units
+    from peakline.page.tiles import NO_VALUE, headlines
+
+    profile = reports.load(GOLDEN)
+    devices = document("show", GOLDEN)["devices"]
+    assert devices
+    for device in devices:
+        shown = [
+            (h["label"], units.rate(h["value"], h["unit"]) if h["value"] else NO_VALUE)
+            for h in device["headlines"]
+        ]
+        assert [(h.what, h.value) for h in headlines(profile, device["device"])] == shown
+
+
+@pytest.mark.parametrize(
+    "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
+)
+def test_report_bounds_decoding_alike(file):
+    import peakline as reports
+    from peakline import units
+
+    llama = reports.Transformer.uniform(32, 32, 128, 14336, 128256, kv_heads=8)
+    profile = reports.load(file)
+    gpus = {gpu.uuid for gpu in profile.devices} & set(profile.measured_devices())
+    bounds = [reports.decode_bound(profile, llama, reports.Serving(device=gpu)) for gpu in gpus]
+    rate = units.number(min(bound.tokens_per_s for bound in bounds))
+    line = f"Llama-3.1-8B in BF16 decodes at most {rate} tokens/s (HBM read)."
+    assert line in peakline("show", file).stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--all"], ["--topic", "Power"]], ids=str)
+def test_golden_file(options):
+    assert "NVIDIA H200" in stdout_of("show", GOLDEN, *options)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show {}",
+        "show {} --topic caches",
+        "show {} --topic compute",
+        "show {} --topic bandwidth",
+        "show {} --topic host",
+        "check {} --all",
+        "compare {} {later} --all",
+        "fleet {} --all",
+        "repeatability {} {later}",
+        "list",
+    ],
+)
+def test_tables_fit_a_narrow_terminal(tmp_path, command):
+    columns = 60
+    later = write_changed(
+        tmp_path / "later.json", lambda profile: profile.update(created="2026-11-25T08:22:45Z")
+    )
+    arguments = [word.format(REFERENCE, later=later) for word in command.split()]
+    lines = on_terminal(columns, *arguments).splitlines()
+    assert len(lines) > 3
+    # The verdict may be longer: schedulers and monitors take one line.
+    for line in lines[1:]:
+        assert len(line) <= columns, line

@@ -1,0 +1,237 @@
+"""Bad usage ends in exit code 2 and one line that says what is wrong; no file is written."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from program import (
+    GOLDEN,
+    HOST,
+    PEAKLINE,
+    SANITIZED,
+    cpu_seconds,
+    document,
+    refused,
+    starting,
+    with_memory,
+)
+
+
+@pytest.fixture
+def empty(tmp_path):
+    """A folder in which nothing may be left."""
+    yield tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", ["subcommand"]),
+        ("measure", ["measure"]),
+        ("run --fast", ["--fast"]),
+        ("run --quick --full", ["--quick", "--full"]),
+        ("run --quiet --verbose", ["--quiet", "--verbose"]),
+        ("run --time-limit -1", ["--time-limit", "above 0"]),
+        ("run --time-limit 0", ["--time-limit", "above 0"]),
+        ("run --time-limit soon", ["--time-limit", "soon"]),
+        ("run --time-limit nan", ["--time-limit", "nan"]),
+        ("run --max-noise -0.5", ["--max-noise", "-0.5"]),
+        ("run --max-noise 0", ["--max-noise", "above 0"]),
+        ("run --max-noise nan", ["--max-noise"]),
+        ("run --max-noise 200", ["--max-noise", "200"]),
+        ("run --min-samples 3", ["--min-samples", "3"]),
+        ("run --min-samples -3", ["--min-samples", "-3"]),
+        ("run --seed -1", ["--seed", "-1"]),
+        ("run --seed x", ["--seed", "x"]),
+        ("run --soak 5", ["--soak", "10 to 7200", "5"]),
+        ("run --soak nan", ["--soak", "nan"]),
+        ("run --soak 60 --profile", ["--soak", "--profile"]),
+        ("run --runs 0", ["--runs", "from 1 to 21"]),
+        ("run --runs 22", ["--runs", "from 1 to 21"]),
+        ("run --runs 2.5", ["--runs", "from 1 to 21"]),
+        ("run --runs 2 --profile", ["--runs 2", "--profile"]),
+        ("run --soak 60 --time-limit 50", ["--soak", "--time-limit 50"]),
+        ("run --soak 60 --device none", ["--soak", "no GPU"]),
+        ("run --verify", ["--verify", "--soak"]),
+        ("run --storage ''", ["--storage", "expected a directory"]),
+        (
+            "run --device none --storage /tmp --filter host.memory",
+            ["--storage", "--filter excludes", "host.storage.read"],
+        ),
+        ("run --soak 60 --verify --no-verify", ["--verify", "--no-verify"]),
+        ("run --soak 60 --verify --time-limit 100", ["--soak 60 --verify", "--time-limit 100"]),
+        ("show", ["PROFILE"]),
+        ("show GOLDEN --topic nonsense", ["--topic nonsense", "findings", "power"]),
+        ("show GOLDEN --topic ''", ["--topic", "findings"]),
+        ("show GOLDEN --topic power --all", ["--topic", "--all"]),
+        ("show GOLDEN --json --all", ["--json", "--all"]),
+        ("worker", ["--device"]),
+        ("run --quick --device GPU-00000000-0000-0000-0000-000000000000", ["--device"]),
+        ("run --quick --device 999", ["--device"]),
+        ("run --quick --device first", ["--device"]),
+        ("run --quick --device 0,,1", ["--device"]),
+        ("run --quick --device ,", ["--device"]),
+        ("run --quick --device ''", ["--device"]),
+        ("run --quick --device none --filter [", ["--filter '['", "regular expression"]),
+        ("run --quick --device none --filter host.memroy.raed", ["host.memory.read"]),
+        ("run --quick --device none --filter threads:4096", ["matches no benchmark"]),
+    ],
+)
+def test_options(empty, arguments, words):
+    split = [{"GOLDEN": GOLDEN, "''": ""}.get(word, word) for word in arguments.split()]
+    refused(*split, words=words, cwd=empty)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("report node7.json", "report: not a command; did you mean peakline-report?"),
+        ("mfu", "mfu: not a command; did you mean peakline-mfu?"),
+        ("shwo node7.json", "shwo: not a command; did you mean peakline show?"),
+        ("bench", "bench: not a command; did you mean peakline benchmark?"),
+        ("node7.json", "node7.json: not a command (see peakline --help)"),
+        ("wroker", "wroker: not a command (see peakline --help)"),
+        ("run --quik=1", "--quik=1: not an option of run; did you mean --quick?"),
+        ("run -z", "-z: not an option of run (see peakline run --help)"),
+        ("run surplus", "surplus: not an argument of run (see peakline run --help)"),
+        # Not that PROFILE is missing.
+        ("show --jsn", "--jsn: not an option of show; did you mean --json?"),
+        ("--all", "--all: goes after its command: show, check, compare, fleet"),
+        ("--verson", "--verson: not an option; did you mean --version?"),
+        ("benchmark --benchmark_fiter=x", "did you mean --benchmark_filter?"),
+        ("run --min-samples x", "found x (see peakline run --help)"),
+    ],
+)
+def test_what_was_meant(empty, arguments, message):
+    line = refused(*arguments.split(), words=[message, "(see peakline", "--help)\n"], cwd=empty)
+    if name := re.search(r"did you mean (peakline[ -]\w+)\?", line):
+        assert f"(see {name[1]} --help)" in line
+
+
+def test_hostile_arguments(empty):
+    start = cpu_seconds()
+    for hostile in ("x" * 100_000, "\x1b[2J\x9b\u202e\x7f", "\udcff", "(" * 20_000):
+        for arguments in (
+            [*HOST, "--filter", hostile],
+            [*HOST, "--filter", f"({hostile}"],
+            [*HOST, "--max-noise", hostile],
+            [*HOST, "--seed", hostile],
+            [*HOST, "--output", f"/proc/{hostile}/"],
+            [*HOST, "--output", f"/proc/{hostile}"],
+            [*HOST, hostile],
+            ["run", "--device", hostile],
+            [hostile],
+            ["show", hostile],
+            ["compare", hostile, hostile],
+            ["compare", GOLDEN, GOLDEN, "--fail-on", hostile],
+        ):
+            line = refused(*arguments, cwd=empty)
+            assert len(line) < 1100, [str(argument)[:20] for argument in arguments]
+    assert cpu_seconds() - start < 30
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers need address space too")
+@pytest.mark.parametrize("mebibytes", [10, 45])  # at 45, a destructor may be the first to lack it
+def test_out_of_memory(tmp_path, mebibytes):
+    large = tmp_path / "large.json"
+    large.write_text(json.dumps(["x" * 1000] * 20_000))
+    refused("compare", large, large, words=["memory"], preexec_fn=with_memory(mebibytes))
+
+
+def test_filter_that_fits_only_the_other_mode(empty):
+    names = [
+        "/".join([b["id"], *(f"{key}:{value}" for key, value in point["params"].items())])
+        for b in document("list")["benchmarks"]
+        for point in b["points"]
+        if b["device"] == "host" and not point["quick"] and point["params"]
+    ]
+    if not names:
+        pytest.skip("every host point is part of --quick")
+    refused(*HOST, "--filter", f"^{names[0]}$", words=["--quick", "--full"], cwd=empty)
+
+
+def test_signal_before_anything_is_measured(empty):
+    # A full pipe holds the command up before any measurement.
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    try:
+        while True:
+            os.write(write_end, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(write_end, True)
+    command = ("run", "--dry-run", "--device", "none")
+    with starting(*command, cwd=empty, stdout=write_end) as process:
+        status = Path(f"/proc/{process.pid}/status")
+        while "SigBlk:\t0000000000000000" in status.read_text():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 3
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_output_that_exists_is_kept(tmp_path, profile):
+    profile.write_text("mine")
+    refused(*HOST, "-o", profile, words=[profile, "exists"])
+    assert profile.read_text() == "mine"
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "nowhere")
+    refused(*HOST, "-o", link, words=[link, "exists"])
+    assert sorted(tmp_path.iterdir()) == [link, profile]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show", GOLDEN],
+        ["list"],
+        ["compare", GOLDEN, GOLDEN],
+        ["benchmark", "--device", "host", "--benchmark_list_tests"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_result_that_cannot_be_written(command):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([PEAKLINE, *command], stdout=full, stderr=-1, text=True)
+    assert result.returncode == 2
+    error = r"peakline: cannot write to standard output(: [^\n]+)?\n"
+    assert re.fullmatch(error, result.stderr)
+
+
+def test_output_beyond_the_limit_on_files(tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    with (tmp_path / "shown").open("w") as output:
+        command = [PEAKLINE, "show", GOLDEN]
+        result = subprocess.run(command, stdout=output, stderr=-1, preexec_fn=limit)
+    assert result.returncode == 2
+    assert b"cannot write to standard output" in result.stderr
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    start = cpu_seconds()
+    missing = tmp_path / "no"
+    neither = "neither a file nor a directory"
+    for output, why in (
+        (missing / "p.json", f"there is no directory {missing}"),
+        ("/proc/no/", ""),
+        (f"{GOLDEN}/", ""),
+        ("/proc/p.json", ""),
+        ("", ""),
+        ("/dev/stdout", neither),
+        ("/dev/null", neither),
+    ):
+        refused(*HOST, "-o", output, words=[output, why], cwd=tmp_path)
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    if os.geteuid() != 0:  # root may write there
+        refused(*HOST, "-o", locked, words=["Permission denied"])
+    assert cpu_seconds() - start < 10  # before anything is measured
