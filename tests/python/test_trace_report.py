@@ -23,13 +23,11 @@ from made_traces import Made
 from peakline.condition import condition
 from peakline.page.html import escape
 from peakline.pictures import Canvas
-from peakline.pictures.waterfall import waterfall_pictures
+from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.report_command import main
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
-from peakline.workload.sawtooth import sawtooth
-from peakline.workload.text import RULES
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
