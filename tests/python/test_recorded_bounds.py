@@ -28,7 +28,7 @@ def recorded(name: str) -> Analysis:
     return analyze(reference(ONE_GPU), [RECORDED / f"{name}.json.gz"])
 
 
-@pytest.mark.parametrize("name", ["before", "after", "conv", "compiled", "graph"])
+@pytest.mark.parametrize("name", ["before", "after", "conv", "compiled", "graph", "decode"])
 def test_the_bound_of_nearly_all_time_is_known(name: str) -> None:
     found = recorded(name)
     kernels = sum(found.share(part) for part in KERNELS)

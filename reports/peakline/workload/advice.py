@@ -279,6 +279,7 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
         text += f", {why.text}" if why else ": look at what that one does longer"
         # What a late host costs is told as the host's part.
         if why is None or not why.of_host:
+            waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
             yield dataclasses.replace(found, subject=subject)
     parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)

@@ -22,7 +22,7 @@ from peakline.workload.kernel import (
     short_name,
     table_lines,
 )
-from peakline.workload.numbers import RANGE, has_decimal_comma, parse_number, unit_scale
+from peakline.workload.numbers import RANGE, checked, has_decimal_comma, parse_number, unit_scale
 
 NCU_COMMAND = (
     "ncu --set full --clock-control none --cache-control none --csv --page raw "
@@ -238,8 +238,12 @@ def read_ncu_report(path: str | os.PathLike[str]) -> list[Kernel]:
         ) from error
     try:
         return _kernels_of(_reported(ncu_report.load_report(os.fspath(path))), name)
-    except (RuntimeError, OSError, LookupError) as error:
-        raise WorkloadError(f"{name}: not a report of ncu: {printable(str(error))}") from error
+    except WorkloadError:
+        raise
+    except (RuntimeError, OSError, LookupError, AttributeError, TypeError, ValueError) as error:
+        raise WorkloadError(
+            f"{name}: not a report of ncu, or a damaged one: {printable(str(error))[:200]}"
+        ) from error
 
 
 def _reported(report: Any) -> Iterator[Launch]:
@@ -258,6 +262,8 @@ def _reported(report: Any) -> Iterator[Launch]:
             capability = None if major is None or minor is None else major + minor / 10
             model = action.metric_by_name(_MODEL).as_string() if _MODEL in names else ""
             called = action.name(action.NameBase_DEMANGLED)
+            if not called:
+                raise ValueError("a kernel without a name")
             yield Launch(called, capability, model or "", metrics)
 
 
@@ -269,6 +275,9 @@ def _value(metric: Any, name: str) -> float | None:
     if not math.isfinite(value):
         return None
     try:
-        return value * unit_scale(metric.unit()) if is_amount(name) else value
+        scaled = checked(value * unit_scale(metric.unit()) if is_amount(name) else value)
     except ValueError as error:
-        raise LookupError(f"{name} has the unit {metric.unit()!r}") from error
+        raise ValueError(f"{name} is {value:g} {metric.unit()}") from error
+    if scaled < 0 and is_amount(name):
+        raise ValueError(f"{name} is {value:g}, but a count cannot be negative")
+    return scaled

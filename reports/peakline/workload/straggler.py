@@ -26,6 +26,7 @@ class Cause:
 
     text: str  # a relative clause on the rank
     of_host: bool = False
+    seconds: float = 0.0  # of a step: waiting that kernels of the others hide counts too
 
 
 def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
@@ -43,14 +44,16 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
     worst = max(pairs, key=lambda pair: pair[1] - pair[2], default=("", 0.0, 0.0))
     others = _slower([pair for pair in pairs if pair is not worst])
     if min(slower, others or slower) > _MORE:
-        return Cause(f"whose kernels take {slower:.2f} x as long for the same work: a slow GPU")
+        text = f"whose kernels take {slower:.2f} x as long for the same work: a slow GPU"
+        return Cause(text, seconds=sum(mine - other for _, mine, other in pairs))
     label, mine, other = worst
     idle = _idle(late) - _idle(waiting)
     if mine - other > max(idle, (_MORE - 1) * other):
         label = shortened([label], _NAME)[label]
         return Cause(
             f"whose kernel {label} takes {units.time(mine)} a step instead of {units.time(other)} "
-            "for the same work: that kernel, not a slow GPU"
+            "for the same work: that kernel, not a slow GPU",
+            seconds=mine - other,
         )
     parts = {part: late.parts.get(part, 0) for part in IDLE}
     most = max(parts, key=lambda part: parts[part])
