@@ -19,6 +19,7 @@ from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way
 
 # Recordings last minutes: what lies further than a day from the others has a wrong time.
 _FAR_NS = 86_400 * 10**9
+_LATEST_NS = 1 << 62
 _LONG_NS = 10**9  # shorter activities may outlast what was recorded of the host
 # Fewer are normal at the edges of a recording.
 _WORTH = 0.01
@@ -55,7 +56,9 @@ def _check_vendor(trace: Trace) -> None:
 def _leave_out(trace: Trace) -> None:
     rows = trace.activities
     starts, ends = rows.column("start"), rows.column("end")
-    wrong = np.abs(starts - np.median(starts)) > _FAR_NS if len(starts) else np.zeros(0, bool)
+    wrong = (starts < 0) | (ends > _LATEST_NS)
+    if not wrong.all():
+        wrong |= np.abs(starts - np.median(starts[~wrong])) > _FAR_NS
     wrong |= _endless(trace, starts, ends, ~wrong)
     count, total = int(wrong.sum()), len(starts)
     if not count:

@@ -55,7 +55,7 @@ _MOVES = {
         ("copy_", "1 > 0"),
         ("fill_ zero_", "> 0"),
         ("sum mean amax amin argmax", "0 >"),
-        ("_softmax _log_softmax native_dropout cumsum", "0 > 0"),
+        ("_softmax _log_softmax native_dropout cumsum roll", "0 > 0"),
         ("_softmax_backward_data _log_softmax_backward_data", "0 1 > 0"),
         ("native_layer_norm", "0 2 3 > 0"),
         ("_fused_rms_norm", "0 2 > 0"),
@@ -68,10 +68,13 @@ _MOVES = {
         ("cudnn_batch_norm", "bn_fw 0 > 0"),
         ("cudnn_batch_norm_backward", "bn_bw 0 1 > 0"),
         ("native_group_norm", "RowwiseMoments 0 >; elementwise_kernel 0 > 0"),
-        ("native_group_norm_backward", "InternalGradients 0 1 >; elementwise_kernel 0 1 > 1"),
+        (
+            "native_group_norm_backward",
+            "InternalGradients 0 1 >; GammaBetaBackward 2 3 >; elementwise_kernel 0 1 > 1",
+        ),
         ("max_pool2d_with_indices_backward", "0 7 > 1"),
         ("embedding_dense_backward", "compute_grad_weight 0 >"),
-        ("topk", "gatherTopK 0 >"),
+        ("topk", "computeBlockDigitCounts 0 >; gatherTopK 0 >"),
     )
     for name in names.split()
 }
