@@ -154,8 +154,8 @@ def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]
 
 
 def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
-    """The place of each activity's call: that of the same process with its correlation. name: of the
-    file."""
+    """The place of each activity's call, that of the same process with its correlation; name: of
+    the file."""
     processes, places = np.unique(
         np.concatenate([rows["process"], calls["process"]]), return_inverse=True
     )
