@@ -1,29 +1,48 @@
 """Times decoding and prefill of Llama-3.1-8B's shape in BF16, to hold against `peakline-llm`.
 
     python decode_llama.py --json measured.json
+    torchrun --nproc-per-node 2 decode_llama.py --json measured.json  # tensor parallel
 
 Weights and KV cache are random, since their values do not matter for the time. A decode step is one
-CUDA graph of plain PyTorch operations: 32 layers and the output head. A batch and context whose KV
-cache does not fit are skipped. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of
-this program alone.
+CUDA graph of plain PyTorch operations: 32 layers and the output head; --compile fuses the small
+ones. The time of a row is also split by kind of kernel. A batch and context whose KV cache does not
+fit are skipped. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of this program
+alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
+import os
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+import torch.distributed as distributed
 import torch.nn.functional as functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 WARM_UPS = 3
+PROFILED = 3  # steps
 SPARE_BYTES = 2 << 30  # for activations and the allocator's rounding
+# cuDNN's attention, which PyTorch prefers, gives each KV head of a sequence to one SM. Flash
+# attention splits the cache of a sequence over all of them.
+DECODING = [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
+# Kinds of kernels by their names; the first that matches counts.
+KINDS = {
+    "all_reduces": re.compile("nccl", re.I),
+    "attention": re.compile("flash|sdpa|fmha|attention", re.I),
+    "products": re.compile("nvjet|gemm|gemv|cutlass|splitk", re.I),
+}
+Cache = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,11 @@ class Shape:
     def kv_bytes(self, batch: int, tokens: int) -> int:
         return 2 * 2 * self.layers * batch * tokens * self.kv_heads * self.head_dim
 
+    def split(self, ranks: int) -> Shape:
+        """What each rank of tensor parallelism has."""
+        shared = ("heads", "kv_heads", "inner", "vocabulary")
+        return dataclasses.replace(self, **{name: getattr(self, name) // ranks for name in shared})
+
 
 LLAMA = Shape(32, 4096, 32, 8, 128, 14336, 128256)
 TOY = Shape(2, 64, 4, 2, 16, 96, 128)
@@ -47,8 +71,8 @@ TOY = Shape(2, 64, 4, 2, 16, 96, 128)
 class Model:
     """Layers without training: products, norms, rotary embedding, attention."""
 
-    def __init__(self, shape: Shape, device: str) -> None:
-        self.shape, self.device = shape, device
+    def __init__(self, shape: Shape, device: str, ranks: int = 1, fuse: bool = False) -> None:
+        self.shape, self.device, self.ranks = shape, device, ranks
         joined = (shape.heads + 2 * shape.kv_heads) * shape.head_dim
         wide = shape.heads * shape.head_dim
         self.layers = [
@@ -61,55 +85,82 @@ class Model:
             for _ in range(shape.layers)
         ]
         self.head = self._random(shape.vocabulary, shape.hidden)
+        self.angle = torch.ones(shape.head_dim, device=device, dtype=torch.bfloat16)
+        self._attend, self._expand = self._attention, self._mlp
+        if fuse:
+            self._attend = torch.compile(self._attention, dynamic=False)
+            self._expand = torch.compile(self._mlp, dynamic=False)
 
     def _random(self, *size: int) -> torch.Tensor:
         values = torch.empty(size, device=self.device, dtype=torch.bfloat16)
         return values.normal_(0, 1 / math.sqrt(size[-1]))
 
-    def cache(self, batch: int, tokens: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def cache(self, batch: int, tokens: int) -> list[Cache]:
         size = (batch, self.shape.kv_heads, tokens, self.shape.head_dim)
         return [(self._random(*size), self._random(*size)) for _ in self.layers]
 
-    def forward(
-        self, x: torch.Tensor, cache: list[tuple[torch.Tensor, torch.Tensor]] | None
-    ) -> torch.Tensor:
-        """Logits of the last token of each row of x, [batch, tokens, hidden]; cache: to decode."""
-        angle = torch.ones(self.shape.head_dim, device=x.device, dtype=x.dtype)
+    def forward(self, x: torch.Tensor, cache: list[Cache] | None) -> torch.Tensor:
+        """Logits of the last token of each row of x, [batch, tokens, hidden]; cache: to decode.
+
+        Of several ranks, each has the logits of its part of the vocabulary.
+        """
+        change = torch.zeros_like(x)
         for i, (qkv, output, up, down) in enumerate(self.layers):
-            attended = self._attention(self._norm(x) @ qkv.T, angle, cache[i] if cache else None)
-            x = x + attended @ output.T
-            gate, value = (self._norm(x) @ up.T).chunk(2, dim=-1)
-            x = x + (functional.silu(gate) * value) @ down.T
-        return self._norm(x[:, -1]) @ self.head.T
+            x, change = self._attend(x, change, qkv, output, cache[i] if cache else None)
+            self._reduce(change)
+            x, change = self._expand(x, change, up, down)
+            self._reduce(change)
+        return self._norm((x + change)[:, -1]) @ self.head.T
+
+    def _reduce(self, part: torch.Tensor) -> None:
+        if self.ranks > 1:
+            distributed.all_reduce(part)
 
     def _norm(self, x: torch.Tensor) -> torch.Tensor:
         return functional.rms_norm(x, (x.shape[-1],))
 
+    def _by_head(self, x: torch.Tensor) -> torch.Tensor:
+        """[batch, heads, tokens, head_dim]"""
+        return x.view(*x.shape[:2], -1, self.shape.head_dim).transpose(1, 2)
+
+    def _turned(self, x: torch.Tensor) -> torch.Tensor:
+        """The work of rotary embedding, with angles that do not matter."""
+        return torch.addcmul(x, x.roll(self.shape.head_dim // 2, -1), self.angle)
+
+    def _mlp(
+        self, x: torch.Tensor, change: torch.Tensor, up: torch.Tensor, down: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """x with the change of the part before, and what this part changes."""
+        x = x + change
+        gate, value = (self._norm(x) @ up.T).chunk(2, dim=-1)
+        return x, (functional.silu(gate) * value) @ down.T
+
     def _attention(
         self,
-        joined: torch.Tensor,
-        angle: torch.Tensor,
-        cache: tuple[torch.Tensor, torch.Tensor] | None,
-    ) -> torch.Tensor:
-        shape, (batch, tokens, _) = self.shape, joined.shape
-        sizes = [shape.heads, shape.kv_heads, shape.kv_heads]
-        parts = joined.split([n * shape.head_dim for n in sizes], dim=-1)
-        q, k, v = (
-            part.view(batch, tokens, n, shape.head_dim).transpose(1, 2)
-            for part, n in zip(parts, sizes, strict=True)
-        )
-        q, k = (torch.addcmul(x, x.roll(shape.head_dim // 2, -1), angle) for x in (q, k))
+        x: torch.Tensor,
+        change: torch.Tensor,
+        qkv: torch.Tensor,
+        output: torch.Tensor,
+        cache: Cache | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `_mlp`."""
+        x = x + change
+        shape, (batch, tokens, _) = self.shape, x.shape
+        sizes = [n * shape.head_dim for n in (shape.heads, shape.kv_heads, shape.kv_heads)]
+        q, k, v = (self._norm(x) @ qkv.T).split(sizes, dim=-1)
+        q, k = self._turned(self._by_head(q)), self._turned(self._by_head(k))
+        v = self._by_head(v)
         group = shape.heads // shape.kv_heads
         if cache is None:
-            k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
+            k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
             found = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            return found.transpose(1, 2).reshape(batch, tokens, -1)
+            return x, found.transpose(1, 2).reshape(batch, tokens, -1) @ output.T
         keys, values = cache
         keys[:, :, -1:], values[:, :, -1:] = k, v
         # The queries of a group share keys, so they are rows of one product.
         grouped = q.reshape(batch, shape.kv_heads, group, shape.head_dim)
         found = functional.scaled_dot_product_attention(grouped, keys, values)
-        return found.reshape(batch, 1, -1)
+        return x, found.reshape(batch, 1, -1) @ output.T
 
 
 def seconds_of(step: Callable[[], object], repeats: int, device: str) -> float:
@@ -126,19 +177,30 @@ def seconds_of(step: Callable[[], object], repeats: int, device: str) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def decode_seconds(model: Model, batch: int, context: int) -> float:
+def decode_step(model: Model, batch: int, context: int) -> Callable[[], object]:
+    """A step to repeat: on a GPU the replay of a graph."""
     x = torch.randn(batch, 1, model.shape.hidden, device=model.device, dtype=torch.bfloat16)
     cache = model.cache(batch, context + 1)
+
+    def eager() -> None:
+        with sdpa_kernel(DECODING):
+            model.forward(x, cache)
+
     for _ in range(WARM_UPS):
-        model.forward(x, cache)
+        eager()
     if model.device != "cuda":
-        return seconds_of(lambda: model.forward(x, cache), 3, model.device)
+        return eager
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        model.forward(x, cache)
-    graph.replay()
-    return seconds_of(graph.replay, 50, model.device)
+    # NCCL's own thread must not end the capture.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        eager()
+
+    def step(_: object = eager) -> None:  # what the graph reads must stay
+        graph.replay()
+
+    step()
+    return step
 
 
 def prefill_seconds(model: Model, tokens: int) -> float:
@@ -148,6 +210,26 @@ def prefill_seconds(model: Model, tokens: int) -> float:
     return seconds_of(lambda: model.forward(x, None), 10, model.device)
 
 
+def split(step: Callable[[], object]) -> dict[str, Any]:
+    """Milliseconds of a step by kind of kernel, and how many kernels it has."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        for _ in range(PROFILED):
+            step()
+        torch.cuda.synchronize()
+    times: dict[str, list[float]] = {kind: [] for kind in (*KINDS, "other")}
+    for event in profiler.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            kind = next((kind for kind, name in KINDS.items() if name.search(event.name)), "other")
+            times[kind].append(event.time_range.elapsed_us() * 1e-3 / PROFILED)
+    # All-reduces are of one size; the first waits for the rank whose profiler starts last.
+    reduces = sorted(times["all_reduces"])
+    times["all_reduces"] = len(reduces) * reduces[len(reduces) // 2 : len(reduces) // 2 + 1]
+    return {
+        "kernels": round(sum(map(len, times.values())) / PROFILED),
+        "ms": {kind: round(sum(values), 4) for kind, values in times.items()},
+    }
+
+
 def fits(shape: Shape, batch: int, context: int, device: str) -> bool:
     if device != "cuda":
         return True
@@ -155,34 +237,60 @@ def fits(shape: Shape, batch: int, context: int, device: str) -> bool:
     return torch.cuda.mem_get_info()[0] > shape.kv_bytes(batch, context + 1) + SPARE_BYTES
 
 
+def decode_row(model: Model, batch: int, context: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": "decode", "batch": batch, "context": context}
+    if not fits(model.shape, batch, context, model.device):
+        return row | {"skipped": "the KV cache does not fit"}
+    step = decode_step(model, batch, context)
+    seconds = seconds_of(step, 50 if model.device == "cuda" else 3, model.device)
+    row |= {"seconds": seconds, "tokens_per_s": batch / seconds}
+    return row | split(step) if model.device == "cuda" else row
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the rows here")
+    parser.add_argument("--batch", type=numbers, default=[1, 8, 64], metavar="B,...")
+    parser.add_argument("--context", type=numbers, metavar="C,...", help="default: 1024,8192")
+    parser.add_argument("--compile", action="store_true", help="fuse small operations")
     parser.add_argument("--cpu", action="store_true", help="a toy, to test this program")
     options = parser.parse_args()
     if not options.cpu and not torch.cuda.is_available():
         print("decode_llama.py: PyTorch finds no GPU; --cpu runs a toy", file=sys.stderr)
         return 2
     device = "cpu" if options.cpu else "cuda"
-    shape, contexts = (TOY, (16, 64)) if options.cpu else (LLAMA, (1024, 8192))
-    rows: list[dict[str, object]] = []
-    with torch.inference_mode():
-        model = Model(shape, device)
-        for context in contexts:
-            for batch in (1, 8, 64):
-                row = {"kind": "decode", "batch": batch, "context": context}
-                if fits(shape, batch, context, device):
-                    seconds = decode_seconds(model, batch, context)
-                    rows.append({**row, "seconds": seconds, "tokens_per_s": batch / seconds})
-                else:
-                    rows.append({**row, "skipped": "the KV cache does not fit"})
-                print(rows[-1], flush=True)
-        seconds = prefill_seconds(model, contexts[-1])
-        rows.append({"kind": "prefill", "batch": 1, "context": contexts[-1], "seconds": seconds})
-        print(rows[-1])
+    ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_RANK", "0"))
+    if ranks > 1:
+        if not options.cpu:
+            torch.cuda.set_device(rank)
+        distributed.init_process_group("gloo" if options.cpu else "nccl")
+    shape = TOY if options.cpu else LLAMA
+    contexts = options.context or ([16, 64] if options.cpu else [1024, 8192])
     name = "CPU" if options.cpu else torch.cuda.get_device_name()
-    if options.json:
-        options.json.write_text(json.dumps({"device": name, "rows": rows}, indent=2) + "\n")
+    rows: list[dict[str, Any]] = []
+
+    def add(row: dict[str, Any]) -> None:
+        rows.append(row)
+        if rank:
+            return
+        print(row, flush=True)
+        if options.json:
+            result = {"device": name, "tp": ranks, "compiled": options.compile, "rows": rows}
+            options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+    with torch.no_grad():
+        model = Model(shape.split(ranks), device, ranks, options.compile)
+        for context in contexts:
+            for batch in options.batch:
+                add(decode_row(model, batch, context))
+        seconds = prefill_seconds(model, contexts[-1])
+        add({"kind": "prefill", "batch": 1, "context": contexts[-1], "seconds": seconds})
+    if ranks > 1:
+        distributed.destroy_process_group()
     return 0
 
 

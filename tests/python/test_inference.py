@@ -13,7 +13,7 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import ONE_GPU, TWO_GPUS, reference
+from conftest import ONE_GPU, ROOT, TWO_GPUS, reference
 from peakline import Formats, PeakError, Profile, Serving, Transformer, decode_bound, prefill_bound
 from peakline.commands.llm import main
 
@@ -266,6 +266,35 @@ def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus() -> N
     parts = (estimate.products_s, estimate.attention_s, estimate.launching_s, estimate.reducing_s)
     assert estimate.seconds == pytest.approx(sum(parts))
     assert peakline.decode_kernels(profile, LLAMA_8B).reducing_s == 0
+
+
+H100S = ROOT / "reports/reference/cards/nvidia-h100-80gb-hbm3/tu-full1.json.gz"
+MEASURED = json.loads((Path(__file__).parent / "data/h100_llama.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in MEASURED["rows"] if row["kind"] == "decode"],
+    ids=lambda row: "tp{tp} b{batch} {context} {compiled}".format(**row),
+)
+def test_decoding_that_was_measured(row: dict[str, Any]) -> None:
+    """Graphs of PyTorch's kernels on other cards of the model: below the bound, and near the
+    estimate where small operations are fused."""
+    serving = Serving(row["batch"], row["context"], tp=row["tp"])
+    profile = peakline.load(H100S)
+    step = decode_bound(profile, LLAMA_8B, serving)
+    assert 0.45 < row["tokens_per_s"] / step.tokens_per_s < 0.8
+    estimate = peakline.decode_kernels(profile, LLAMA_8B, serving)
+    near = 0.08 if row["compiled"] else 0.2
+    assert row["tokens_per_s"] == pytest.approx(estimate.tokens_per_s, rel=near)
+    if row["compiled"]:
+        assert row["ms"]["products"] * 1e-3 == pytest.approx(estimate.products_s, rel=0.06)
+
+
+def test_a_prefill_that_was_measured() -> None:
+    (row,) = (row for row in MEASURED["rows"] if row["kind"] == "prefill")
+    bound = prefill_bound(peakline.load(H100S), LLAMA_8B, Serving(context=row["context"]))
+    assert 0.5 < bound.seconds / row["seconds"] < 0.7
 
 
 def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks() -> None:

@@ -73,6 +73,17 @@ def test_kernels_without_launches_are_counted(tmp_path: Path) -> None:
     assert any("3 of 20 kernels were launched before" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("times", [(-(2**63), 2**63 - 1), (5, 2**63 - 1), (-5, 900)])
+def test_times_out_of_range_are_left_out(tmp_path: Path, times: tuple[int, int]) -> None:
+    spans = [(1000 * number, 1000 * number + 500) for number in range(4)]
+    kernels = [(*span, 0, 7, 5, 7 << 24, 0, 0, 0) for span in (*spans, times)]
+    path = tmp_path / "t.sqlite"
+    export(path, {"CUPTI_ACTIVITY_KIND_KERNEL": kernels})
+    found = analyze(reference(ONE_GPU), [path])
+    assert codes(found)["invalid_times"] == (1, 5)
+    assert found.step_s == pytest.approx(3500e-9)
+
+
 @pytest.mark.parametrize("times", [(0, 0), (CALLED + 210, 3.6e9)])
 def test_times_that_cannot_be_are_left_out(tmp_path: Path, times: tuple[float, float]) -> None:
     made = regular(20)

@@ -6,6 +6,7 @@ import gzip
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from made_traces import export
@@ -48,6 +49,41 @@ def test_without_the_package_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ncu_report", None)
     with pytest.raises(WorkloadError, match=r"pip install 'peakline\[ncu\]'.*--import kernels.ncu"):
+        read(report)
+
+
+class Damaged:
+    """What NVIDIA's package makes of a report that was cut: parts that answer with nothing."""
+
+    NameBase_DEMANGLED = 0
+
+    def __init__(self, name: str | None, value: float) -> None:
+        self.called, self.value = name, value
+
+    def __getattr__(self, name: str) -> object:
+        answers: dict[str, object] = {
+            "num_ranges": 1, "num_actions": 1, "metric_names": ("gpu__time_duration.sum",),
+            "name": self.called, "has_value": True, "kind": 9, "as_double": self.value,
+            "unit": "ns",
+        }  # fmt: skip
+        return lambda *_: answers.get(name, self)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        (Damaged(None, 5.0), "a damaged one: a kernel without a name"),
+        (Damaged("k", -5.0), r"gpu__time_duration.sum is -5, but a count cannot be negative"),
+        (Damaged("k", 1e300), r"gpu__time_duration.sum is 1e\+300 ns"),
+        (None, "a damaged one: 'NoneType'"),
+    ],
+)
+def test_a_damaged_report_of_ncu_is_refused(
+    report: Path, monkeypatch: pytest.MonkeyPatch, damaged: Damaged | None, said: str
+) -> None:
+    module = SimpleNamespace(load_report=lambda _: damaged)
+    monkeypatch.setitem(sys.modules, "ncu_report", module)  # type: ignore[arg-type]
+    with pytest.raises(WorkloadError, match=said):
         read(report)
 
 

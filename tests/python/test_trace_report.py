@@ -24,12 +24,10 @@ from peakline.commands.condition import condition
 from peakline.commands.report import main
 from peakline.page.html import escape
 from peakline.pictures import Canvas
-from peakline.pictures.waterfall import waterfall_pictures
+from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
-from peakline.workload.sawtooth import sawtooth
-from peakline.workload.text import RULES
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")

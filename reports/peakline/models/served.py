@@ -31,6 +31,10 @@ CONTEXTS = (1024, 8192, 32768)
 _ONE = Serving()
 # Files and formats that differ by more than this describe other weights.
 _SAME_BYTES = 1.1
+_OF_KERNELS = (
+    "Library kernels: small operations are fused, and attention reads the KV cache as fast as "
+    "products read weights, which takes a kernel that splits the cache of a sequence over the GPU."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ def decoding(
             except PeakError as error:
                 notes[str(error)] = None
             notes |= dict.fromkeys(step.notes)
+            if kernels:
+                notes[_OF_KERNELS] = None
             rows.append(_row(step, one, kernels))
         prefill = prefill_bound(profile, model, dataclasses.replace(serving, context=context))
         prefills.append(

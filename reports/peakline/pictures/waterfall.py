@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -10,8 +13,8 @@ from peakline.pictures.picture import Picture
 from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
 from peakline.workload.part import Part
-from peakline.workload.sawtooth import sawtooth
-from peakline.workload.text import RULES, headline, microseconds
+from peakline.workload.text import headline, microseconds
+from peakline.workload.waterfall import Waterfall
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +31,51 @@ _UNKNOWN = (
 )
 _KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
 _IDLE = SERIES[6]
+_BIN_NS = 1_000_000
+_MOST_BINS = 600
+
+RULES = (
+    "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
+    "Compute kernels that run at once share it equally; copies and fills within the device's "
+    "memory count as kernels. What activities own is held against their bound, the least time by "
+    "what was measured here; a bound above what they own is clipped to it. A step runs from the "
+    "first activity launched in it to that of the next, and the last, open one is left out; a "
+    "single one ends with the last activity that it launched. A gap belongs to the activity that "
+    "ends it. Until that was launched, it is what the launching "
+    "thread did: waiting for the device, allocating, loading data, else launching where little "
+    "time passes from call to call, else Python. From the launch call to the start it is launch "
+    "latency, up to the measured one. If the launch was already queued, the gap is dispatch, up to "
+    "twice the measured time between empty kernels (assumed). What remains is a wait for another "
+    "stream where a call shows one, else a late start whose cause is not recorded. What the "
+    "profiler itself takes is apart. Clocks of ranks are not compared: the shortest time of a "
+    "collective over all ranks of its group is its transfer, what a rank needs beyond that is "
+    "waiting for the others."
+)
+
+
+@dataclass(frozen=True)
+class Sawtooth:
+    """Idle shares of equal pieces of time, from the first step's start on."""
+
+    bin_s: float
+    idle: Sequence[float]  # 0 to 1
+    marks: Sequence[float]  # seconds at which steps begin
+
+
+def sawtooth(rank: Waterfall) -> Sawtooth:
+    """Idle shares by millisecond; of a trace that is long, by as many as a picture can show."""
+    start, end = rank.steps[0].start, rank.steps[-1].end
+    size = max(_BIN_NS, -(-(end - start) // _MOST_BINS))
+    if end - start < 8 * _BIN_NS:
+        size = max(1, -(-(end - start) // 64))
+    bounds = [*range(start, end, size), end]
+    idle = [0] * (len(bounds) - 1)
+    for begun, ended in zip(*(column.tolist() for column in rank.gaps[:2]), strict=True):
+        for place in range((begun - start) // size, -(-(ended - start) // size)):
+            idle[place] += min(ended, bounds[place + 1]) - max(begun, bounds[place])
+    widths = (after - before for before, after in pairwise(bounds))
+    shares = [time / width for time, width in zip(idle, widths, strict=True)]
+    return Sawtooth(size * 1e-9, shares, [(step.start - start) * 1e-9 for step in rank.steps])
 
 
 def waterfall_pictures(analysis: Analysis) -> list[Picture]:

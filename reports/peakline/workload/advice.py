@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from peakline import units
+from peakline.profile import Profile
 from peakline.workload.analysis import Analysis
 from peakline.workload.bounds import UNKNOWN
 from peakline.workload.costs import Links
@@ -19,13 +20,15 @@ from peakline.workload.labels import shortened
 from peakline.workload.model import Finding, Host, Kind, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement
-from peakline.workload.sides import trouble
 from peakline.workload.straggler import cause
 from peakline.workload.waterfall import Waterfall
 from peakline.workload.works import Work
 
 _WORTH = 0.02
 _NAME = 48  # characters of a kernel's name
+# Tensor cores load rows in pieces of so many bytes; rows that begin elsewhere go another way.
+_ALIGNED_BYTES = 16
+_GOOD_SHARE = 0.8  # of the bound: what reaches that has no trouble with its sides
 
 
 def advice(analysis: Analysis) -> list[Finding]:
@@ -154,16 +157,12 @@ def _copies(analysis: Analysis) -> Iterator[Finding]:
             "(pin_memory=True, non_blocking=True)"
         )
         yield _said(analysis, part, (pageable - pinned) * scale, text, "host memory", place)
-    for which, seconds, what in (
-        (
-            "copies to the device",
-            inputs * scale,
-            "prefetch the next step's inputs from pinned memory",
-        ),
-        ("other copies", others * scale, "put them"),
+    for which, time, what in (
+        ("copies to the device", inputs, "prefetch the next step's inputs from pinned memory"),
+        ("other copies", others, "put them"),
     ):
-        text = f"{which} take {units.time(seconds)} that nothing hides: {what} on a separate stream"
-        yield _said(analysis, part, seconds, text, "overlap", place)
+        text = f"{which} take {units.time(time * scale)} that nothing hides: {what} on a separate "
+        yield _said(analysis, part, time * scale, text + "stream", "overlap", place)
 
 
 def _larger(analysis: Analysis, *parts: Part) -> Part:
@@ -193,15 +192,54 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
         label = called[p.label]
         if sides:
             label += f" ({' x '.join(str(side) for side in sides[:3])})"
-        why = trouble(analysis.profile, p, sides) if sides else None
-        topic = why.topic if why else (p.reason.topic if p.reason else "")
+        why = _trouble(analysis.profile, p, sides) if sides else None
+        if why is None and p.reason:
+            why = p.reason.text, p.reason.topic
+        cause_, topic = why or ("", "")
         text = f"the kernel {label} takes {units.time(saving)} beyond its bound"
-        if why:
-            text += f": {why.text}"
-        elif p.reason:
-            text += f": {p.reason.text}"
+        text += f": {cause_}" if cause_ else ""
         found = _said(analysis, Part.KERNELS_BEYOND, saving, text, topic, number)
         yield dataclasses.replace(found, subject=f"the kernel {label}")
+
+
+def _trouble(
+    profile: Profile, p: Placement, sides: tuple[int, int, int, int]
+) -> tuple[str, str] | None:
+    """Why a product is slow by its sides, and the topic of the curve behind it; None where they
+    tell nothing.
+
+    sides: its rows, columns, inner side and bytes of an element.
+    """
+    if p.rewritten is None or p.rewritten.share >= _GOOD_SHARE:
+        return None
+    rows, columns, inner, element = sides
+    odd = [
+        f"{name} = {side}"
+        for name, side in (("N", columns), ("K", inner))
+        if side > 1 and side * element % _ALIGNED_BYTES
+    ]
+    if odd:
+        text = (
+            f"{' and '.join(odd)} {'are' if len(odd) > 1 else 'is'} no multiple of "
+            f"{_ALIGNED_BYTES // element} elements, so rows do not begin at multiples of "
+            f"{_ALIGNED_BYTES} bytes: pad"
+        )
+        return text, "product sides"
+    ridge = _ridge(profile, p)
+    if ridge and 1 < rows < min(ridge, columns, inner):
+        text = (
+            f"M = {rows} is small, and such a product reaches its full rate from M = {ridge:.0f}: "
+            "a larger M costs little"
+        )
+        return text, "skinny products"
+    return None
+
+
+def _ridge(profile: Profile, p: Placement) -> float | None:
+    """The side from which on a product of this format is bound by the tensor cores."""
+    formats = {unit.partition(".")[2] for unit in p.kernel.flops}
+    found = profile.figures(p.device, topic="skinny products", name="ridge_m")
+    return next((f.value for f in found if f.by.get("format") in formats), None)
 
 
 def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
@@ -236,15 +274,13 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
     last = analysis.leading
     if waiting and last != place:
         why = cause(analysis.ranks[last], analysis.ranks[place])
+        subject = f"waiting for rank {analysis.number(last)}"
         text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
-        if why is not None:
-            text += f", {why.text}"
-        else:
-            text += ": look at what that one does longer"
+        text += f", {why.text}" if why else ": look at what that one does longer"
         # What a late host costs is told as the host's part.
         if why is None or not why.of_host:
+            waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
-            subject = f"waiting for rank {analysis.number(last)}"
             yield dataclasses.replace(found, subject=subject)
     parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
     exposed, place = _worst(analysis, *parts)
@@ -255,12 +291,5 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
     yield _said(analysis, _larger(analysis, *parts), exposed, text, "", place)
 
 
-_RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...] = (
-    _launches,
-    _waits,
-    _host,
-    _copies,
-    _kernels,
-    _fusing,
-    _collectives,
-)
+_RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...]
+_RULES = (_launches, _waits, _host, _copies, _kernels, _fusing, _collectives)

@@ -110,21 +110,16 @@ def analyze(
     if not any(rank.nanoseconds for rank in ranks):
         raise WorkloadError(f"{traces[0].name}: nothing in it takes any time")
     ranks = tuple(rank for rank in ranks if rank.nanoseconds)
-    findings = [finding for trace in traces for finding in _of_rank(trace, len(traces) > 1)]
+    analysis = Analysis(profile, ranks, ())
+    findings = _other_device(analysis)
+    for trace in traces:
+        named = f"{trace.name}: " if len(traces) > 1 else ""
+        findings += [
+            dataclasses.replace(finding, rank=trace.rank, text=named + finding.text)
+            for finding in trace.findings
+        ]
     findings += [Finding("ranks_not_matched", "note", note) for note in notes]
-    analysis = Analysis(profile, ranks, tuple(findings))
-    return dataclasses.replace(
-        analysis, findings=(*_other_device(analysis), *findings, *_recorded(analysis))
-    )
-
-
-def _of_rank(trace: Trace, several: bool) -> list[Finding]:
-    """A trace's findings, which name it where there are several."""
-    named = f"{trace.name}: " if several else ""
-    return [
-        dataclasses.replace(finding, rank=trace.rank, text=named + finding.text)
-        for finding in trace.findings
-    ]
+    return dataclasses.replace(analysis, findings=(*findings, *_recorded(analysis)))
 
 
 def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace]) -> None:

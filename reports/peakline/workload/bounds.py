@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
-from peakline.workload.kernel import Kernel, WorkloadError, merge
+from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
 from peakline.workload.model import Did, Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
-from peakline.workload.sharing import Launched, kernel_of, loads, shared
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work
 
 UNKNOWN = -1
+# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
+_REST_NS = 100_000_000
+_OPAQUE = re.compile(r"OpaqueType<(\d{1,2})u?>")
+_TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
+# Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
+_ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +85,7 @@ def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work |
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
     spans = zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)
-    busy = np.fromiter(loads(spans), np.float64, len(lengths))
+    busy = np.fromiter(_loads(spans), np.float64, len(lengths))
     work, works = _works(timeline)
     keys = np.column_stack(
         [
@@ -103,6 +111,20 @@ def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work |
     return [_kernel(timeline, *row) for row in of_each], of_groups, group
 
 
+def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
+    """Nanoseconds that a device had been busy when each of its activities ended.
+
+    spans: their starts and ends in nanoseconds, by start. A rest that lets the clocks recover ends
+    a load.
+    """
+    began = ended = -math.inf
+    for start, end in spans:
+        if start - ended > _REST_NS:
+            began = start
+        ended = max(ended, end)
+        yield end - began
+
+
 def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[Placement]:
     """The placements of kernels, in the kernels' order."""
     if not kernels:
@@ -119,26 +141,39 @@ def _kernel(
     nanoseconds: float,
     load: float,
 ) -> Kernel:
-    """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
-    busy, times those of the launch."""
+    """Launches of one name and work, as one kernel, with the FLOPs and bytes that the trace states
+    or that their shapes tell; load: nanoseconds that the device had been busy, times those of the
+    launch."""
     name, _, way, size, flops, moved = key
-    called = timeline.trace.names[name]
-    load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
-    where: dict[str, Any] = {
-        "load_s": load_s,
-        "device": timeline.trace.models.get(timeline.device, ""),
-        "capability": timeline.trace.capabilities.get(timeline.device),
-    }
+    called, unit, unknown = timeline.trace.names[name], UNKNOWN_UNIT, ()
+    count, bytes_ = float(flops * launches), {"hbm": float(moved * launches)} if moved else {}
+    from_shapes = work is not None and not count and not bytes_
     if way and size:
         written = float(size * launches)
         bytes_ = {"hbm.write": written, "hbm.read": written if way == Way.WITHIN else 0.0}
-        return Kernel(called, launches, nanoseconds * 1e-9, {}, bytes_, **where)
-    made = kernel_of(
-        called, launches, nanoseconds * 1e-9, float(flops * launches), float(moved * launches), work
+    else:
+        called = short_name(called)
+        if work is not None:
+            unit, count = work.unit, count or work.flops * launches
+            if not bytes_ and (work.read or work.written):
+                bytes_ = {"hbm.read": work.read * launches, "hbm.write": work.written * launches}
+            if unit == "cuda_core.fp32" and _TF32_KERNEL.search(timeline.trace.names[name]):
+                unit = "tensor.tf32"
+        unknown = (*(() if count else ("flops",)), *(() if bytes_ else ("hbm",)))
+        if len(unknown) == 2 and not timeline.trace.has_shapes:
+            unknown = ("shapes",)
+    return Kernel(
+        called,
+        launches,
+        nanoseconds * 1e-9 or None,
+        {unit: count} if count else {},
+        bytes_,
+        unknown,
+        from_shapes,
+        load_s=load / nanoseconds * 1e-9 if nanoseconds else 0.0,
+        device=timeline.trace.models.get(timeline.device, ""),
+        capability=timeline.trace.capabilities.get(timeline.device),
     )
-    if len(made.unknown) == 2 and not timeline.trace.has_shapes:
-        where["unknown"] = ("shapes",)
-    return dataclasses.replace(made, **where)
 
 
 def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
@@ -172,12 +207,43 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
         if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
             continue
         group = [
-            Launched(timeline.name(a), int(rows["end"][a] - rows["start"][a]), a)
+            _Launched(timeline.name(a), int(rows["end"][a] - rows["start"][a]), a)
             for a in order[begin:end].tolist()
         ]
-        for activity, share in shared(of_operator, group):
+        for activity, share in _shared(of_operator, group):
             found[activity] = places.setdefault(share, len(places))
     return found, list(places)
+
+
+class _Launched(NamedTuple):
+    """One of the kernels of an operator."""
+
+    name: str
+    nanoseconds: int
+    activity: int
+
+
+def _shared(operator: Iterable[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+    """The activities of an operator that do its work, each with its share; group: all of them."""
+    for work in operator:
+        parts = _doers(group, work.role)
+        for one in parts:
+            size = _OPAQUE.search(one.name) if work.opaque else None
+            if size or not work.opaque:
+                yield one.activity, work.times((int(size[1]) if size else 1) / len(parts))
+
+
+def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
+    """The kernels of an operator that share its work: those of the name that takes the longest."""
+    candidates = [one for one in group if role in one.name]
+    if not role:
+        found = [one for one in candidates if _ARITHMETIC.search(one.name.lower())]
+        candidates = found or candidates
+    times: Counter[str] = Counter()
+    for one in candidates:
+        times[one.name] += one.nanoseconds
+    longest = max(times, key=lambda name: times[name], default="")
+    return [one for one in candidates if one.name == longest]
 
 
 def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from peakline import units
 from peakline.workload.change import INTO, Change, Row, Taken, lengths
 from peakline.workload.part import Part
 from peakline.workload.table import Line, Table, printed
+from peakline.workload.text import wrapped
 
 _WORTH = 0.005  # of the step before
 
@@ -94,14 +94,9 @@ def _line(change: Change, row: Row, name: str) -> Line:
 
 def lines(change: Change, width: int) -> list[str]:
     """All that a terminal gets of a change."""
-
-    def wrapped(text: str) -> str:
-        return textwrap.fill(text, max(width, 40), break_long_words=False)
-
+    texts = [f"{headline(change)}.", spread(change), *(found.text for found in change.findings)]
     return [
-        wrapped(f"{headline(change)}."),
-        wrapped(spread(change)),
-        *(wrapped(finding.text) for finding in change.findings),
+        *(wrapped(text, width) for text in texts),
         "",
         *(line for table in tables(change, _WORTH) for line in printed(table, width)),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from peakline.limits.collectives import interpolated, points
@@ -61,23 +62,23 @@ class Links:
 
     def __init__(self, profile: Profile, device: str) -> None:
         self._profile, self._device = profile, device
-        self._copies: dict[str, dict[int, float]] = {}
-        self._collectives: dict[tuple[str, int], dict[int, float]] = {}
-        self._rates: dict[str, float] = {}
+        self._copies = functools.cache(self._copy_curve)
+        self._collectives = functools.cache(functools.partial(points, profile))
+        self._rates = functools.cache(self._rate)
 
     def copy(self, way: Way, host: Host, nbytes: int) -> int | None:
         """Nanoseconds of a copy; None where the profile or the trace does not tell."""
         if way not in _WAYS or host not in _HOSTS or nbytes <= 0:
             return None
-        id_ = f"pcie.{_WAYS[way]}.{_HOSTS[host]}"
-        if id_ not in self._copies:
-            self._copies[id_] = {
-                size: size / m.value
-                for m in self._profile.of(self._device, id_)
-                if m.id == id_ and m.unit == "B/s" and m.value and (size := m.integer("bytes"))
-            }
-        curve = self._copies[id_]
+        curve = self._copies(f"pcie.{_WAYS[way]}.{_HOSTS[host]}")
         return round(interpolated(curve, nbytes) * 1e9) if curve else None
+
+    def _copy_curve(self, id_: str) -> dict[int, float]:
+        return {
+            size: size / m.value
+            for m in self._profile.of(self._device, id_)
+            if m.id == id_ and m.unit == "B/s" and m.value and (size := m.integer("bytes"))
+        }
 
     def collective(self, message: Message) -> int | None:
         """Nanoseconds of a collective; None where its size is not told or nothing was measured.
@@ -87,15 +88,10 @@ class Links:
         operation, ranks = message.operation, message.ranks
         if not operation or not message.bytes:
             return None
-        key = (operation, ranks)
-        if key not in self._collectives:
-            self._collectives[key] = points(self._profile, f"nccl.{operation}", ranks)
-        curve = self._collectives[key]
+        curve = self._collectives(f"nccl.{operation}", ranks)
         if curve:
             return round(interpolated(curve, message.bytes) * 1e9)
-        if operation not in self._rates:
-            self._rates[operation] = self._rate(operation)
-        rate = self._rates[operation] if ranks > 1 else 0.0
+        rate = self._rates(operation) if ranks > 1 else 0.0
         return round(1e9 * _sent(operation, ranks, True) * message.bytes / rate) if rate else None
 
     def _rate(self, operation: str) -> float:

@@ -50,21 +50,17 @@ def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
     for stream in np.unique(rows["stream"]):
         row: list[int] = []
         time = 0
-        for activity in np.flatnonzero((rows["stream"] == stream) & (rank.owned > 0)).tolist():
-            kind = int(kinds[activity])
-            fits = kind >= 0 and bool(elementwise[kind])
-            if fits and row:
-                before, here = works[row[-1]], works[kind]
-                fits = before is not None and here is not None and before.written <= here.read
-            if not fits or len(row) == _LONGEST:
+        for activity in (*np.flatnonzero((rows["stream"] == stream) & (rank.owned > 0)), -1):
+            kind = int(kinds[activity]) if activity >= 0 else -1
+            here = works[kind] if kind >= 0 and elementwise[kind] else None
+            before = works[row[-1]] if row else None
+            if not (here and before) or before.written > here.read or len(row) == _LONGEST:
                 if len(row) >= _SHORTEST:
                     yield tuple(row), time
                 row, time = [], 0
-            if kind >= 0 and elementwise[kind]:
+            if here:
                 row.append(kind)
                 time += int(rank.owned[activity])
-        if len(row) >= _SHORTEST:
-            yield tuple(row), time
 
 
 def _chain(rank: Waterfall, row: tuple[int, ...], times: int, nanoseconds: int) -> Chain:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,28 +27,16 @@ _NEAR = 12
 # Calls that are looked at before a launch for one that makes its stream wait.
 _LOOK_BACK = 16
 _Span = tuple[int, int]
-
-
-@dataclass
-class Causes:
-    """Nanoseconds of gaps by cause."""
-
-    parts: dict[Part, int] = field(default_factory=dict)
-    launches: int = 0  # gaps that launching takes a part of
-    waits: int = 0  # gaps that a synchronization left
-    nodes: int = 0  # gaps between nodes of graphs
-
-    def add(self, part: Part, nanoseconds: int) -> None:
-        """Adds time to a part."""
-        if nanoseconds:
-            self.parts[part] = self.parts.get(part, 0) + nanoseconds
+_STOPS = (Part.ALLOCATION, Part.SYNCHRONIZATION)
 
 
 class Causing:
     """Finds the causes of the gaps of one device."""
 
     def __init__(self, timeline: Timeline, costs: Costs) -> None:
-        self._costs = costs
+        self._costs, self._skewed = costs, timeline.trace.skewed
+        self.launches = self.waits = 0  # gaps that launching takes a part of, or a wait left
+        self.nodes = 0  # gaps between nodes of graphs
         host = timeline.host
         self._calls, self._did, self._call = host.calls, host.did, timeline.call
         threads = host.calls["thread"]
@@ -74,9 +62,12 @@ class Causing:
         loaders = itertools.chain.from_iterable(self._loaders.values())
         self._special = _merged([*loaders, *self._overhead, *_spans(host.calls, stopping)])
 
-    def of(self, gaps: Gaps) -> Causes:
-        """The causes of some gaps; their parts add up to the gaps."""
-        causes = Causes()
+    def of(self, gaps: Gaps) -> Counter[Part]:
+        """Nanoseconds of some gaps by cause, which add up to the gaps."""
+        causes: Counter[Part] = Counter()
+        if self._skewed:
+            causes[Part.NOT_RECORDED] = int((gaps.ends - gaps.starts).sum())
+            return causes
         call = np.where(gaps.enders >= 0, self._call[gaps.enders], -1)
         plain = (call >= 0) & ~self._touched(gaps)
         began = np.where(call >= 0, self._calls["start"][call] if len(self._did) else 0, 0)
@@ -86,8 +77,8 @@ class Causing:
         self._all_queued(call[queued], gaps.starts[queued], lengths[queued], causes)
         before = (np.minimum(began, gaps.ends) - gaps.starts)[launched]
         near = before <= _NEAR * self._costs.submit
-        causes.add(Part.LAUNCH, int(before[near].sum()))
-        causes.add(Part.PYTHON, int(before[~near].sum()))
+        causes[Part.LAUNCH] += int(before[near].sum())
+        causes[Part.PYTHON] += int(before[~near].sum())
         self._all_launched(call[launched], gaps.ends[launched], causes)
         for place in np.flatnonzero(~plain).tolist():
             start, end, ender = (int(column[place]) for column in gaps)
@@ -110,76 +101,75 @@ class Causing:
         found: Int = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
         return found
 
-    def _all_queued(self, calls: Int, starts: Int, lengths: Int, causes: Causes) -> None:
+    def _all_queued(self, calls: Int, starts: Int, lengths: Int, causes: Counter[Part]) -> None:
         """Gaps before things that were already launched."""
         launching = np.maximum(self._costs.queued, self._until(calls) - starts)
         dispatch = np.minimum(lengths, launching)
-        causes.add(Part.LAUNCH, int(dispatch.sum()))
-        causes.launches += len(calls)
+        causes[Part.LAUNCH] += int(dispatch.sum())
+        self.launches += len(calls)
         of_graph = self._did[calls] == Did.GRAPH
-        causes.nodes += int(of_graph.sum())
+        self.nodes += int(of_graph.sum())
         for place in np.flatnonzero(lengths > dispatch).tolist():
             waits = not of_graph[place] and self._follows_wait(int(calls[place]))
             rest = int(lengths[place] - dispatch[place])
-            causes.add(Part.STREAMS if waits else Part.LATE, rest)
+            causes[Part.STREAMS if waits else Part.LATE] += rest
 
-    def _all_launched(self, calls: Int, ends: Int, causes: Causes) -> None:
+    def _all_launched(self, calls: Int, ends: Int, causes: Counter[Part]) -> None:
         """From launch calls to the starts."""
         starts, until = self._calls["start"][calls], self._until(calls)
         latency = np.minimum(ends, until) - np.minimum(ends, starts)
-        causes.add(Part.LAUNCH, int(latency.sum()))
-        causes.launches += int((latency > 0).sum())
+        causes[Part.LAUNCH] += int(latency.sum())
+        self.launches += int((latency > 0).sum())
         for place in np.flatnonzero(ends > until).tolist():
             waits = self._follows_wait(int(calls[place]))
             rest = int(ends[place] - until[place])
-            causes.add(Part.STREAMS if waits else Part.LATE, rest)
+            causes[Part.STREAMS if waits else Part.LATE] += rest
 
-    def _explain(self, start: int, end: int, ender: int, causes: Causes) -> None:
+    def _explain(self, start: int, end: int, ender: int, causes: Counter[Part]) -> None:
         """A gap in which the host waited, allocated or loaded, or the profiler worked."""
-        rest = [(start, end)]
-        overhead = _common(rest, self._overhead)
-        causes.add(Part.PROFILER, _length(overhead))
-        rest = _without(rest, overhead)
         call = int(self._call[ender]) if ender >= 0 else -1
-        if call < 0:
-            causes.add(Part.NOT_RECORDED, _length(rest))
-            return
-        began = int(self._calls["start"][call])
+        began = int(self._calls["start"][call]) if call >= 0 else -1
+        launched = min(max(start, began), end)
+        overhead = _near(self._overhead, start, end)
+        (of_profiler,) = _taken(launched, end, [overhead])
+        rest = end - launched - of_profiler
+        causes[Part.PROFILER] += of_profiler
         one = np.array([call])
-        if began < start:
-            self._all_queued(one, np.array([start]), np.array([_length(rest)]), causes)
-            return
-        self._before(call, start, _cut(rest, start, began), causes)
-        after = _length(_cut(rest, began, end))
-        self._all_launched(one, np.array([began + after]), causes)
+        if call < 0:
+            causes[Part.NOT_RECORDED] += rest
+        elif began < start:
+            self._all_queued(one, np.array([start]), np.array([rest]), causes)
+        else:
+            self._before(call, (start, launched), overhead, causes)
+            self._all_launched(one, np.array([began + rest]), causes)
 
-    def _before(self, call: int, start: int, rest: list[_Span], causes: Causes) -> None:
-        """Until the launch call: what the threads did that launch."""
-        last = None
+    def _before(
+        self, call: int, window: _Span, overhead: Sequence[_Span], causes: Counter[Part]
+    ) -> None:
+        """Until the launch call: what the threads did that launch. Of several at once the first of
+        these counts."""
+        low, high = window
         began = int(self._calls["start"][call])
         threads = self._threads(call, began)
-        calls = self._calls_in(threads, start, began)
-        for did, part in ((Did.ALLOCATE, Part.ALLOCATION), (Did.SYNCHRONIZE, Part.SYNCHRONIZATION)):
-            spans = _merged((s, e) for s, e, found in calls if found == did)
-            found = _common(rest, spans)
-            if spans and (last is None or spans[-1][1] > last[0]):
-                last = (spans[-1][1], part)
-            causes.add(part, _length(found))
-            rest = _without(rest, found)
-            causes.waits += did == Did.SYNCHRONIZE and bool(found)
-        loaders = _merged(span for thread in threads for span in self._loaders[thread])
-        loading = _common(rest, loaders)
-        causes.add(Part.LOADER, _length(loading))
-        rest = _without(rest, loading)
-        length = _length(rest)
-        if length > _NEAR * self._costs.submit:
-            causes.add(Part.PYTHON, length)
-        elif loading:
-            causes.add(Part.LOADER, length)
-        elif last is not None:
-            causes.add(last[1], length)
+        calls = self._calls_in(threads, low, began)
+        spans: dict[Part, Sequence[_Span]] = {
+            Part.PROFILER: overhead,
+            Part.ALLOCATION: [(s, e) for s, e, found in calls if found == Did.ALLOCATE],
+            Part.SYNCHRONIZATION: [(s, e) for s, e, found in calls if found == Did.SYNCHRONIZE],
+            Part.LOADER: [x for thread in threads for x in _near(self._loaders[thread], low, high)],
+        }
+        taken = dict(zip(spans, _taken(low, high, list(spans.values())), strict=True))
+        causes.update(taken)
+        self.waits += taken[Part.SYNCHRONIZATION] > 0
+        rest = high - low - sum(taken.values())
+        ends = {part: max((e for _, e in spans[part]), default=-1) for part in _STOPS}
+        last = max(_STOPS, key=lambda part: ends[part])
+        if rest > _NEAR * self._costs.submit:
+            causes[Part.PYTHON] += rest
+        elif taken[Part.LOADER]:
+            causes[Part.LOADER] += rest
         else:
-            causes.add(Part.LAUNCH, length)
+            causes[last if ends[last] >= 0 else Part.LAUNCH] += rest
 
     def _threads(self, call: int, began: int) -> set[int]:
         """The thread that launched, and the one that launched before it."""
@@ -230,42 +220,20 @@ def _merged(spans: Iterable[_Span]) -> list[_Span]:
     return merged
 
 
-def _common(first: Sequence[_Span], second: Sequence[_Span]) -> list[_Span]:
-    """What two lists of spans in order, which do not touch, have in common."""
-    if not first or not second:
-        return []
-    found = []
-    at = bisect.bisect_right(second, first[0][0], key=lambda span: span[1])
-    for start, end in first:
-        for place in range(at, len(second)):
-            other_start, other_end = second[place]
-            if other_start >= end:
-                break
-            if other_end > start:
-                found.append((max(start, other_start), min(end, other_end)))
-    return found
+def _near(spans: Sequence[_Span], low: int, high: int) -> Sequence[_Span]:
+    """Those of merged spans that reach into a window."""
+    first = bisect.bisect_right(spans, low, key=lambda span: span[1])
+    return spans[first : bisect.bisect_left(spans, high, key=lambda span: span[0])]
 
 
-def _without(spans: Sequence[_Span], others: Sequence[_Span]) -> list[_Span]:
-    """What is left of spans where others, which lie within them, are taken out."""
-    if not others:
-        return list(spans)
-    left = []
-    for start, end in spans:
-        for other_start, other_end in others:
-            if other_end <= start or other_start >= end:
-                continue
-            if other_start > start:
-                left.append((start, other_start))
-            start = other_end
-        if end > start:
-            left.append((start, end))
-    return left
-
-
-def _cut(spans: Sequence[_Span], low: int, high: int) -> list[_Span]:
-    return [(max(s, low), min(e, high)) for s, e in spans if e > low and s < high]
-
-
-def _length(spans: Iterable[_Span]) -> int:
-    return sum(end - start for start, end in spans)
+def _taken(low: int, high: int, classes: Sequence[Sequence[_Span]]) -> list[int]:
+    """How much of a window the spans of each class take; of several at once the first counts."""
+    if not any(classes):
+        return [0] * len(classes)
+    edges = itertools.chain.from_iterable(itertools.chain.from_iterable(classes))
+    borders = np.unique(np.clip([low, high, *edges], low, high))
+    owner = np.full(len(borders) - 1, len(classes))
+    for number, spans in reversed(list(enumerate(classes))):
+        for span in spans:
+            owner[slice(*np.searchsorted(borders, span))] = number
+    return np.bincount(owner, np.diff(borders), len(classes) + 1)[:-1].astype(int).tolist()

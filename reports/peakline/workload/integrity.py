@@ -19,6 +19,7 @@ from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way
 
 # Recordings last minutes: what lies further than a day from the others has a wrong time.
 _FAR_NS = 86_400 * 10**9
+_LATEST_NS = 1 << 62
 _LONG_NS = 10**9  # shorter activities may outlast what was recorded of the host
 # Fewer are normal at the edges of a recording.
 _WORTH = 0.01
@@ -55,7 +56,9 @@ def _check_vendor(trace: Trace) -> None:
 def _leave_out(trace: Trace) -> None:
     rows = trace.activities
     starts, ends = rows.column("start"), rows.column("end")
-    wrong = np.abs(starts - np.median(starts)) > _FAR_NS if len(starts) else np.zeros(0, bool)
+    wrong = (starts < 0) | (ends > _LATEST_NS)
+    if not wrong.all():
+        wrong |= np.abs(starts - np.median(starts[~wrong])) > _FAR_NS
     wrong |= _endless(trace, starts, ends, ~wrong)
     count, total = int(wrong.sum()), len(starts)
     if not count:
@@ -63,15 +66,8 @@ def _leave_out(trace: Trace) -> None:
     if count == total:
         raise WorkloadError(f"{trace.name}: none of its {total} activities has a valid time")
     rows.keep(~wrong)
-    trace.findings.append(
-        Finding(
-            "invalid_times",
-            "warning",
-            f"{count} of {total} activities of the device have no valid time and are left out.",
-            count,
-            total,
-        )
-    )
+    text = f"{count} of {total} activities of the device have no valid time and are left out."
+    trace.findings.append(Finding("invalid_times", "warning", text, count, total))
 
 
 def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -106,14 +102,9 @@ def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
     lost = chosen & ~np.isin(_keys(calls), _keys(rows))
     count, total = int(lost.sum()), int(chosen.sum())
     if count > _WORTH * total:
-        yield Finding(
-            "launches_without_kernels",
-            "warning",
-            f"{count} of {total} launches have no kernel: the profiler lost events, so idle time "
-            "is an upper limit.",
-            count,
-            total,
-        )
+        text = f"{count} of {total} launches have no kernel: the profiler lost events, so idle "
+        text += "time is an upper limit."
+        yield Finding("launches_without_kernels", "warning", text, count, total)
 
 
 def _keys(columns: Columns) -> Int:
@@ -131,24 +122,14 @@ def _lost_launches(trace: Trace) -> Iterator[Finding]:
     if not known.any():
         return
     early = ~known & (starts < starts[known].min())
-    total, count = len(known), int((~known & ~early).sum())
-    if early.any():
-        yield Finding(
-            "launched_before",
-            "note",
-            f"{int(early.sum())} of {total} kernels were launched before the recording began.",
-            int(early.sum()),
-            total,
-        )
+    total, before, count = len(known), int(early.sum()), int((~known & ~early).sum())
+    if before:
+        text = f"{before} of {total} kernels were launched before the recording began."
+        yield Finding("launched_before", "note", text, before, total)
     if count > _WORTH * total:
-        yield Finding(
-            "kernels_without_launches",
-            "warning",
-            f"{count} of {total} kernels have no launch call: the profiler lost "
-            "events, and the causes of gaps before them are not known.",
-            count,
-            total,
-        )
+        text = f"{count} of {total} kernels have no launch call: the profiler lost events, and the "
+        text += "causes of gaps before them are not known."
+        yield Finding("kernels_without_launches", "warning", text, count, total)
 
 
 def _skew(trace: Trace) -> Iterator[Finding]:
@@ -163,12 +144,9 @@ def _skew(trace: Trace) -> Iterator[Finding]:
     early = ahead[ahead > _SKEW_NS]
     if len(early) > _WORTH * len(ahead):
         trace.skewed = True
-        yield Finding(
-            "clocks_differ",
-            "warning",
+        text = (
             f"{len(early)} of {len(ahead)} activities start before their launch, by up to "
             f"{units.time(int(early.max()) * 1e-9)}: the clocks of host and GPU differ, so gaps "
-            "have no causes.",
-            len(early),
-            len(ahead),
+            "have no causes."
         )
+        yield Finding("clocks_differ", "warning", text, len(early), len(ahead))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from peakline import units
@@ -183,30 +183,39 @@ def headline(placements: Sequence[Placement]) -> str:
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
     """Sentences on where there is most to gain, and on what cannot be said."""
+    return list(_sentences(profile, placements))
+
+
+def _sentences(profile: Profile, placements: Sequence[Placement]) -> Iterator[str]:
     written = total(placements, lambda p: p.as_written)
     rewritten = total(placements, lambda p: p.rewritten)
-    sentences = _mismatch(profile, placements)
+    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
+    if ran and (warning := other_device(profile, placements[0].device, list(ran))):
+        yield warning
     if written.answered_s:
-        rest = (
-            f"; nothing is known of {units.percent(written.unanswered)} of the time"
-            if written.unanswered > _WORTH_A_WORD / 10
-            else ""
-        )
-        sentences.append(f"{headline(placements)}{rest}.")
+        rest = f"; nothing is known of {units.percent(written.unanswered)} of the time"
+        yield f"{headline(placements)}{rest if written.unanswered > _WORTH_A_WORD / 10 else ''}."
     if rewritten.answered_s:
-        sentences.append(
-            f"Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
+        yield (
+            "Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
             f"ceilings: at most {units.percent(rewritten.share)} to gain."
         )
-    sentences += _conditions(placements)
+    yield _conditions(placements)
     if any(p.as_written and not p.as_written.complete for p in placements):
-        sentences.append(
+        yield (
             '"At least": not every unit was counted, so another may be busier, and there is less '
             "to gain."
         )
-    sentences += _impossible(profile, placements)
+    above = [p for p in placements if p.impossible]
+    if above:
+        what = ", ".join(dict.fromkeys(unit_label(profile, n) for p in above for n in p.impossible))
+        yield (
+            f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
+            f"({what}): another precision than was counted, sparse operands, bytes that came from "
+            "a cache, another device, or a wrong count or time."
+        )
     if any(p.kernel.from_shapes and p.as_written for p in placements):
-        sentences.append(
+        yield (
             "FLOPs and bytes of matrix products, attention and convolutions follow from their "
             "shapes, and so do the bytes of elementwise operators and normalizations: the bytes "
             "are compulsory ones, each operand moved once."
@@ -214,91 +223,66 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
-        sentences.append(f"FLOPs of {names} are held against nothing: the profile has no ceiling.")
-    return sentences + _what_is_missing(placements)
+        yield f"FLOPs of {names} are held against nothing: the profile has no ceiling."
+    yield from _what_is_missing(placements)
 
 
-def _conditions(placements: Sequence[Placement]) -> list[str]:
+def _conditions(placements: Sequence[Placement]) -> str:
     """At which clock, and against which kind of ceilings, the kernels are held."""
     clocks = [p.clock_hz for p in placements if p.clock_hz]
     loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
     if clocks:
         low, high = units.clock(min(clocks)), units.clock(max(clocks))
-        span = low if low == high else f"{low} to {high}"
-        return [
-            f"SM clock of the export: {span}; ceilings that follow the clock are scaled to each "
-            "kernel's."
-        ]
-    if loads:
-        longest = units.time(max(loads))
-        sustained = [p for p in placements if p.load == "sustained"]
-        which = "" if len(sustained) in (0, len(placements)) else f" for {_names(sustained)}"
-        if sustained:
-            return [
-                f"Held against sustained ceilings{which}: the device had been busy without a rest "
-                f"for up to {longest}, on average over a kernel's launches."
-            ]
-        return [
+        return (
+            f"SM clock of the export: {low if low == high else f'{low} to {high}'}; ceilings that "
+            "follow the clock are scaled to each kernel's."
+        )
+    if not loads:
+        return (
+            "The file tells no SM clock: ceilings are taken at the clock that they were measured "
+            "at."
+        )
+    longest = units.time(max(loads))
+    sustained = [p for p in placements if p.load == "sustained"]
+    if not sustained:
+        return (
             "Held against burst ceilings: the device had been busy without a rest for no more than "
             f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
-        ]
-    return [
-        "The file tells no SM clock: ceilings are taken at the clock that they were measured at."
-    ]
+        )
+    which = "" if len(sustained) == len(placements) else f" for {_names(sustained)}"
+    return (
+        f"Held against sustained ceilings{which}: the device had been busy without a rest for up "
+        f"to {longest}, on average over a kernel's launches."
+    )
 
 
-def _impossible(profile: Profile, placements: Sequence[Placement]) -> list[str]:
-    above = [p for p in placements if p.impossible]
-    if not above:
-        return []
-    what = ", ".join(dict.fromkeys(unit_label(profile, n) for p in above for n in p.impossible))
-    return [
-        f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
-        f"({what}): another precision than was counted, sparse operands, bytes that came from a "
-        "cache, another device, or a wrong count or time."
-    ]
+# What tells the work that is missing.
+_REMEDIES = {
+    "shapes": "The trace has no concrete shapes: record it with "
+    "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the work of "
+    "matrix products, attention and convolutions and the bytes of elementwise operators; ncu "
+    "counts the work of every kernel.",
+    "flops": "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
+    "inside a CUDA graph only with its capture; ncu counts that of every kernel.",
+    "dtype": "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
+    "precision.",
+}
 
 
-def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
+def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
     found = [p for p in placements if p.as_written is None and not p.impossible]
-    incomplete = [p for p in placements if p.missing]
-    reasons = dict.fromkeys(name for p in incomplete for name in p.missing)
-    sentences = []
+    reasons = dict.fromkeys(name for p in placements for name in p.missing)
     if found:
         share = sum(p.kernel.seconds or 0.0 for p in found) / (total_seconds(placements) or 1.0)
         words = missing_words(dict.fromkeys(name for p in found for name in p.missing))
-        sentences.append(
+        yield (
             f"Nothing is known of {_names(found)} ({units.percent(share)} of the time). "
             f"Missing: {words}."
         )
-    if "shapes" in reasons:
-        sentences.append(
-            "The trace has no concrete shapes: record it with "
-            "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the "
-            "work of matrix products, attention and convolutions and the bytes of elementwise "
-            "operators; ncu counts the work of every kernel."
-        )
-    if "flops" in reasons:
-        sentences.append(
-            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
-            "inside a CUDA graph only with its capture; ncu counts that of every kernel."
-        )
-    if "dtype" in reasons:
-        sentences.append(
-            "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
-            "precision."
-        )
+    yield from (text for reason, text in _REMEDIES.items() if reason in reasons)
     metrics = metrics_for(reasons) if not {"flops", "shapes"} & set(reasons) else []
     if metrics:
-        sentences.append(f"Profile with ncu --set full, or add --metrics {','.join(metrics)}.")
-    return sentences
-
-
-def _mismatch(profile: Profile, placements: Sequence[Placement]) -> list[str]:
-    """A warning where the kernels ran on another model than the profile's."""
-    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
-    text = other_device(profile, placements[0].device, list(ran)) if placements else ""
-    return [text] if text else []
+        yield f"Profile with ncu --set full, or add --metrics {','.join(metrics)}."
 
 
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
@@ -324,14 +308,11 @@ def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float |
     )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def _names(placements: Sequence[Placement]) -> str:
     names = list(shortened(dict.fromkeys(p.label for p in placements), _WIDTH_IN_TEXT).values())
     more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
+    others = f" and {more} other{'' if more == 1 else 's'}" if more > 0 else ""
+    return ", ".join(names[:_NAMED]) + others
 
 
 def table(
@@ -344,29 +325,25 @@ def table(
     """
     per_step = f"  {'a step':>9}" if steps > 1 else ""
     name_width = min(NAME_WIDTH, max(16, width - 37 - len(per_step)))
-    head = (
+    lines = [
         f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}{per_step}  {'of time':>8}"
-    )
-    lines = [head]
+    ]
     whole = total_seconds(placements)
     names = shortened((p.label for p in placements), name_width)
     for number, p in enumerate(placements, start=1):
-        seconds = p.kernel.seconds
+        time, each, share = "–", "–", "–"
+        if p.kernel.seconds is not None:
+            time, each = (units.time(p.kernel.seconds / n) for n in (1, steps))
+            share = units.percent(p.kernel.seconds / whole)
         lines.append(
-            f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  "
-            f"{units.time(seconds) if seconds is not None else '–':>9}"
-            f"{_per_step(seconds, steps) if per_step else ''}  "
-            f"{units.percent(seconds / whole) if seconds is not None else '–':>8}"
+            f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  {time:>9}"
+            f"{f'  {each:>9}' if per_step else ''}  {share:>8}"
         )
         for text in (*answers(profile, p), explained(p)):
             lines += textwrap.wrap(
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
     return "\n".join(lines)
-
-
-def _per_step(seconds: float | None, steps: int) -> str:
-    return f"  {units.time(seconds / steps) if seconds is not None else '–':>9}"
 
 
 def answers(profile: Profile, p: Placement) -> list[str]:

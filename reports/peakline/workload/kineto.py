@@ -23,8 +23,7 @@ from peakline.workload.model import (
     Way,
 )
 from peakline.workload.numbers import checked
-from peakline.workload.sharing import COUNTS, SHAPES, counts, stated
-from peakline.workload.works import works
+from peakline.workload.works import COUNTS, SHAPES, counts, stated, works
 
 # A trace of 2 GB has some seven million.
 _MOST_EVENTS = 40_000_000
@@ -49,20 +48,12 @@ _AMD_WARP = 64  # lanes; warps of NVIDIA have 32
 LOADER = re.compile(
     r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch", re.IGNORECASE
 )
-# How PyTorch calls a collective, and how NCCL does.
+# How PyTorch and the kernels of NCCL call a collective, without "_".
 _OPERATIONS = {
-    "allreduce": "all_reduce",
-    "allgather": "all_gather",
-    "_allgather_base": "all_gather",
-    "reduce_scatter": "reduce_scatter",
-    "_reduce_scatter_base": "reduce_scatter",
-    "alltoall": "all_to_all",
-    "all_to_all": "all_to_all",
-    "all_to_allv": "all_to_all",
-    "broadcast": "broadcast",
-    "send": "send_receive",
+    "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
+    "alltoall": "all_to_all", "broadcast": "broadcast", "send": "send_receive",
     "recv": "send_receive",
-}
+}  # fmt: skip
 _ELEMENT_BYTES = {
     "bfloat16": 2, "half": 2, "float": 4, "double": 8, "int": 4, "long": 8, "char": 1, "byte": 1,
     "float8_e4m3fn": 1, "float8_e5m2": 1,
@@ -196,30 +187,20 @@ class _Reader:
         elif is_collective(name):
             kind, message = Kind.COLLECTIVE, self._message(name, arguments)
         flops, moved = counts(_plain(arguments))
+        device, stream, correlation, size = (
+            _integer(arguments.get(key)) for key in ("device", "stream", "correlation", "bytes")
+        )
+        operator = _integer(arguments.get("External id", arguments.get("external id")), -1)
         self._trace.activities.add(
             Activity(
-                start,
-                end,
-                kind,
-                _integer(arguments.get("device")),
-                _integer(arguments.get("stream")),
-                self._trace.id_of(name),
-                _integer(arguments.get("correlation")),
-                0,
-                _integer(arguments.get("External id", arguments.get("external id")), -1),
-                _integer(arguments.get("bytes")),
-                way,
-                host,
-                message,
-                round(flops),
-                round(moved),
+                start, end, kind, device, stream, self._trace.id_of(name), correlation, 0,
+                operator, size, way, host, message, round(flops), round(moved),
                 _blocks(arguments.get("grid")),
             )
-        )
+        )  # fmt: skip
 
     def _message(self, name: str, arguments: Mapping[str, Any]) -> int:
-        called = str(arguments.get("Collective name", "")).lower()
-        operation = _OPERATIONS.get(called, "") or operation_of(name)
+        operation = operation_of(str(arguments.get("Collective name", ""))) or operation_of(name)
         elements = max(
             _integer(arguments.get("In msg nelems")), _integer(arguments.get("Out msg nelems"))
         )
@@ -245,19 +226,10 @@ def is_collective(kernel: str) -> bool:
     return kernel.lower().startswith("nccl")
 
 
-_KERNELS = {
-    "allreduce": "all_reduce",
-    "allgather": "all_gather",
-    "reducescatter": "reduce_scatter",
-    "broadcast": "broadcast",
-    "sendrecv": "send_receive",
-}
-
-
-def operation_of(kernel: str) -> str:
-    """The operation that a kernel of NCCL is named after: "ncclDevKernel_AllReduce_Sum_f32"."""
-    plain = kernel.lower()
-    return next((operation for part, operation in _KERNELS.items() if part in plain), "")
+def operation_of(name: str) -> str:
+    """The collective in a name: "ncclDevKernel_AllReduce_Sum_f32", "_allgather_base"."""
+    plain = name.lower().replace("_", "")
+    return next((operation for part, operation in _OPERATIONS.items() if part in plain), "")
 
 
 def _blocks(grid: object) -> int:

@@ -1,14 +1,18 @@
-"""Exports of Nsight Compute: `ncu --csv --page raw`."""
+"""Exports of Nsight Compute, `ncu --csv --page raw`, and its reports, by NVIDIA's own package."""
 
 from __future__ import annotations
 
 import csv
 import itertools
+import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from peakline.profile import shown_text
+from peakline.profile import printable, shown_path, shown_text
 from peakline.workload.counters import Counters, is_amount, is_time, is_wanted
 from peakline.workload.kernel import (
     Kernel,
@@ -18,7 +22,7 @@ from peakline.workload.kernel import (
     short_name,
     table_lines,
 )
-from peakline.workload.numbers import RANGE, has_decimal_comma, parse_number, unit_scale
+from peakline.workload.numbers import RANGE, checked, has_decimal_comma, parse_number, unit_scale
 
 NCU_COMMAND = (
     "ncu --set full --clock-control none --cache-control none --csv --page raw "
@@ -29,10 +33,10 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     """The kernels of an export, the launches of each together. Raises WorkloadError."""
-    return kernels_of(_launches(text, name), name)
+    return _kernels_of(_launches(text, name), name)
 
 
-def kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
+def _kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
     """The kernels of launches. Raises WorkloadError where there are none."""
     kernels: list[Kernel] = []
     for launch in launches:
@@ -71,7 +75,10 @@ def kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
 _FIXED = ("ID", "Kernel Name", "Metric Value")
 _SHOWN_WITHIN = 100_000  # lines, of which one shows the locale of a file
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-MODEL = "device__attribute_display_name"
+_MODEL = "device__attribute_display_name"
+NCU_REPORT = b"NVR\0"  # the first bytes of one
+_CAPABILITY = "device__attribute_compute_capability_"
+_TEXT = 2  # kind of a metric
 
 
 @dataclass(slots=True)
@@ -116,12 +123,12 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
                 launch.metrics |= _wanted(
                     {cells["Metric Name"]: (value, unit)}, where, decimal_comma
                 )
-                if cells["Metric Name"] == MODEL:
+                if cells["Metric Name"] == _MODEL:
                     launch.device = value.strip()
             else:
                 found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
                 metrics = _wanted(found, where, decimal_comma)
-                model = cells.get(MODEL, "").strip()
+                model = cells.get(_MODEL, "").strip()
                 yield Launch(cells["Kernel Name"], _capability(cells), model, metrics)
     if details and not any(launch.metrics for launch in details.values()):
         raise WorkloadError(
@@ -217,3 +224,60 @@ def _number(metric: str, value: str, unit: str, where: str, decimal_comma: bool)
             f"{where}: {metric} has the unknown unit {shown_text(unit)!r}: export with "
             "--print-units base"
         ) from error
+
+
+def read_ncu_report(path: str | os.PathLike[str]) -> list[Kernel]:
+    """The kernels of a report of Nsight Compute. Raises WorkloadError."""
+    name = shown_path(path)
+    try:
+        import ncu_report  # brings 50 MB, so it is an extra
+    except ImportError as error:
+        raise WorkloadError(
+            f"{name}: a report of ncu needs NVIDIA's package: pip install 'peakline[ncu]' (or "
+            f"ncu-report); or export it with {RAW_PAGE.replace('REPORT.ncu-rep', Path(name).name)}"
+        ) from error
+    try:
+        return _kernels_of(_reported(ncu_report.load_report(os.fspath(path))), name)
+    except WorkloadError:
+        raise
+    except (RuntimeError, OSError, LookupError, AttributeError, TypeError, ValueError) as error:
+        raise WorkloadError(
+            f"{name}: not a report of ncu, or a damaged one: {printable(str(error))[:200]}"
+        ) from error
+
+
+def _reported(report: Any) -> Iterator[Launch]:
+    for number in range(report.num_ranges()):
+        part = report.range_by_idx(number)
+        for place in range(part.num_actions()):
+            action = part.action_by_idx(place)
+            names = action.metric_names()
+            metrics = {n: _value(action.metric_by_name(n), n) for n in names if is_wanted(n)}
+            major, minor = (
+                action.metric_by_name(_CAPABILITY + which).as_uint64()
+                if _CAPABILITY + which in names
+                else None
+                for which in ("major", "minor")
+            )
+            capability = None if major is None or minor is None else major + minor / 10
+            model = action.metric_by_name(_MODEL).as_string() if _MODEL in names else ""
+            called = action.name(action.NameBase_DEMANGLED)
+            if not called:
+                raise ValueError("a kernel without a name")
+            yield Launch(called, capability, model or "", metrics)
+
+
+def _value(metric: Any, name: str) -> float | None:
+    """A metric in its base unit; None where the report has no number for it."""
+    if not metric.has_value() or metric.kind() <= _TEXT:
+        return None
+    value = float(metric.as_double())
+    if not math.isfinite(value):
+        return None
+    try:
+        scaled = checked(value * unit_scale(metric.unit()) if is_amount(name) else value)
+    except ValueError as error:
+        raise ValueError(f"{name} is {value:g} {metric.unit()}") from error
+    if scaled < 0 and is_amount(name):
+        raise ValueError(f"{name} is {value:g}, but a count cannot be negative")
+    return scaled

@@ -1,4 +1,4 @@
-"""SQLite exports of Nsight Systems as columns.
+"""SQLite exports of Nsight Systems as columns, and its reports, which nsys itself exports.
 
 What a table or a column would tell that is not there was not recorded; it is never taken as zero.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.profile import printable
+from peakline.profile import printable, shown_path
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import is_collective, operation_of
 from peakline.workload.model import Activity, Call, Finding, Host, Kind, Message, Range, Trace, Way
@@ -23,14 +27,11 @@ _WAYS = {
     11: Way.MIGRATION, 12: Way.MIGRATION, 13: Way.MIGRATION,
 }  # fmt: skip
 _HOSTS = {0: Host.PAGEABLE, 1: Host.PINNED}
-_HOST_ENDS = {Way.TO_DEVICE: "srcKind", Way.TO_HOST: "dstKind"}
 _COPY_NAMES = {
-    Way.TO_DEVICE: "copy to the device",
-    Way.TO_HOST: "copy to the host",
-    Way.WITHIN: "copy within the device's memory",
-    Way.BETWEEN: "copy between devices",
+    Way.NONE: "copy", Way.TO_DEVICE: "copy to the device", Way.TO_HOST: "copy to the host",
+    Way.WITHIN: "copy within the device's memory", Way.BETWEEN: "copy between devices",
     Way.MIGRATION: "migration of unified memory",
-}
+}  # fmt: skip
 # The process in a global identity of a thread, which has these bits of both.
 _PROCESS = ~0xFFFFFF
 _PID_BITS, _PID = 24, 0xFFFFFF  # of the process's own number in its identity
@@ -41,6 +42,8 @@ _QUOTED = 4
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 _MODEL = ("id", "name")
 _EXPORT = "nsys export --type sqlite REPORT.nsys-rep"
+NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
+_MOST_S = 1800  # of an export
 
 
 def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
@@ -56,6 +59,27 @@ def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
             f"{name}: not an export of Nsight Systems: {printable(str(error))[:200]}; export with "
             f"{_EXPORT}"
         ) from error
+
+
+def read_nsys_report(path: str | os.PathLike[str]) -> Trace:
+    """The trace in a report of Nsight Systems, by `nsys export`. Raises WorkloadError."""
+    name, given = shown_path(path), os.path.abspath(path)
+    with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
+        target = os.path.join(folder, "report.sqlite")
+        command = ["nsys", "export", "--type", "sqlite", "--output", target, given]
+        if shutil.which("nsys") is None:
+            raise WorkloadError(
+                f"{name}: a report of Nsight Systems, and nsys, which reads it, is not on PATH: "
+                f"export it with nsys export --type sqlite {Path(name).name}"
+            )
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_MOST_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise WorkloadError(f"{name}: nsys export: {error}") from error
+        if done.returncode or not os.path.exists(target):
+            said = printable((done.stderr or done.stdout).decode("utf-8", "replace").strip())
+            raise WorkloadError(f"{name}: nsys export failed: {said[-300:] or 'no message'}")
+        return read_nsight(target, name)
 
 
 class _Export:
@@ -169,24 +193,20 @@ class _Export:
         for *common, name in self._rows(table, (*_COMMON, called)):
             place = self._named(name, "kernel")
             text = self._trace.names[place]
-            collective = is_collective(text)
-            message = -1
-            if collective:
+            kind, message = Kind.COMPUTE, -1
+            if is_collective(text):
+                kind, message = Kind.COLLECTIVE, len(self._trace.messages)
                 self._trace.messages.append(Message(operation_of(text), "", 0, 0))
-                message = len(self._trace.messages) - 1
-            kind = Kind.COLLECTIVE if collective else Kind.COMPUTE
             self._add(common, kind, place, message=message)
 
     def _graphs(self) -> None:
         count = 0
         for common in self._rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _COMMON):
-            self._add(list(common), Kind.COMPUTE, self._trace.id_of("CUDA graph"))
+            self._add(common, Kind.COMPUTE, self._trace.id_of("CUDA graph"))
             count += 1
         if count:
-            text = (
-                f"{count} launches of CUDA graphs are one block each, whose kernels were not "
-                "recorded: record with nsys profile --cuda-graph-trace=node."
-            )
+            text = f"{count} launches of CUDA graphs are one block each, whose kernels were not "
+            text += "recorded: record with nsys profile --cuda-graph-trace=node."
             self._trace.findings.append(Finding("graphs_as_blocks", "note", text, count))
 
     def _diagnostics(self) -> str:
@@ -218,9 +238,9 @@ class _Export:
             "CUPTI_ACTIVITY_KIND_MEMCPY", columns
         ):
             way = _WAYS.get(number, Way.NONE)
-            end = {"srcKind": source, "dstKind": target}.get(_HOST_ENDS.get(way, ""), -1)
+            end = {Way.TO_DEVICE: source, Way.TO_HOST: target}.get(way, -1)
             kind = Kind.COMPUTE if way == Way.WITHIN else Kind.COPY
-            name = self._trace.id_of(_COPY_NAMES.get(way, "copy"))
+            name = self._trace.id_of(_COPY_NAMES[way])
             self._add(common, kind, name, size, way, _HOSTS.get(end, Host.UNKNOWN))
 
     def _fills(self) -> None:

@@ -18,6 +18,7 @@ _PLAIN_NAMES = {
     "precision": ("precision", "dtype"),
     "launches": ("launches", "calls", "count"),
 }
+_NUMBERS = ("flop", "bytes", "seconds", "launches")
 
 
 def parse_plain(text: str, name: str) -> list[Kernel]:
@@ -45,32 +46,23 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
             key: row[column].strip() if column is not None and column < len(row) else ""
             for key, column in columns.items()
         }
-        values: dict[str, float | None] = {}
-        for key in ("flop", "bytes", "seconds", "launches"):
-            try:
-                values[key] = parse_number(cells[key])
-            except ValueError as error:
-                raise WorkloadError(
-                    f"{name}: line {line}: {key} is {shown_text(cells[key])!r}, but must be {RANGE}"
-                ) from error
-            if (values[key] or 0.0) < 0:
-                raise WorkloadError(f"{name}: line {line}: {key} must not be negative")
-        launches = values["launches"]
+        where = f"{name}: line {line}"
+        values = {key: _value(cells[key], key, where) for key in _NUMBERS}
+        launches, seconds = values["launches"], values["seconds"]
         if launches is not None and (launches < 1 or launches % 1):
             raise WorkloadError(
-                f"{name}: line {line}: launches is {shown_text(cells['launches'])!r}, but must be "
-                "a whole number from 1"
+                f"{where}: launches is {shown_text(cells['launches'])!r}, but must be a whole "
+                "number from 1"
             )
-        seconds = values["seconds"]
         if not seconds:
-            raise WorkloadError(f"{name}: line {line}: seconds must be above 0")
+            raise WorkloadError(f"{where}: seconds must be above 0")
         flop, moved = values["flop"], values["bytes"]
         kernels.append(
             Kernel(
                 cells["name"] or f"line {line}",
                 int(launches or 1),
                 seconds,
-                {_unit(cells["precision"], name, line): flop} if flop is not None else {},
+                {_unit(cells["precision"], where): flop} if flop is not None else {},
                 {"hbm": moved} if moved is not None else {},
                 (*(["flops"] if flop is None else []), *(["hbm"] if moved is None else [])),
             )
@@ -80,10 +72,20 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
     return merge(kernels)
 
 
-def _unit(precision: str, name: str, line: int) -> str:
-    if not precision:
-        return UNKNOWN_UNIT
+def _value(text: str, key: str, where: str) -> float | None:
     try:
-        return normalize_dtype(precision)
+        value = parse_number(text)
+    except ValueError as error:
+        raise WorkloadError(
+            f"{where}: {key} is {shown_text(text)!r}, but must be {RANGE}"
+        ) from error
+    if (value or 0.0) < 0:
+        raise WorkloadError(f"{where}: {key} must not be negative")
+    return value
+
+
+def _unit(precision: str, where: str) -> str:
+    try:
+        return normalize_dtype(precision) if precision else UNKNOWN_UNIT
     except PeakError as error:
-        raise WorkloadError(f"{name}: line {line}: {error}") from error
+        raise WorkloadError(f"{where}: {error}") from error

@@ -18,17 +18,11 @@ from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines
 from peakline.workload.kineto import read_kineto
 from peakline.workload.model import Trace
-from peakline.workload.ncu import NCU_COMMAND, RAW_PAGE, parse_ncu
-from peakline.workload.nsight import read_nsight
+from peakline.workload.ncu import NCU_COMMAND, NCU_REPORT, RAW_PAGE, parse_ncu, read_ncu_report
+from peakline.workload.nsight import NSYS_SUFFIXES, read_nsight, read_nsys_report
 from peakline.workload.numbers import checked
 from peakline.workload.plain import parse_plain
 from peakline.workload.timeline import timelines
-from peakline.workload.tool_reports import (
-    NCU_REPORT,
-    NSYS_SUFFIXES,
-    read_ncu_report,
-    read_nsys_report,
-)
 
 # A line of a CSV is one launch or metric; a larger one holds more than a table of kernels shows.
 MAX_CSV_BYTES = 64 << 20

@@ -1,4 +1,4 @@
-"""Why the other ranks wait for one: more work, a slower device, or a late host.
+"""Why the other ranks wait for one: more work, a slower device or kernel, or a late host.
 
 Kernels of one name and work are compared across ranks. While the others wait, NCCL's kernels spin
 on their devices and slow what runs beside them, so a rank is slow only by more than that.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from peakline import units
+from peakline.labels import shortened
 from peakline.workload.model import Kind
 from peakline.workload.part import IDLE, Part
 from peakline.workload.waterfall import Waterfall
@@ -18,6 +17,7 @@ from peakline.workload.waterfall import Waterfall
 # Idle parts that have a finding of their own.
 _OF_HOST = (Part.LAUNCH, Part.SYNCHRONIZATION, Part.LOADER, Part.PYTHON, Part.ALLOCATION)
 _MORE = 1.1  # times as many kernels, or as long for the same ones
+_NAME = 48  # characters of a kernel's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +26,35 @@ class Cause:
 
     text: str  # a relative clause on the rank
     of_host: bool = False
+    seconds: float = 0.0  # of a step: waiting that kernels of the others hide counts too
 
 
 def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
     """Why a rank comes late; None where nothing that was recorded tells."""
     many, few = _kernels(late), _kernels(waiting)
-    slower = _slower(late, waiting)
-    same = "" if slower is None else f" at {slower:.2f} x their time"
+    pairs = _pairs(late, waiting)
+    slower = _slower(pairs)
     if many > _MORE * few > 0:
+        same = f" at {slower:.2f} x their time" if slower else ""
         return Cause(
             f"which runs {many:.0f} kernels a step instead of {few:.0f}{same}: more work, not a "
             "slow GPU"
         )
-    if slower is not None and slower > _MORE:
-        return Cause(f"whose kernels take {slower:.2f} x as long for the same work: a slow GPU")
+    # One kernel may take long by its data; a slow GPU slows the others too.
+    worst = max(pairs, key=lambda pair: pair[1] - pair[2], default=("", 0.0, 0.0))
+    others = _slower([pair for pair in pairs if pair is not worst])
+    if min(slower, others or slower) > _MORE:
+        text = f"whose kernels take {slower:.2f} x as long for the same work: a slow GPU"
+        return Cause(text, seconds=sum(mine - other for _, mine, other in pairs))
+    label, mine, other = worst
     idle = _idle(late) - _idle(waiting)
+    if mine - other > max(idle, (_MORE - 1) * other):
+        label = shortened([label], _NAME)[label]
+        return Cause(
+            f"whose kernel {label} takes {units.time(mine)} a step instead of {units.time(other)} "
+            "for the same work: that kernel, not a slow GPU",
+            seconds=mine - other,
+        )
     parts = {part: late.parts.get(part, 0) for part in IDLE}
     most = max(parts, key=lambda part: parts[part])
     if idle > 0 and parts[most]:
@@ -57,22 +71,27 @@ def _idle(rank: Waterfall) -> float:
 
 def _kernels(rank: Waterfall) -> float:
     """Kernels in a step."""
-    return float(((rank.timeline.rows["kind"] == Kind.COMPUTE) & (rank.owned > 0)).sum()) / len(
-        rank.steps
-    )
+    ran = (rank.timeline.rows["kind"] == Kind.COMPUTE) & (rank.owned > 0)
+    return float(ran.sum()) / len(rank.steps)
 
 
-def _slower(late: Waterfall, other: Waterfall) -> float | None:
-    """How many times as long the same kernels take; None without any in common."""
-    mean = [
-        {
-            (p.kernel.name, work): (p.kernel.seconds or 0.0) / p.kernel.launches
-            for p, work in zip(rank.bounds.kernels, rank.bounds.works, strict=True)
-        }
-        for rank in (late, other)
+def _pairs(late: Waterfall, other: Waterfall) -> list[tuple[str, float, float]]:
+    """The kernels that both ranks run, with the seconds that the launches of a step of the second
+    take on each."""
+    kernels = [
+        {(p.kernel.name, work): p for p, work in zip(*columns, strict=True)}
+        for columns in ((r.bounds.kernels, r.bounds.works) for r in (late, other))
     ]
-    common = [key for key in mean[0] if mean[1].get(key)]
-    if not common:
-        return None
-    weights = np.array([mean[1][key] for key in common])
-    return float(np.average([mean[0][key] / mean[1][key] for key in common], weights=weights))
+    found = []
+    for key, p in kernels[1].items():
+        mine = kernels[0].get(key)
+        if mine and mine.kernel.seconds and p.kernel.seconds:
+            times, steps = p.kernel.launches / mine.kernel.launches, len(other.steps)
+            found.append((p.label, times * mine.kernel.seconds / steps, p.kernel.seconds / steps))
+    return found
+
+
+def _slower(pairs: list[tuple[str, float, float]]) -> float:
+    """How many times as long the kernels of the first rank take; 0 without any in common."""
+    there = sum(other for _, _, other in pairs)
+    return sum(mine for _, mine, _ in pairs) / there if there else 0.0

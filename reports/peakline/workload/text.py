@@ -31,24 +31,6 @@ _NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
 _NAMES[Part.KERNELS] = "kernels that could be one"
 _WORTH_A_WORD = 0.01
 
-RULES = (
-    "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
-    "Compute kernels that run at once share it equally; copies and fills within the device's "
-    "memory count as kernels. What activities own is held against their bound, the least time by "
-    "what was measured here; a bound above what they own is clipped to it. A step runs from the "
-    "first activity launched in it to that of the next, and the last, open one is left out; a "
-    "single one ends with the last activity that it launched. A gap belongs to the activity that "
-    "ends it. Until that was launched, it is what the launching "
-    "thread did: waiting for the device, allocating, loading data, else launching where little "
-    "time passes from call to call, else Python. From the launch call to the start it is launch "
-    "latency, up to the measured one. If the launch was already queued, the gap is dispatch, up to "
-    "twice the measured time between empty kernels (assumed). What remains is a wait for another "
-    "stream where a call shows one, else a late start whose cause is not recorded. What the "
-    "profiler itself takes is apart. Clocks of ranks are not compared: the shortest time of a "
-    "collective over all ranks of its group is its transfer, what a rank needs beyond that is "
-    "waiting for the others."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -183,23 +165,22 @@ def said(found: Finding, step_s: float) -> str:
     )
 
 
+def wrapped(text: str, width: int, first: str = "") -> str:
+    """A sentence in lines of a terminal; first: what stands before it."""
+    following = " " * len(first)
+    return textwrap.fill(
+        first + text, max(width, 40), subsequent_indent=following, break_long_words=False
+    )
+
+
 def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list[str]:
     """All that a terminal gets of the steps."""
-
-    def wrapped(text: str, first: str = "", following: str = "") -> str:
-        return textwrap.fill(
-            text,
-            max(width, 40),
-            initial_indent=first,
-            subsequent_indent=following,
-            break_long_words=False,
-        )
-
-    found = [wrapped(f"{headline(analysis)}."), wrapped(spread(analysis)), "", table(analysis), ""]
-    shares = list(shares)
-    if shares:
-        found += [wrapped(f"A step reaches {', '.join(str(share) for share in shares)}."), ""]
+    found = [wrapped(f"{headline(analysis)}.", width), wrapped(spread(analysis), width), ""]
+    found += [table(analysis), ""]
+    reached = ", ".join(map(str, shares))
+    if reached:
+        found += [wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
-        found.append(wrapped(said(one, analysis.step_s), f"{number}. ", "   "))
-    found += [wrapped(note) for note in analysis.notes]
+        found.append(wrapped(said(one, analysis.step_s), width, f"{number}. "))
+    found += [wrapped(note, width) for note in analysis.notes]
     return [*found, "", *printed(module_table(analysis), width)]

@@ -133,7 +133,7 @@ def timelines(trace: Trace) -> list[Timeline]:
             for columns in (calls, ranges, overhead)
         )
         host = Host(mine, kinds[mine["name"]], marks, work)
-        call = _joined(rows, mine)
+        call = _joined(rows, mine, trace.name)
         # A thread waits for a copy from or to pageable memory where its call lasts until that is
         # done. From pinned memory a short copy may be done before its call returns.
         waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
@@ -153,8 +153,9 @@ def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]
     return {name: column[chosen] for name, column in columns.items()}
 
 
-def _joined(rows: dict[str, Int], calls: dict[str, Int]) -> Int:
-    """The place of each activity's call: that of the same process with its correlation."""
+def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
+    """The place of each activity's call, that of the same process with its correlation; name: of
+    the file."""
     processes, places = np.unique(
         np.concatenate([rows["process"], calls["process"]]), return_inverse=True
     )
@@ -163,7 +164,7 @@ def _joined(rows: dict[str, Int], calls: dict[str, Int]) -> Int:
     )
     count = len(rows["start"])
     if width > (1 << 62) // len(processes):
-        raise WorkloadError("correlations of launches are out of range")
+        raise WorkloadError(f"{name}: correlations of launches are out of range")
     wanted = places[:count] * width + rows["correlation"]
     there = places[count:] * width + calls["correlation"]
     keys, first = np.unique(there, return_index=True)  # of several, the first: it holds the others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from peakline.profile import Profile
 from peakline.workload.bounds import UNKNOWN, Bounds, bounds_of
 from peakline.workload.costs import Costs, costs_of
-from peakline.workload.gaps import Causes, Causing
+from peakline.workload.gaps import Causing
 from peakline.workload.model import Int, Kind
 from peakline.workload.owners import Gaps, divide
 from peakline.workload.part import Part
@@ -77,37 +78,22 @@ def waterfall(
     for division in divided:
         owned[division.around] += division.owned
     bounds = bounds_of(timeline, profile, device, owned)
-    each, clipped, launches, waits, nodes = [], 0, 0, 0, 0
+    each, clipped, total = [], 0, Counter[Part]()
     for step, division in zip(found, divided, strict=True):
-        causes = causing.of(division.gaps)
-        if timeline.trace.skewed:
-            causes = Causes({Part.NOT_RECORDED: sum(causes.parts.values())})
-        of_step, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
-        parts = {part: of_step.get(part, 0) + causes.parts.get(part, 0) for part in Part}
-        each.append({part: time for part, time in parts.items() if time})
+        parts, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
+        parts.update(causing.of(division.gaps))
+        each.append(_in_order(parts))
+        total.update(parts)
         clipped += shorter
-        launches, waits = launches + causes.launches, waits + causes.waits
-        nodes += causes.nodes
-    total = {part: sum(parts.get(part, 0) for parts in each) for part in Part}
+    gaps = Gaps(*map(np.concatenate, zip(*(d.gaps for d in divided), strict=True)))
     return Waterfall(
-        timeline,
-        device,
-        costs,
-        tuple(found),
-        by,
-        {part: time for part, time in total.items() if time},
-        tuple(each),
-        owned,
-        bounds,
-        clipped,
-        launches,
-        waits,
-        nodes,
-        met.awaited,
-        Gaps(
-            *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
-        ),
-    )
+        timeline, device, costs, tuple(found), by, _in_order(total), tuple(each), owned, bounds,
+        clipped, causing.launches, causing.waits, causing.nodes, met.awaited, gaps,
+    )  # fmt: skip
+
+
+def _in_order(parts: Mapping[Part, int]) -> dict[Part, int]:
+    return {part: parts[part] for part in Part if parts[part]}
 
 
 def _common_name(names: Sequence[str]) -> str:
@@ -144,7 +130,7 @@ def _divided(timeline: Timeline, step: Step) -> _Division:
 
 def _activities(
     timeline: Timeline, step: Step, division: _Division, least: Int, transfers: Mapping[int, int]
-) -> tuple[dict[Part, int], int]:
+) -> tuple[Counter[Part], int]:
     """What activities own of a step, at their bounds and beyond; how many own less than that."""
     rows = {key: timeline.rows[key][division.around] for key in ("start", "end", "kind")}
     owned, bound = division.owned, least[division.around]
@@ -161,7 +147,7 @@ def _activities(
         if 0 <= place < len(owned):
             # A collective waits first and transfers last, so what others hide is the waiting.
             waiting[place] = max(0, owned[place] - transfer)
-    parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
+    parts = Counter({Part.COLLECTIVES_WAITING: int(waiting.sum())})
     before = timeline.before[division.around]
     parts[Part.BEFORE] = int((owned - waiting)[before].sum())
     moved = np.where(before, 0, owned - waiting)

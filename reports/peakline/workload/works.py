@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.numbers import checked
 
 # Torch has these names of types, in lower case; each has a unit that multiplies it, and bytes.
@@ -54,7 +55,7 @@ _MOVES = {
         ("copy_", "1 > 0"),
         ("fill_ zero_", "> 0"),
         ("sum mean amax amin argmax", "0 >"),
-        ("_softmax _log_softmax native_dropout cumsum", "0 > 0"),
+        ("_softmax _log_softmax native_dropout cumsum roll", "0 > 0"),
         ("_softmax_backward_data _log_softmax_backward_data", "0 1 > 0"),
         ("native_layer_norm", "0 2 3 > 0"),
         ("_fused_rms_norm", "0 2 > 0"),
@@ -67,13 +68,20 @@ _MOVES = {
         ("cudnn_batch_norm", "bn_fw 0 > 0"),
         ("cudnn_batch_norm_backward", "bn_bw 0 1 > 0"),
         ("native_group_norm", "RowwiseMoments 0 >; elementwise_kernel 0 > 0"),
-        ("native_group_norm_backward", "InternalGradients 0 1 >; elementwise_kernel 0 1 > 1"),
+        (
+            "native_group_norm_backward",
+            "InternalGradients 0 1 >; GammaBetaBackward 2 3 >; elementwise_kernel 0 1 > 1",
+        ),
         ("max_pool2d_with_indices_backward", "0 7 > 1"),
         ("embedding_dense_backward", "compute_grad_weight 0 >"),
-        ("topk", "gatherTopK 0 >"),
+        ("topk", "computeBlockDigitCounts 0 >; gatherTopK 0 >"),
     )
     for name in names.split()
 }
+# What events state of their work.
+COUNTS = ("flops", "kernel_flop", "kernel_num_gb")
+# Both are recorded with record_shapes=True, and an operator's work follows from them.
+SHAPES = ("Input Dims", "Concrete Inputs")
 _NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
@@ -159,6 +167,29 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     except (_Unclear, LookupError, TypeError, ValueError):
         pass  # another version's arguments, or sizes that nothing has
     return []
+
+
+def stated(operator: Mapping[str, Any]) -> list[Work]:
+    """What an operator does by the FLOPs that the trace states, with the bytes of its shapes."""
+    flops = _positive(operator["args"].get("flops"))
+    if not flops:
+        return []
+    found = works(operator)
+    if len(found) == 1:
+        return [dataclasses.replace(found[0], flops=flops)]
+    return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
+
+
+def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
+    """FLOPs and bytes of a kernel as its event states them; 0 where it does not."""
+    flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
+    return flops, _positive(arguments.get("kernel_num_gb")) * 1e9
+
+
+def _positive(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0.0
+    return checked(value) if value > 0 else 0.0
 
 
 class _Arguments:
