@@ -236,4 +236,5 @@ def _taken(low: int, high: int, classes: Sequence[Sequence[_Span]]) -> list[int]
     for number, spans in reversed(list(enumerate(classes))):
         for span in spans:
             owner[slice(*np.searchsorted(borders, span))] = number
-    return np.bincount(owner, np.diff(borders), len(classes) + 1)[:-1].astype(int).tolist()
+    sums = np.bincount(owner, np.diff(borders), len(classes) + 1)
+    return [int(time) for time in sums[:-1]]
