@@ -753,6 +753,37 @@ def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lengths", "said", "saving_us"),
+    [
+        ([150, 600, 75], "whose kernels take 1.50 x as long for the same work: a slow GPU", 275),
+        ([100, 400, 450], "whose kernel c takes 450 µs a step instead of 50.0 µs", 400),
+        ([100, 400, 52], "look at what that one does longer", 0),
+    ],
+)
+def test_a_slow_gpu_is_told_from_a_slow_kernel(
+    tmp_path: Path, lengths: list[float], said: str, saving_us: float
+) -> None:
+    """Three kernels of the first rank are as long or longer on the second, then both meet."""
+    paths = []
+    for rank, of_rank in enumerate(([100, 400, 50], lengths)):
+        made, at = Made(), 10.0
+        for number, length in enumerate(of_rank):
+            made.kernel(at, at + length, float(number), "abc"[number], lasts=0.5)
+            at += length
+        message = {"Collective name": "allreduce", "In msg nelems": 1 << 20, "dtype": "BFloat16"}
+        message |= {"Group size": 2, "Process Group Name": "0"}
+        end = 1000 if rank == 0 else at + 20
+        collective = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+        made.kernel(at, end, 4.0, collective, lasts=0.5, **message)
+        paths.append(made.write(tmp_path / f"{rank}.json", distributedInfo={"rank": rank}))
+    found = analyze(reference(TWO_GPUS), paths)
+    (one,) = [one for one in advice(found) if one.code == Part.COLLECTIVES_WAITING]
+    assert one.text.startswith("rank 0 waits for rank 1")
+    assert said in one.text
+    assert one.saving_s >= saving_us * 1e-6
+
+
+@pytest.mark.parametrize(
     ("count", "changes", "said"),
     [
         (1, {}, "not as many on every rank"),

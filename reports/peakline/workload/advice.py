@@ -6,6 +6,7 @@ Nothing is said that its number does not carry: a saving below a fiftieth of the
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -171,23 +172,22 @@ def _larger(analysis: Analysis, *parts: Part) -> Part:
 
 def _kernels(analysis: Analysis) -> Iterator[Finding]:
     """The kernels that take longest beyond their bound, each with what its shape tells."""
-    # By name and work: one kernel may compute products of many shapes.
-    beyond: dict[tuple[str, Work | None], float] = {}
-    first: dict[tuple[str, Work | None], tuple[Placement, int]] = {}
+    # By name and work, since one kernel may compute products of many shapes: of the rank that loses
+    # the most by it.
+    found: dict[tuple[str, Work | None], tuple[float, int, Placement]] = {}
     for number, rank in enumerate(analysis.ranks):
-        of_rank: dict[tuple[str, Work | None], float] = {}
+        bounds = rank.bounds
+        of = [(p.kernel.name, work) for p, work in zip(bounds.kernels, bounds.works, strict=True)]
+        beyond: dict[tuple[str, Work | None], float] = defaultdict(float)
         for place, seconds in _beyond(rank):
-            key = (rank.bounds.kernels[place].kernel.name, rank.bounds.works[place])
-            of_rank[key] = of_rank.get(key, 0.0) + seconds / len(rank.steps)
-            first.setdefault(key, (rank.bounds.kernels[place], number))
-        for key, seconds in of_rank.items():
-            if seconds > beyond.get(key, 0.0):
-                beyond[key] = seconds
-                first[key] = (first[key][0], number)
-    longest = sorted(beyond, key=lambda key: -beyond[key])[:3]
-    called = shortened([first[key][0].label for key in longest], _NAME)
+            beyond[of[place]] += seconds / len(rank.steps)
+        for key, seconds in beyond.items():
+            if seconds > found.get(key, (0.0,))[0]:
+                found[key] = (seconds, number, bounds.kernels[of.index(key)])
+    longest = sorted(found, key=lambda key: -found[key][0])[:3]
+    called = shortened([found[key][2].label for key in longest], _NAME)
     for key in longest:
-        (p, number), saving = first[key], beyond[key]
+        saving, number, p = found[key]
         sides = key[1].sides if key[1] else None
         label = called[p.label]
         if sides:
@@ -198,8 +198,8 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
         cause_, topic = why or ("", "")
         text = f"the kernel {label} takes {units.time(saving)} beyond its bound"
         text += f": {cause_}" if cause_ else ""
-        found = _said(analysis, Part.KERNELS_BEYOND, saving, text, topic, number)
-        yield dataclasses.replace(found, subject=f"the kernel {label}")
+        one = _said(analysis, Part.KERNELS_BEYOND, saving, text, topic, number)
+        yield dataclasses.replace(one, subject=f"the kernel {label}")
 
 
 def _trouble(
@@ -225,7 +225,10 @@ def _trouble(
             f"{_ALIGNED_BYTES} bytes: pad"
         )
         return text, "product sides"
-    ridge = _ridge(profile, p)
+    # The side from which on a product of this format is bound by the tensor cores.
+    formats = {unit.partition(".")[2] for unit in p.kernel.flops}
+    ridges = profile.figures(p.device, topic="skinny products", name="ridge_m")
+    ridge = next((f.value for f in ridges if f.by.get("format") in formats), None)
     if ridge and 1 < rows < min(ridge, columns, inner):
         text = (
             f"M = {rows} is small, and such a product reaches its full rate from M = {ridge:.0f}: "
@@ -233,13 +236,6 @@ def _trouble(
         )
         return text, "skinny products"
     return None
-
-
-def _ridge(profile: Profile, p: Placement) -> float | None:
-    """The side from which on a product of this format is bound by the tensor cores."""
-    formats = {unit.partition(".")[2] for unit in p.kernel.flops}
-    found = profile.figures(p.device, topic="skinny products", name="ridge_m")
-    return next((f.value for f in found if f.by.get("format") in formats), None)
 
 
 def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:

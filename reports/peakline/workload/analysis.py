@@ -111,7 +111,12 @@ def analyze(
         raise WorkloadError(f"{traces[0].name}: nothing in it takes any time")
     ranks = tuple(rank for rank in ranks if rank.nanoseconds)
     analysis = Analysis(profile, ranks, ())
-    findings = _other_device(analysis)
+    ran = {
+        (trace.models.get(device, ""), trace.capabilities.get(device))
+        for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
+    }
+    text = other_device(profile, uuid, sorted(ran, key=str))
+    findings = [Finding("other_device", "warning", text)] if text else []
     for trace in traces:
         named = f"{trace.name}: " if len(traces) > 1 else ""
         findings += [
@@ -132,17 +137,6 @@ def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace
                 f"{trace.name}: of the same rank as {seen[which]}: give one file per rank"
             )
         seen[which] = trace.name
-
-
-def _other_device(analysis: Analysis) -> list[Finding]:
-    """A warning where the run was on another model than the profile's."""
-    profile, ranks = analysis.profile, analysis.ranks
-    ran = {
-        (trace.models.get(device, ""), trace.capabilities.get(device))
-        for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
-    }
-    text = other_device(profile, ranks[0].device, sorted(ran, key=str))
-    return [Finding("other_device", "warning", text)] if text else []
 
 
 def _of_unknown_graphs(rank: Waterfall) -> int:

@@ -13,12 +13,11 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
-from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
 from peakline.workload.model import Did, Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
 from peakline.workload.timeline import Timeline
-from peakline.workload.works import Work
+from peakline.workload.works import Work, foreach_work
 
 UNKNOWN = -1
 # Power control takes a tenth of a second to slow a device down, and as long to let it recover.
@@ -52,7 +51,8 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
     kernels, of_groups, group = _grouped(timeline, chosen)
     places = np.full(count, -1, np.int64)
     places[chosen] = group
-    placed = _in_order(profile, kernels, device)
+    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)} if kernels else {}
+    placed = [by_kernel[id(kernel)] for kernel in kernels]
     for number, p in enumerate(placed):
         answer = p.rewritten
         if answer is None:
@@ -123,14 +123,6 @@ def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
             began = start
         ended = max(ended, end)
         yield end - began
-
-
-def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[Placement]:
-    """The placements of kernels, in the kernels' order."""
-    if not kernels:
-        return []
-    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)}
-    return [by_kernel[id(kernel)] for kernel in kernels]
 
 
 def _kernel(

@@ -39,19 +39,14 @@ _SUMMARIES = {
     "l1": r"l1tex__throughput",
     "l2": r"lts__throughput",
     "memory": r"gpu__compute_memory_(?:access_|request_)?throughput",
-    "shared pipe": r"sm__pipe_shared_cycles_active",
+    "shared_pipe": r"sm__pipe_shared_cycles_active",
 }
 # These two hold all units between them.
 _EVERY_UNIT = {"sm", "memory"}
 _FORM = r"\.(?:avg|sum)\.pct_of_peak_sustained_(?P<base>elapsed|active)"
-_UNIT = re.compile(
-    "(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in _UNITS.items()) + ")" + _FORM
-)
-_SUMMARY = re.compile(
-    "(?:"
-    + "|".join(f"(?P<{name.replace(' ', '_')}>{stem})" for name, stem in _SUMMARIES.items())
-    + ")"
-    + _FORM
+_UNIT, _SUMMARY = (
+    re.compile("(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in of.items()) + ")" + _FORM)
+    for of in (_UNITS, _SUMMARIES)
 )
 # A share of the time that an SM or a slice had work, times its active part of the launch: the first
 # of the counters that there are.
@@ -75,17 +70,13 @@ _LOADS_AND_STORES = (
 )
 _SHARED_FORM = ".sum.pct_of_peak_sustained_elapsed"
 _OF_SHARED = {name + _SHARED_FORM for name in (_SHARED, *_LOADS_AND_STORES)}
-_CYCLES = {name for active, elapsed in _ACTIVE.values() for name in (active, *elapsed, _OF_ALL)}
+# That a share may be of.
+CYCLES = {name for active, elapsed in _ACTIVE.values() for name in (active, *elapsed, _OF_ALL)}
 
 
 def is_busy_metric(metric: str) -> bool:
     """Whether a metric tells how busy a unit was, as a share or by instructions."""
     return metric in _OF_SHARED or any(p.fullmatch(metric) for p in (_UNIT, _SUMMARY, _GMMA))
-
-
-def is_cycles(metric: str) -> bool:
-    """Whether a metric counts the cycles that a share may be of."""
-    return metric in _CYCLES
 
 
 def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], dict[str, float]]:

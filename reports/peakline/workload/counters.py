@@ -11,9 +11,9 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from peakline.workload.busy import busy_shares, is_busy_metric, is_cycles
+from peakline.workload.busy import CYCLES, busy_shares, is_busy_metric
 from peakline.workload.kernel import Shape
-from peakline.workload.tensor import BUSY_METRIC, METRICS, TensorPipe, is_activity
+from peakline.workload.tensor import ACTIVITY, BUSY_METRIC, METRICS, TensorPipe
 
 # A counter is a sum over the launch, or its rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
@@ -71,7 +71,7 @@ def is_wanted(metric: str) -> bool:
     """Whether a column is read; no other one matters."""
     return (
         is_amount(metric)
-        or is_activity(metric)
+        or ACTIVITY.fullmatch(metric) is not None
         or is_busy_metric(metric)
         or metric in _SHAPE
         or _PIPE.fullmatch(metric) is not None
@@ -84,7 +84,7 @@ def is_amount(metric: str) -> bool:
     return (
         is_time(metric)
         or metric in (*_CLOCKS, *_ELAPSED)
-        or is_cycles(metric)
+        or metric in CYCLES
         or any(pattern.fullmatch(metric) for pattern in (_MOVED, _CORE, _TENSOR))
     )
 

@@ -52,7 +52,7 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
         "ranks": [_rank(rank) for rank in analysis.ranks],
         "modules": [_module(module, len(leading.steps)) for module in modules(leading, 0.0)],
         "kernels": [
-            _with_step_time(row, len(leading.steps))
+            row | {"time_per_step_s": row["time_s"] / len(leading.steps)}
             for row in kernel_rows(profile, leading.bounds.table)
         ],
         "notes": list(analysis.notes),
@@ -70,10 +70,6 @@ def _module(module: Module, steps: int) -> dict[str, Any]:
         "backward_s": module.backward * scale,
         "beyond_s": module.beyond * scale,
     }
-
-
-def _with_step_time(row: dict[str, Any], steps: int) -> dict[str, Any]:
-    return {**row, "time_per_step_s": row["time_s"] / steps} if "time_s" in row else row
 
 
 def _part(analysis: Analysis, part: Part) -> dict[str, Any]:

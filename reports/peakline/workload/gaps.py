@@ -228,12 +228,13 @@ def _near(spans: Sequence[_Span], low: int, high: int) -> Sequence[_Span]:
 
 def _taken(low: int, high: int, classes: Sequence[Sequence[_Span]]) -> list[int]:
     """How much of a window the spans of each class take; of several at once the first counts."""
-    if not any(classes):
-        return [0] * len(classes)
-    edges = itertools.chain.from_iterable(itertools.chain.from_iterable(classes))
-    borders = np.unique(np.clip([low, high, *edges], low, high))
-    owner = np.full(len(borders) - 1, len(classes))
-    for number, spans in reversed(list(enumerate(classes))):
-        for span in spans:
-            owner[slice(*np.searchsorted(borders, span))] = number
-    return np.bincount(owner, np.diff(borders), len(classes) + 1)[:-1].astype(int).tolist()
+    taken = [0] * len(classes)
+    merged = [(number, _merged(spans)) for number, spans in enumerate(classes) if spans]
+    edges = {edge for _, spans in merged for span in spans for edge in span if low < edge < high}
+    for start, end in itertools.pairwise(sorted({low, high, *edges}) if merged else ()):
+        for number, spans in merged:
+            place = bisect.bisect_right(spans, start, key=lambda span: span[0]) - 1
+            if place >= 0 and spans[place][1] > start:
+                taken[number] += end - start
+                break
+    return taken

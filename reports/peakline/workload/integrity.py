@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline import units
-from peakline.workload.captures import captured
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way, did
+from peakline.workload.timeline import captured
 
 # Recordings last minutes: what lies further than a day from the others has a wrong time.
 _FAR_NS = 86_400 * 10**9

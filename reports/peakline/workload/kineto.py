@@ -22,8 +22,7 @@ from peakline.workload.model import (
     Trace,
     Way,
 )
-from peakline.workload.numbers import checked
-from peakline.workload.works import COUNTS, SHAPES, counts, stated, works
+from peakline.workload.works import SHAPES, counts, stated, works
 
 # A trace of 2 GB has some seven million.
 _MOST_EVENTS = 40_000_000
@@ -71,7 +70,8 @@ def read_kineto(file: TextIO, name: str) -> Trace:
         try:
             event = next(events)
             if isinstance(event, dict) and event.get("ph") == "X":
-                reader.take(event, _arguments(event))
+                arguments = event.get("args")
+                reader.take(event, arguments if isinstance(arguments, dict) else {})
         except StopIteration:
             break
         except UnicodeDecodeError:
@@ -89,11 +89,6 @@ def read_kineto(file: TextIO, name: str) -> Trace:
             "activities=[CPU, CUDA] and record_shapes=True"
         )
     return trace
-
-
-def _arguments(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = event.get("args")
-    return found if isinstance(found, dict) else {}
 
 
 def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
@@ -162,7 +157,7 @@ class _Reader:
         key = (name, str(arguments.get("flops")), *shapes)
         place = self._seen.get(key)
         if place is None:
-            plain = {**event, "args": _plain(arguments)}
+            plain = {**event, "args": arguments}
             found = stated(plain) or works(plain)
             place = self._trace.work_of(tuple(found)) if found else -1
             if len(self._seen) < _MOST_SEEN:
@@ -186,7 +181,7 @@ class _Reader:
             kind, way, host = _copy(name)
         elif is_collective(name):
             kind, message = Kind.COLLECTIVE, self._message(name, arguments)
-        flops, moved = counts(_plain(arguments))
+        flops, moved = counts(arguments)
         device, stream, correlation, size = (
             _integer(arguments.get(key)) for key in ("device", "stream", "correlation", "bytes")
         )
@@ -260,21 +255,3 @@ def _integer(value: object, otherwise: int = 0) -> int:
     return (
         int(value) if isinstance(value, str) and value.isdigit() and len(value) < 19 else otherwise
     )
-
-
-def _plain(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Arguments with numbers where exact reading left texts of them. Raises ValueError."""
-    numbers = {}
-    for key in COUNTS:
-        value = arguments.get(key)
-        if isinstance(value, str):
-            try:
-                value = float(value)
-            except ValueError:  # a text in the trace, too
-                continue
-        if isinstance(value, (int, float)):
-            try:
-                numbers[key] = checked(value)
-            except ValueError as error:
-                raise ValueError(f"{key} is {error}") from error
-    return {**arguments, **numbers} if numbers else arguments

@@ -159,7 +159,7 @@ class _Export:
         """The rows of a table, none without it. What it does not have is 0, a kind -1."""
         if table not in self._tables:
             return
-        there = {str(row[1]) for row in self._base.execute(f'PRAGMA table_info("{table}")')}
+        there = self._columns(table)
         if "start" in columns and not {"start", "end"} <= there:
             raise WorkloadError(f"{self._trace.name}: {table} has no start and end")
         absent = {c: -1 if c.endswith("Kind") else 0 for c in columns}
@@ -175,9 +175,8 @@ class _Export:
                 )
             yield row
 
-    def _has(self, table: str, column: str) -> bool:
-        there = self._base.execute(f'PRAGMA table_info("{table}")')
-        return any(row[1] == column for row in there)
+    def _columns(self, table: str) -> set[str]:
+        return {str(row[1]) for row in self._base.execute(f'PRAGMA table_info("{table}")')}
 
     def _named(self, number: Any, otherwise: str) -> int:
         """The place of a name by its number in the export."""
@@ -189,7 +188,7 @@ class _Export:
 
     def _kernels(self) -> None:
         table = "CUPTI_ACTIVITY_KIND_KERNEL"
-        called = "demangledName" if self._has(table, "demangledName") else "shortName"
+        called = "demangledName" if "demangledName" in self._columns(table) else "shortName"
         for *common, name in self._rows(table, (*_COMMON, called)):
             place = self._named(name, "kernel")
             text = self._trace.names[place]

@@ -48,14 +48,14 @@ def divide(
     count = len(inside)
     places, instants, classes = inside.tolist(), times.tolist(), kinds[inside].tolist()
     running: list[dict[int, None]] = [{} for _ in Kind]
-    gaps: tuple[list[int], list[int], list[int]] = ([], [], [])
+    gaps: list[tuple[int, int, int]] = []
     last, shares = low, dict.fromkeys(places, 0)
     for position in order:
         now = instants[position]
         if now > last:
             owners = next((found for found in running if found), None)
             if owners is None:
-                _append(gaps, last, now, places[position % count])
+                gaps.append((last, now, places[position % count]))
             else:
                 each, rest = divmod(now - last, len(owners))
                 for rank, owner in enumerate(owners):
@@ -67,11 +67,6 @@ def divide(
         else:
             del running[classes[index]][places[index]]
     if last < high:
-        _append(gaps, last, high, following)
+        gaps.append((last, high, following))
     owned[places] = [shares[place] for place in places]
-    return Owned(owned, Gaps(*(np.array(column, np.int64) for column in gaps)))
-
-
-def _append(gaps: tuple[list[int], list[int], list[int]], *row: int) -> None:
-    for column, value in zip(gaps, row, strict=True):
-        column.append(value)
+    return Owned(owned, Gaps(*np.array(gaps, np.int64).reshape(-1, 3).T))

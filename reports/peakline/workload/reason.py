@@ -49,7 +49,8 @@ class Reason:
 def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None:
     """Where a launch costs as much as the kernel's work."""
     empty = next(iter(profile.figures(device, role="launch.empty_kernel")), None)
-    cost = empty.value if empty else _measured(profile, device, "launch.empty_kernel")
+    measured = (m.value for m in profile.of(device, "launch.empty_kernel"))
+    cost = empty.value if empty else next(measured, None)
     if not cost or kernel.seconds is None:
         return None
     each = kernel.seconds / kernel.launches
@@ -79,19 +80,16 @@ def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
             f"{math.ceil(shape.waves)}, so the SMs are filled to {units.percent(filled)}"
         )
         return _unfilled(profile, device, "tail", text, filled)
-    if shape.occupancy_percent is not None and shape.occupancy_percent < _OCCUPIED_PERCENT:
+    occupied = shape.occupancy_percent
+    if occupied is not None and occupied < _OCCUPIED_PERCENT:
         warps = f"{shape.warps_per_sm:.1f} warps per SM, " if shape.warps_per_sm else ""
-        text = (
-            f"latency-bound by occupancy: {warps}{shape.occupancy_percent:.0f} % of what an SM "
-            "holds"
-        )
+        text = f"latency-bound by occupancy: {warps}{occupied:.0f} % of what an SM holds"
         return _reason(profile, device, "occupancy", text, "occupancy")
-    if shape.occupancy_percent is None:
-        text = "latency-bound: no unit is busy, and the occupancy was not counted"
-    else:
+    text = "latency-bound: no unit is busy, and the occupancy was not counted"
+    if occupied is not None:
         text = (
-            f"latency-bound although {shape.occupancy_percent:.0f} % of the warps that an SM holds "
-            "are resident: each waits for its own last result (see ncu's warp stalls)"
+            f"latency-bound although {occupied:.0f} % of the warps that an SM holds are resident: "
+            "each waits for its own last result (see ncu's warp stalls)"
         )
     return _reason(profile, device, "latency", text, "memory latency")
 
@@ -126,7 +124,3 @@ def _reason(
     if curve is None or not curve.title:
         return Reason(kind, text, "", "")
     return Reason(kind, text, topic, curve.title)
-
-
-def _measured(profile: Profile, device: str, id_: str) -> float | None:
-    return next((m.value for m in profile.of(device, id_)), None)

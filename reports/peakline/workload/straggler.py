@@ -17,6 +17,7 @@ from peakline.workload.waterfall import Waterfall
 # Idle parts that have a finding of their own.
 _OF_HOST = (Part.LAUNCH, Part.SYNCHRONIZATION, Part.LOADER, Part.PYTHON, Part.ALLOCATION)
 _MORE = 1.1  # times as many kernels, or as long for the same ones
+_WORTH = 0.01  # of the step
 _NAME = 48  # characters of a kernel's name
 
 
@@ -47,8 +48,9 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
         text = f"whose kernels take {slower:.2f} x as long for the same work: a slow GPU"
         return Cause(text, seconds=sum(mine - other for _, mine, other in pairs))
     label, mine, other = worst
-    idle = _idle(late) - _idle(waiting)
-    if mine - other > max(idle, (_MORE - 1) * other):
+    least = _WORTH * 1e-9 * late.nanoseconds / len(late.steps)
+    idle = 1e-9 * (late.idle / len(late.steps) - waiting.idle / len(waiting.steps))
+    if mine - other > max(idle, least, (_MORE - 1) * other):
         label = shortened([label], _NAME)[label]
         return Cause(
             f"whose kernel {label} takes {units.time(mine)} a step instead of {units.time(other)} "
@@ -63,10 +65,6 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
             most in _OF_HOST,
         )
     return None
-
-
-def _idle(rank: Waterfall) -> float:
-    return rank.idle / len(rank.steps) * 1e-9
 
 
 def _kernels(rank: Waterfall) -> float:

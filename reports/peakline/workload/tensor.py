@@ -41,11 +41,6 @@ METRICS = {
 BUSY_METRIC = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
-def is_activity(metric: str) -> bool:
-    """Whether a metric tells how busy the tensor pipe or a part of it was."""
-    return ACTIVITY.fullmatch(metric) is not None
-
-
 class TensorPipe:
     """The tensor pipe during one launch.
 

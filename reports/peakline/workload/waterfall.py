@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from peakline.workload.bounds import UNKNOWN, Bounds, bounds_of
 from peakline.workload.costs import Costs, costs_of
 from peakline.workload.gaps import Causing
 from peakline.workload.model import Int, Kind
-from peakline.workload.owners import Gaps, divide
+from peakline.workload.owners import Gaps, Owned, divide
 from peakline.workload.part import Part
 from peakline.workload.ranks import Meetings
 from peakline.workload.timeline import Step, Timeline, steps, whole
@@ -69,23 +69,24 @@ def waterfall(
     meet those of other ranks.
     """
     rows, found = timeline.rows, steps(timeline, wanted)
-    by = _common_name([step.name for step in found])
+    by = found[0].name.rstrip("0123456789").strip() if found else ""
     found = found or [whole(timeline)]
     costs = costs_of(profile, device)
     causing = Causing(timeline, costs)
     divided = [_divided(timeline, step) for step in found]
     owned = np.zeros(len(rows["start"]), np.int64)
-    for division in divided:
-        owned[division.around] += division.owned
+    for around, division in divided:
+        owned[around] += division.nanoseconds
     bounds = bounds_of(timeline, profile, device, owned)
     each, clipped, total = [], 0, Counter[Part]()
-    for step, division in zip(found, divided, strict=True):
-        parts, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
+    for step, (around, division) in zip(found, divided, strict=True):
+        least = bounds.least[around]
+        parts, shorter = _activities(timeline, step, around, division, least, met.transfers)
         parts.update(causing.of(division.gaps))
         each.append(_in_order(parts))
         total.update(parts)
         clipped += shorter
-    gaps = Gaps(*map(np.concatenate, zip(*(d.gaps for d in divided), strict=True)))
+    gaps = Gaps(*map(np.concatenate, zip(*(d.gaps for _, d in divided), strict=True)))
     return Waterfall(
         timeline, device, costs, tuple(found), by, _in_order(total), tuple(each), owned, bounds,
         clipped, causing.launches, causing.waits, causing.nodes, met.awaited, gaps,
@@ -96,21 +97,8 @@ def _in_order(parts: Mapping[Part, int]) -> dict[Part, int]:
     return {part: parts[part] for part in Part if parts[part]}
 
 
-def _common_name(names: Sequence[str]) -> str:
-    """What the names of numbered ranges have in common."""
-    return names[0].rstrip("0123456789").strip() if names else ""
-
-
-@dataclass(frozen=True)
-class _Division:
-    """A step's time among the activities around it."""
-
-    around: slice  # of the timeline's activities
-    owned: Int  # nanoseconds of each of these
-    gaps: Gaps
-
-
-def _divided(timeline: Timeline, step: Step) -> _Division:
+def _divided(timeline: Timeline, step: Step) -> tuple[slice, Owned]:
+    """The activities around a step, and its time among them."""
     rows = timeline.rows
     high = int(np.searchsorted(rows["start"], step.end))
     # What began before the step and still runs in it is near its start, in most cases.
@@ -125,15 +113,20 @@ def _divided(timeline: Timeline, step: Step) -> _Division:
         following - low if following >= 0 else -1,
     )
     enders = np.where(found.gaps.enders >= 0, found.gaps.enders + low, -1)
-    return _Division(around, found.nanoseconds, found.gaps._replace(enders=enders))
+    return around, Owned(found.nanoseconds, found.gaps._replace(enders=enders))
 
 
 def _activities(
-    timeline: Timeline, step: Step, division: _Division, least: Int, transfers: Mapping[int, int]
+    timeline: Timeline,
+    step: Step,
+    around: slice,
+    division: Owned,
+    bound: Int,
+    transfers: Mapping[int, int],
 ) -> tuple[Counter[Part], int]:
     """What activities own of a step, at their bounds and beyond; how many own less than that."""
-    rows = {key: timeline.rows[key][division.around] for key in ("start", "end", "kind")}
-    owned, bound = division.owned, least[division.around]
+    rows = {key: timeline.rows[key][around] for key in ("start", "end", "kind")}
+    owned = division.nanoseconds
     lengths = rows["end"] - rows["start"]
     inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
     # What a step cuts in two has a share of its bound in each.
@@ -143,12 +136,12 @@ def _activities(
     bound = np.where(cut, part, bound)
     waiting = np.zeros(len(owned), np.int64)
     for activity, transfer in transfers.items():
-        place = activity - division.around.start
+        place = activity - around.start
         if 0 <= place < len(owned):
             # A collective waits first and transfers last, so what others hide is the waiting.
             waiting[place] = max(0, owned[place] - transfer)
     parts = Counter({Part.COLLECTIVES_WAITING: int(waiting.sum())})
-    before = timeline.before[division.around]
+    before = timeline.before[around]
     parts[Part.BEFORE] = int((owned - waiting)[before].sum())
     moved = np.where(before, 0, owned - waiting)
     for kind, (at_bound, beyond, unknown) in _BOUND.items():

@@ -78,8 +78,6 @@ _MOVES = {
     )
     for name in names.split()
 }
-# What events state of their work.
-COUNTS = ("flops", "kernel_flop", "kernel_num_gb")
 # Both are recorded with record_shapes=True, and an operator's work follows from them.
 SHAPES = ("Input Dims", "Concrete Inputs")
 _NO_UNIT = ""  # of work without FLOPs that are counted
@@ -171,7 +169,7 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
 
 def stated(operator: Mapping[str, Any]) -> list[Work]:
     """What an operator does by the FLOPs that the trace states, with the bytes of its shapes."""
-    flops = _positive(operator["args"].get("flops"))
+    flops = _count(operator["args"], "flops")
     if not flops:
         return []
     found = works(operator)
@@ -182,14 +180,23 @@ def stated(operator: Mapping[str, Any]) -> list[Work]:
 
 def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
     """FLOPs and bytes of a kernel as its event states them; 0 where it does not."""
-    flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
-    return flops, _positive(arguments.get("kernel_num_gb")) * 1e9
+    flops = _count(arguments, "kernel_flop") or _count(arguments, "flops")
+    return flops, _count(arguments, "kernel_num_gb") * 1e9
 
 
-def _positive(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def _count(arguments: Mapping[str, Any], key: str) -> float:
+    """A number above 0, which may stand there as a text, else 0. Raises ValueError out of range."""
+    value = arguments.get(key)
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
         return 0.0
-    return checked(value) if value > 0 else 0.0
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not number > 0:
+        return 0.0
+    try:
+        return checked(number)
+    except ValueError as error:
+        raise ValueError(f"{key} is {error}") from error
 
 
 class _Arguments:
@@ -438,3 +445,37 @@ _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
     "aten::embedding": _embedding,
     "aten::cat": _concatenation,
 }
+
+
+# PyTorch's multi_tensor_apply gives each block 65,536 elements of one tensor, the last block of a
+# tensor what is left (ATen/native/cuda/MultiTensorApply.cuh). So there are at least (blocks -
+# tensors) x 65,536 elements, which is a bound; how many tensors a launch can hold depends on the
+# number of lists.
+_CHUNK = 65_536  # elements of a block
+_MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # of a launch, by lists
+_FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?TensorListMetadata<(\d)>")
+_FOREACH_BYTES = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
+# The functors read so many of their lists, and write so many.
+_FUNCTORS = {
+    re.compile(r"FusedAdamMathFunctor<([\w:]+), 4\b"): (4, 3),  # parameter, gradient, 2 moments
+    re.compile(r"FusedAdamMathFunctor<([\w:]+), 5\b"): (5, 4),  # and the largest second moment
+    re.compile(r"FusedSgdMathFunctor<([\w:]+), 2\b"): (2, 1),
+    re.compile(r"FusedSgdMathFunctor<([\w:]+), 3\b"): (3, 2),  # and momentum
+    re.compile(r"BinaryOpScalarFunctor<([\w:]+), 1\b"): (1, 1),
+    re.compile(r"BinaryOpListAlphaFunctor<([\w:]+), 2\b"): (2, 1),
+}
+
+
+def foreach_work(kernel: str, blocks: int) -> Work | None:
+    """The least that a kernel over lists of tensors moves, whose shapes a trace leaves out, in one
+    launch; None for another kernel, or where its blocks do not tell."""
+    match = _FOREACH.search(kernel)
+    if match is None or int(match[1]) not in _MOST_TENSORS:
+        return None
+    chunks = blocks - _MOST_TENSORS[int(match[1])]
+    for functor, (read, written) in _FUNCTORS.items():
+        found = functor.search(kernel)
+        if found and found[1] in _FOREACH_BYTES and chunks > 0:
+            size = float(chunks * _CHUNK * _FOREACH_BYTES[found[1]])
+            return Work(_NO_UNIT, 0.0, read * size, written * size)
+    return None
