@@ -167,9 +167,8 @@ def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> 
     there that is not to be overwritten.
     """
     paths = [directory / name for name in files]
-    there = [path for path in paths if os.path.lexists(path)]
-    if there and not overwrite:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(there[0]))
+    if not overwrite:
+        refuse_existing(paths)
     if directory.exists() and not directory.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
     directory.mkdir(parents=True, exist_ok=True)
@@ -179,6 +178,13 @@ def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> 
         except OSError as error:  # of a write it has no name, else that of the temporary file
             raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
+
+
+def refuse_existing(paths: Sequence[Path]) -> None:
+    """Raises FileExistsError, which names the first of the paths that exists."""
+    for path in paths:
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 def _replace(path: Path, content: bytes) -> None:

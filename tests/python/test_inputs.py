@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import peakline
 import pytest
@@ -270,7 +271,8 @@ def test_no_file_is_overwritten_unasked(
     out.mkdir()
     page = out / "report.html"
     page.write_text("mine", encoding="utf-8")
-    assert main([path, "-o", str(out), "--format", "html,png"]) == 2
+    with mock.patch("peakline.commands.report.build", side_effect=AssertionError("it drew")):
+        assert main([path, "-o", str(out), "--format", "html,png"]) == 2
     assert capsys.readouterr() == (
         "",
         f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "

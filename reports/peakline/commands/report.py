@@ -27,7 +27,7 @@ from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.profile.peaks import known_peaks
-from peakline.report import build, stem, write
+from peakline.report import build, refuse_existing, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.change import Change, compare
@@ -295,16 +295,18 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
             return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
+        formats = options.format or ["html"]
+        folder = options.output or Path(options.profiles[0]).parent / stem(options.profiles[0])
+        if "html" in formats and not (options.json or options.overwrite):
+            refuse_existing([folder / "report.html"])  # rather than after half a minute of drawing
         found = _found(profiles[0], options)
         need, bound = _need(profiles[0], options)
         model = _model(options)
         if options.json:
             print(json.dumps(_document(profiles[0], found, bound), indent=2))
             return _failed(found, options)
-        formats = options.format or ["html"]
         files = build(profiles, formats, found.placements, found.ran, need, model)
-        default = Path(options.profiles[0]).parent / stem(options.profiles[0])
-        paths = write(files, options.output or default, options.overwrite)
+        paths = write(files, folder, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
         return _refused(program, str(error))
     except FileExistsError as error:

@@ -42,8 +42,14 @@ def _tile(profile: Profile, headline: Headline) -> Tile:
         return Tile(headline.label, value, "varies by tens of percent", varies=True)
     if not reference:
         return Tile(headline.label, value, basis_name(headline.basis))
-    share = units.percent(row.value / reference.value)
     limit = units.rate(reference.value, reference.unit)
+    # A link's packets have headers, which no copy can do without.
+    if packets := next((f.value for f in row.factors if f.name == "packets"), None):
+        allowed = reference.value * packets
+        share = units.percent(row.value / allowed)
+        detail = f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
+        return Tile(headline.label, value, detail)
+    share = units.percent(row.value / reference.value)
     return Tile(headline.label, value, f"{share} of {basis_name(reference.basis)} {limit}")
 
 
