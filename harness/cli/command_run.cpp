@@ -152,8 +152,8 @@ std::string why_partial(const Profile& profile, const Plan& plan, const Interrup
   return reason;
 }
 
-// False where the profile cannot be written, or read again by the rules of a reader; a file that is
-// still there holds an early state where it could not be written.
+// False where the profile cannot be written, in which case a file that is still there holds an
+// early state, or where a reader would refuse it.
 bool save_profile(const RunResult& result, const std::filesystem::path& file, Progress& progress) {
   try {
     write_profile(result.profile, file);
@@ -167,7 +167,7 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
     return false;
   }
   try {
-    read_profile(file);
+    require_readable(result.profile, file.string());
     return true;
   } catch (const ProfileError& error) {
     progress.error(

@@ -20,65 +20,37 @@
 namespace peakline {
 namespace {
 
-using Words = std::span<const std::string_view>;
+// Lists of words, each between spaces.
 
 // Words of a command line that stand alone.
-constexpr auto kAlone = std::to_array<std::string_view>(
-    {"run", "check", "-q", "-v", "--all", "--anonymize", "--dry-run", "--full", "--if-idle",
-     "--json", "--no-verify", "--profile", "--quick", "--quiet", "--verbose", "--verify"});
+constexpr std::string_view kAlone =
+    " run check -q -v --all --anonymize --dry-run --full --if-idle --json --no-verify "
+    "--profile --quick --quiet --verbose --verify ";
 // Options whose name is kept, and their value where that is harmless too.
-constexpr auto kWithValue = std::to_array<std::string_view>(
-    {"-o",        "--against",    "--allow",      "--device",       "--exit-codes",
-     "--explain", "--filter",     "--junit",      "--max-noise",    "--min-samples",
-     "--output",  "--population", "--prometheus", "--rules",        "--runs",
-     "--seed",    "--soak",       "--storage",    "--storage-size", "--time-limit"});
+constexpr std::string_view kWithValue =
+    " -o --against --allow --device --exit-codes --explain --filter --junit --max-noise "
+    "--min-samples --output --population --prometheus --rules --runs --seed --soak --storage "
+    "--storage-size --time-limit ";
 
 // Variables that are kept by their name. NCCL's hold no address and name no host or interface; if
 // one names a file, its value is left out.
-constexpr auto kVariables = std::to_array<std::string_view>({"CUBLASLT_LOG_LEVEL",
-                                                             "CUBLAS_WORKSPACE_CONFIG",
-                                                             "CUDA_AUTO_BOOST",
-                                                             "CUDA_DEVICE_MAX_CONNECTIONS",
-                                                             "CUDA_DISABLE_PTX_JIT",
-                                                             "CUDA_FORCE_PTX_JIT",
-                                                             "CUDA_INJECTION64_PATH",
-                                                             "CUDA_LAUNCH_BLOCKING",
-                                                             "CUDA_MODULE_LOADING",
-                                                             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-                                                             "CUDA_MPS_PIPE_DIRECTORY",
-                                                             "CUDA_SCALE_LAUNCH_QUEUES",
-                                                             "GLIBC_TUNABLES",
-                                                             "LD_PRELOAD",
-                                                             "NCCL_ALGO",
-                                                             "NCCL_BUFFSIZE",
-                                                             "NCCL_CROSS_NIC",
-                                                             "NCCL_CUMEM_ENABLE",
-                                                             "NCCL_DEBUG",
-                                                             "NCCL_IB_DISABLE",
-                                                             "NCCL_LAUNCH_MODE",
-                                                             "NCCL_MAX_CTAS",
-                                                             "NCCL_MAX_NCHANNELS",
-                                                             "NCCL_MIN_CTAS",
-                                                             "NCCL_MIN_NCHANNELS",
-                                                             "NCCL_NET_GDR_LEVEL",
-                                                             "NCCL_NTHREADS",
-                                                             "NCCL_NVLS_ENABLE",
-                                                             "NCCL_P2P_DISABLE",
-                                                             "NCCL_P2P_LEVEL",
-                                                             "NCCL_PROTO",
-                                                             "NCCL_SHM_DISABLE",
-                                                             "NCCL_TOPO_FILE",
-                                                             "NVIDIA_TF32_OVERRIDE"});
+constexpr std::string_view kVariables =
+    " CUBLASLT_LOG_LEVEL CUBLAS_WORKSPACE_CONFIG CUDA_AUTO_BOOST CUDA_DEVICE_MAX_CONNECTIONS "
+    "CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT CUDA_INJECTION64_PATH CUDA_LAUNCH_BLOCKING "
+    "CUDA_MODULE_LOADING CUDA_MPS_ACTIVE_THREAD_PERCENTAGE CUDA_MPS_PIPE_DIRECTORY "
+    "CUDA_SCALE_LAUNCH_QUEUES GLIBC_TUNABLES LD_PRELOAD NCCL_ALGO NCCL_BUFFSIZE "
+    "NCCL_CROSS_NIC NCCL_CUMEM_ENABLE NCCL_DEBUG NCCL_IB_DISABLE NCCL_LAUNCH_MODE "
+    "NCCL_MAX_CTAS NCCL_MAX_NCHANNELS NCCL_MIN_CTAS NCCL_MIN_NCHANNELS NCCL_NET_GDR_LEVEL "
+    "NCCL_NTHREADS NCCL_NVLS_ENABLE NCCL_P2P_DISABLE NCCL_P2P_LEVEL NCCL_PROTO "
+    "NCCL_SHM_DISABLE NCCL_TOPO_FILE NVIDIA_TF32_OVERRIDE ";
 // Values in small letters; beside them, numbers are harmless.
-constexpr auto kValues = std::to_array<std::string_view>(
-    {"all",  "collnetchain", "collnetdirect", "default", "eager",    "false", "group",   "info",
-     "lazy", "ll",           "ll128",         "loc",     "no",       "node",  "none",    "nvl",
-     "nvls", "nvlstree",     "off",           "on",      "parallel", "pat",   "phb",     "pix",
-     "pxb",  "ring",         "simple",        "sys",     "tree",     "true",  "version", "warn",
-     "yes"});
+constexpr std::string_view kValues =
+    " all collnetchain collnetdirect default eager false group info lazy ll ll128 loc no node "
+    "none nvl nvls nvlstree off on parallel pat phb pix pxb ring simple sys tree true "
+    "version warn yes ";
 
-bool is_one_of(Words words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
+bool is_one_of(std::string_view words, std::string_view word) {
+  return word.find(' ') == word.npos && words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
 bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -251,7 +223,9 @@ Profile anonymized(Profile profile) {
     device.uuid = anonymizer.uuid(device.uuid);
     device.unusable = anonymizer.text(device.unusable);
     for (PeerFacts& peer : device.peers)
-      if (!peer.refused.empty() && !is_one_of(kRefusals, peer.refused)) peer.refused = kLeftOut;
+      if (!peer.refused.empty() &&
+          std::ranges::find(kRefusals, peer.refused) == std::end(kRefusals))
+        peer.refused = kLeftOut;
     for (DeviceProcess& process : device.processes) {
       process.name = is_mps_server(process) ? kMpsServer : "";
       process.pid = 0;

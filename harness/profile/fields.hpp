@@ -6,7 +6,6 @@
 // otherwise)` one that is left out where it is `otherwise`; `a.rule(...)` what holds between
 // fields. The order is the one in the file.
 
-#include "harness/profile/json.hpp"
 #include "harness/profile/picture_fields.hpp"
 #include "harness/profile/population_fields.hpp"
 #include "harness/profile/rule.hpp"

@@ -20,6 +20,7 @@
 
 #include "harness/profile/document.hpp"
 #include "harness/profile/gzip.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/text.hpp"
 
@@ -341,6 +342,10 @@ Profile read_profile(const std::filesystem::path& file) {
   } catch (const std::bad_alloc&) {
     throw ProfileError(name + ": too large for this machine's memory");
   }
+}
+
+std::vector<Population> read_populations(const std::filesystem::path& file) {
+  return populations_from_json(read_text(file), file.string());
 }
 
 void write_profile(const Profile& profile, const std::filesystem::path& file) {

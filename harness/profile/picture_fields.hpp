@@ -2,7 +2,6 @@
 
 // The fields of a declared picture; fields.hpp says how to read them.
 
-#include "harness/profile/json.hpp"
 #include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {

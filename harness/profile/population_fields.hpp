@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "harness/profile/json.hpp"
 #include "harness/profile/rule.hpp"
 #include "harness/values/population.hpp"
 

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "harness/values/profile.hpp"
@@ -22,10 +21,6 @@ inline constexpr std::string_view kReadsEarlierVersions = "a4b10e9";
 // A profile or a record that cannot be read: names the file and the field and what would be right.
 struct ProfileError : std::runtime_error {
   using std::runtime_error::runtime_error;
-  ProfileError(const std::string& message, std::vector<std::string> keys)
-      : std::runtime_error(message), field(std::move(keys)) {}
-  // The keys on the way to the field at fault, up to the first array; empty: the document itself.
-  std::vector<std::string> field;
 };
 
 // The JSON Schema (draft 7) of what to_json writes. Readers of both languages keep to it.
@@ -57,6 +52,9 @@ Measurement readable(Measurement measurement);
 // - Of facts and of what follows from measurements: a finding "left_out" each is appended to
 //   `left_out`. A ceiling that goes is among the missing ones.
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out);
+// Throws ProfileError, beginning with `name`, for what a reader of the written profile would
+// refuse.
+void require_readable(Profile profile, std::string_view name);
 
 // One record in one line, as a worker answers; and back.
 std::string to_json_line(const Measurement& measurement);

@@ -3,60 +3,91 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "harness/profile/checks.hpp"
 #include "harness/profile/profile.hpp"
-#include "harness/profile/row.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline {
+namespace profile_format {
 namespace {
 
-using profile_format::decoded;
-using profile_format::dump;
-using profile_format::encoded;
-using profile_format::json;
+// Visits the fields of a structure. A field that breaks a rule goes where it may be missing, as far
+// inside as possible, and `faults` says why; without `faults`, or where none may be, it throws.
+template <class Structure>
+struct Checker {
+  const Place& place;
+  Structure& structure;
+  std::vector<std::string>* faults;
 
-// A structure without the fields that break a rule, and what was wrong with them; nullopt where it
-// cannot be without them.
-template <class T>
-struct Kept {
-  std::optional<T> structure;
-  std::vector<std::string> faults;
+  template <class T>
+  void operator()(const char* key, T& value, const Rule& rule = {}) {
+    visit({.parent = &place, .key = key}, value, rule);
+  }
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value, const Rule& rule = {}) {
+    if constexpr (std::same_as<T, double>) {
+      if (value && !std::isfinite(*value)) value.reset();  // it is not written
+    }
+    maybe(key, value, rule);
+  }
+  template <class T>
+  void maybe(const char* key, T& value, const Rule& rule = {},
+             const std::type_identity_t<T>& otherwise = {}) {
+    if (value == otherwise) return;
+    try {
+      visit({.parent = &place, .key = key}, value, rule);
+    } catch (const ProfileError& error) {
+      if (faults == nullptr) throw;
+      faults->emplace_back(error.what());
+      value = otherwise;
+    }
+  }
+  void rule(const auto& rule) { check(place, structure, rule); }
+
+  template <class T>
+  void visit(const Place& at, T& value, const Rule& rule) {
+    if constexpr (Described<T>) {
+      Checker<T> inner{at, value, faults};
+      fields(inner, value);
+    } else if constexpr (requires { value.has_value(); }) {
+      visit(at, *value, rule);
+    } else if constexpr (kIsList<T>) {
+      check_length(at, value.size(), rule);
+      for (std::size_t i = 0; i < value.size(); ++i)
+        visit({.parent = &at, .index = i}, value[i], rule);
+    } else if constexpr (requires { value.second; }) {
+      if constexpr (std::same_as<decltype(value.second), double>) {
+        if (!std::isfinite(value.second)) return;  // likewise
+      }
+      visit({.parent = at.parent, .key = value.first}, value.second, rule);
+    } else if constexpr (requires { check(value, rule, [](std::string_view) {}); }) {
+      check(value, rule,
+            [&](std::string_view what) { at.expected(what, dump(as_written(value))); });
+    }
+  }
 };
 
-// False where there is no such field.
-bool erase(json& object, std::span<const std::string> field) {
-  if (field.empty()) return false;
-  const auto found = object.find(field.front());
-  if (found == object.end()) return false;
-  if (field.size() > 1) return erase(*found, field.subspan(1));
-  object.erase(found);
-  return true;
+template <class T>
+void check_all(T& structure, std::string_view name, std::vector<std::string>* faults) {
+  const Place root{.key = name};
+  Checker<T> checker{root, structure, faults};
+  fields(checker, structure);
 }
 
+// Takes out what breaks a rule and returns what was wrong; false where the structure cannot be
+// without it.
 template <class T>
-Kept<T> kept(const T& structure, const std::string& name) {
-  Kept<T> result;
+bool repair(T& structure, const std::string& name, std::vector<std::string>& faults) {
   try {
-    json object = encoded(structure);
-    while (true) {
-      try {
-        result.structure = decoded<T>(dump(object), name);
-        return result;
-      } catch (const ProfileError& error) {
-        result.faults.emplace_back(error.what());
-        if (!erase(object, error.field)) {
-          result.faults.resize(1);  // the others say what is missing since
-          return result;
-        }
-      }
-    }
+    check_all(structure, name, &faults);
+    return true;
   } catch (const ProfileError& error) {
-    result.faults.push_back(fmt::format("{}: {}", name, error.what()));
-    return result;
+    faults.assign(1, faults.empty() ? error.what() : faults.front());  // others follow from it
+    return false;
   }
 }
 
@@ -69,97 +100,84 @@ std::string device_of(const auto& row) {
     return {};
 }
 
-class Findings {
- public:
-  explicit Findings(std::vector<Finding>& all) : all_(all) {}
-
-  void add(const std::string& device, const std::vector<std::string>& faults) {
-    for (const std::string& fault : faults)
-      all_.push_back(
-          {.code = "left_out",
-           .severity = Severity::kWarning,
-           .device = device,
-           .message = "Left out, since no reader would take it: " + printable(fault) + ".",
-           .evidence = {}});
-  }
-
- private:
-  std::vector<Finding>& all_;
-};
-
-// gone: called with each row that cannot stay, and why.
+// Repairs a row or facts; `findings` gets one for each fault. Returns the first where the structure
+// cannot stay.
 template <class T>
-void keep_rows(std::vector<T>& rows, const auto& name_of, Findings& findings, const auto& gone) {
-  std::vector<T> all;
-  for (T& row : rows) {
-    Kept<T> checked = kept(row, name_of(row));
-    findings.add(device_of(row), checked.faults);
-    if (checked.structure)
-      all.push_back(std::move(*checked.structure));
-    else
-      gone(row, checked.faults.front());
-  }
-  rows = std::move(all);
+std::optional<std::string> keep(T& structure, const std::string& name,
+                                std::vector<Finding>& findings) {
+  std::vector<std::string> faults;
+  const bool stays = repair(structure, name, faults);
+  for (const std::string& fault : faults)
+    findings.push_back(
+        {.code = "left_out",
+         .severity = Severity::kWarning,
+         .device = device_of(structure),
+         .message = "Left out, since no reader would take it: " + printable(fault) + ".",
+         .evidence = {}});
+  return stays ? std::nullopt : std::optional(std::move(faults.front()));
 }
 
+// Repairs rows; returns those that cannot stay, and why.
 template <class T>
-void keep_facts(T& facts, const std::string& name, Findings& findings) {
-  Kept<T> checked = kept(facts, name);
-  findings.add(device_of(facts), checked.faults);
-  if (checked.structure) facts = std::move(*checked.structure);
+std::vector<std::pair<T, std::string>> keep_rows(std::vector<T>& rows, const auto& name_of,
+                                                 std::vector<Finding>& findings) {
+  std::vector<T> kept;
+  std::vector<std::pair<T, std::string>> gone;
+  for (T& row : rows) {
+    if (const auto why = keep(row, name_of(row), findings))
+      gone.emplace_back(std::move(row), *why);
+    else
+      kept.push_back(std::move(row));
+  }
+  rows = std::move(kept);
+  return gone;
 }
 
 }  // namespace
+}  // namespace profile_format
+
+using namespace profile_format;
 
 Measurement readable(Measurement m) {
-  Kept<Measurement> checked = kept(m, m.name());
-  if (checked.faults.empty()) return m;
-  const std::string why = fmt::format("left out: {}", fmt::join(checked.faults, "; "));
-  if (checked.structure) {
-    m = std::move(*checked.structure);
+  std::vector<std::string> faults;
+  const bool stays = repair(m, m.name(), faults);
+  if (faults.empty()) return m;
+  const std::string why = fmt::format("left out: {}", fmt::join(faults, "; "));
+  if (stays) {
     m.reason += (m.reason.empty() ? "" : "; ") + why;
     return m;
   }
-  return {.id = std::move(m.id),
-          .params = std::move(m.params),
-          .device = std::move(m.device),
-          .status = Status::kError,
-          .reason = why,
-          .work = {},
-          .launch = {},
-          .samples_s = {},
-          .summary = {},
-          .value = {},
-          .unit = std::move(m.unit),
-          .verified = {},
-          .flags = {},
-          .conditions = {},
-          .series = {},
-          .method_version = m.method_version};
+  Measurement error;
+  error.id = std::move(m.id);
+  error.device = std::move(m.device);
+  error.params = std::move(m.params);
+  error.status = Status::kError;
+  error.reason = why;
+  error.unit = std::move(m.unit);
+  error.method_version = m.method_version;
+  return error;
 }
 
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out) {
-  Findings findings(left_out);
-  keep_facts(profile.host, "host", findings);
-  keep_facts(profile.software, "software", findings);
-  for (DeviceFacts& device : profile.devices) keep_facts(device, "device", findings);
-  const auto nothing_else = [](const auto&, const std::string&) {};
+  keep(profile.host, "host", left_out);
+  keep(profile.software, "software", left_out);
+  for (DeviceFacts& device : profile.devices) keep(device, "device", left_out);
+  const auto ceiling = [](const Ceiling& row) {
+    return fmt::format("{}/{}", row.resource, to_string(row.basis));
+  };
+  for (const auto& [row, why] : keep_rows(profile.ceilings, ceiling, left_out))
+    profile.missing_ceilings.push_back({.device = row.device,
+                                        .resource = row.resource,
+                                        .basis = row.basis,
+                                        .reason = "left out: " + why});
   keep_rows(
-      profile.ceilings,
-      [](const Ceiling& row) { return row.resource + "/" + std::string(to_string(row.basis)); },
-      findings,
-      [&](const Ceiling& row, const std::string& why) {
-        profile.missing_ceilings.push_back({.device = row.device,
-                                            .resource = row.resource,
-                                            .basis = row.basis,
-                                            .reason = "left out: " + why});
-      });
+      profile.rooflines, [](const Roofline&) { return "roofline"; }, left_out);
   keep_rows(
-      profile.rooflines, [](const Roofline&) { return "roofline"; }, findings, nothing_else);
+      profile.curves, [](const Curve& row) { return row.topic; }, left_out);
   keep_rows(
-      profile.curves, [](const Curve& row) { return row.topic; }, findings, nothing_else);
-  keep_rows(
-      profile.memory_map, [](const MemoryLevel& row) { return row.label; }, findings, nothing_else);
+      profile.memory_map, [](const MemoryLevel& row) { return row.label; }, left_out);
 }
+
+void require_readable(Profile profile, std::string_view name) { check_all(profile, name, nullptr); }
 
 }  // namespace peakline

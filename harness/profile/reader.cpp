@@ -6,113 +6,56 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <regex>
 #include <utility>
 
 #include "harness/profile/checks.hpp"
 #include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
-#include "harness/profile/json.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
-#include "harness/profile/row.hpp"
 
 namespace peakline {
 namespace profile_format {
 namespace {
-
-bool matches(const std::string& text, std::string_view pattern) {
-  struct Compiled {
-    std::regex regex;
-    std::optional<std::string> matched = {};  // rows in a row often have the same text
-  };
-  thread_local std::map<std::string_view, Compiled> known;
-  auto found = known.find(pattern);
-  if (found == known.end()) {
-    std::regex regex(pattern.begin(), pattern.end(), std::regex::optimize);
-    found = known.try_emplace(pattern, Compiled{std::move(regex)}).first;
-  }
-  auto& [regex, matched] = found->second;
-  if (text == matched) return true;
-  if (!std::regex_match(text, regex)) return false;
-  matched = text;
-  return true;
-}
-
-template <class T>
-std::string quoted(std::span<const T> texts) {
-  std::string list;
-  for (const T& text : texts) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", text);
-  return list;
-}
 
 void decode(const Node& node, double& value, const Rule& rule) {
   if (rule.gaps && node.value.is_null()) {
     value = std::numeric_limits<double>::quiet_NaN();
     return;
   }
-  if (!node.value.is_number()) node.expected("a number");
-  value = number(node.value);
-  if (value == 0 && rule.range != Range::kPositive) return;
-  if (value <= 0 && rule.range == Range::kPositive) node.expected("a number above 0");
-  if (value < 0 && rule.range != Range::kSigned) node.expected("a number that is not negative");
-  if (value > 1 && rule.range == Range::kShare) node.expected("a number from 0 to 1");
-  if (std::abs(value) < kLeastMagnitude || std::abs(value) > kMostMagnitude) {
-    node.expected(fmt::format("a magnitude from {} to {}", kLeastMagnitude, kMostMagnitude));
-  }
+  if (node.value.get(value) != simdjson::SUCCESS) node.expected("a number");
+  check(value, rule, node.expecting());
 }
 void decode(const Node& node, bool& value, const Rule&) {
-  if (!node.value.is_bool()) node.expected("true or false");
-  value = node.value.get_bool().value();
+  if (node.value.get(value) != simdjson::SUCCESS) node.expected("true or false");
 }
 // JSON does not tell 1 from 1.0.
 bool is_whole(const Value& value) {
-  return value.is_int64() || value.is_uint64() ||
-         (value.is_double() && std::trunc(number(value)) == number(value));
+  return value.is_int64() || (value.is_number() && std::trunc(number(value)) == number(value));
 }
-// A whole number as that type; nullopt where it does not fit.
+// A whole number; nullopt where it does not fit into the type.
 template <Integer T>
 std::optional<T> whole(const Value& value) {
-  if (value.type() == ValueType::DOUBLE) {
-    if (number(value) < -0x1p63 || number(value) >= 0x1p63) return std::nullopt;
-    const auto integer = static_cast<std::int64_t>(number(value));
-    return std::in_range<T>(integer) ? std::optional(static_cast<T>(integer)) : std::nullopt;
-  }
-  T integer = 0;
-  const auto take = [&](auto known) {
-    integer = static_cast<T>(known);
-    return std::in_range<T>(known);
+  const auto fitting = [](auto n) {
+    return std::in_range<T>(n) ? std::optional(static_cast<T>(n)) : std::nullopt;
   };
-  const bool fits = value.type() == ValueType::UINT64 ? take(value.get_uint64().value())
-                                                      : take(value.get_int64().value());
-  return fits ? std::optional(integer) : std::nullopt;
+  if (value.is_int64()) return fitting(value.get_int64().value());
+  if (value.is_uint64()) return fitting(value.get_uint64().value());
+  const double n = number(value);
+  if (n < -0x1p63 || n >= 0x1p63) return std::nullopt;
+  return fitting(static_cast<std::int64_t>(n));
 }
 template <Integer T>
 void decode(const Node& node, T& value, const Rule& rule) {
-  const T least = rule.range == Range::kPositive      ? 1
-                  : rule.range == Range::kNotNegative ? 0
-                                                      : std::numeric_limits<T>::min();
   if (!is_whole(node.value)) node.expected("a whole number");
   const std::optional<T> found = whole<T>(node.value);
-  if (!found || *found < least) {
-    node.expected(
-        fmt::format("a whole number from {} to {}", least, std::numeric_limits<T>::max()));
-  }
+  check(found, rule, node.expecting());
   value = *found;
 }
 void decode(const Node& node, std::string& value, const Rule& rule) {
   if (!node.value.is_string()) node.expected("text");
   value = text(node.value);
-  if (!rule.one_of.empty() && std::ranges::find(rule.one_of, value) == rule.one_of.end()) {
-    node.expected("one of " + quoted(rule.one_of));
-  }
-  if (value.size() < rule.min_length) node.expected("text that is not empty");
-  if (value.size() > rule.max_length) {
-    node.expected(fmt::format("text of up to {} characters", rule.max_length));
-  }
-  if (!rule.pattern.empty() && !matches(value, rule.pattern)) {
-    node.expected(fmt::format("text that matches {}", rule.pattern));
-  }
+  check(value, rule, node.expecting());
 }
 template <Enumeration T>
 void decode(const Node& node, T& value, const Rule&) {
@@ -144,37 +87,37 @@ void decode(const Node& node, std::optional<T>& value, const Rule& rule) {
   decode(node, value.emplace(), rule);
 }
 
+template <Structure T>
 struct Reader {
   const Node& node;
+  T& structure;
+  Members members{node};
 
-  template <class T>
-  void operator()(const char* key, T& value, const Rule& rule = {}) {
-    decode(member(node, key), value, rule);
+  template <class F>
+  void operator()(const char* key, F& value, const Rule& rule = {}) {
+    decode(members.get(key), value, rule);
   }
-  template <class T>
-  void operator()(const char* key, std::optional<T>& value, const Rule& rule = {}) {
+  template <class F>
+  void operator()(const char* key, std::optional<F>& value, const Rule& rule = {}) {
     maybe(key, value, rule);
   }
-  template <class T>
-  void maybe(const char* key, T& value, const Rule& rule = {},
-             const std::type_identity_t<T>& otherwise = {}) {
-    if (const auto found = find_member(node, key)) {
+  template <class F>
+  void maybe(const char* key, F& value, const Rule& rule = {},
+             const std::type_identity_t<F>& otherwise = {}) {
+    if (const auto found = members.find(key)) {
       decode(*found, value, rule);
     } else {
       value = otherwise;
     }
   }
-  void rule(const auto& rule) { check(node, rule); }
+  void rule(const auto& rule) { check(node, structure, rule); }
 };
 
 template <class T>
 void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
   if (!node.value.is_array()) node.expected("an array");
   const auto array = elements(node.value);
-  if (array.size() < rule.min_items)
-    node.fail(fmt::format("expected at least {} elements, found {}", rule.min_items, array.size()));
-  if (array.size() > rule.max_items)
-    node.fail(fmt::format("expected up to {} elements, found {}", rule.max_items, array.size()));
+  check_length(node, array.size(), rule);
   values.clear();
   values.reserve(array.size());
   for (const Value& element : array) {
@@ -207,36 +150,31 @@ void decode(const Node& node, Flags& flags, const Rule&) {
 
 template <Structure T>
 void decode(const Node& node, T& structure, const Rule&) {
-  if (!node.value.is_object()) node.expected("an object");
-  Reader reader{node};
+  Reader<T> reader{node, structure};
   fields(reader, structure);
 }
-
-}  // namespace
-
-template <class T>
-T decoded(const Value& object, std::string_view name) {
-  T structure;
-  decode(Node{.value = object, .key = name}, structure, {});
-  return structure;
-}
-template PopulationFile decoded(const Value&, std::string_view);
 
 template <class T>
 T decoded(std::string_view text, std::string_view name) {
   Document document;
   parse(text, name, document);
-  return decoded<T>(document.root, name);
+  T structure;
+  decode(Node{{.key = name}, document.root}, structure, {});
+  return structure;
 }
-template Measurement decoded(std::string_view, std::string_view);
-template HostFacts decoded(std::string_view, std::string_view);
-template SoftwareFacts decoded(std::string_view, std::string_view);
-template DeviceFacts decoded(std::string_view, std::string_view);
-template Ceiling decoded(std::string_view, std::string_view);
-template Roofline decoded(std::string_view, std::string_view);
-template Curve decoded(std::string_view, std::string_view);
-template MemoryLevel decoded(std::string_view, std::string_view);
 
+void check_version(const Node& node) {
+  int version = 0;
+  decode(node, version, {.range = Range::kPositive});
+  if (version < kProfileSchemaVersion)
+    node.fail(fmt::format("{} is older than the {} that this peakline reads: revision {} reads it",
+                          version, kProfileSchemaVersion, kReadsEarlierVersions));
+  if (version > kProfileSchemaVersion)
+    node.fail(fmt::format("{} is newer than the {} that this peakline reads: use a newer one",
+                          version, kProfileSchemaVersion));
+}
+
+}  // namespace
 }  // namespace profile_format
 
 using namespace profile_format;
@@ -244,28 +182,36 @@ using namespace profile_format;
 Profile profile_from_json(std::string_view text, std::string_view name) {
   Document document;
   parse(text, name, document);
-  const Node root{.value = document.root, .key = name};
-  if (!document.root.is_object() || !find(document.root, "schema"))
-    root.fail("not a peakline profile");
-  const Node schema = member(root, "schema");
-  if (!is_text(schema.value, kProfileSchema))
-    schema.expected(fmt::format("\"{}\"", kProfileSchema));
-  const Node version_node = member(root, "schema_version");
-  int version = 0;
-  decode(version_node, version, {.range = Range::kPositive});
-  if (version < kProfileSchemaVersion) {
-    version_node.fail(
-        fmt::format("{} is older than the {} that this peakline reads: revision {} reads it",
-                    version, kProfileSchemaVersion, kReadsEarlierVersions));
-  }
-  if (version > kProfileSchemaVersion) {
-    version_node.fail(
-        fmt::format("{} is newer than the {} that this peakline reads: use a newer one", version,
-                    kProfileSchemaVersion));
-  }
+  const Node root{{.key = name}, document.root};
+  if (!root.value.is_object()) root.fail("not a peakline profile");
+  Members members(root);
+  const auto schema = members.find("schema");
+  if (!schema) root.fail("not a peakline profile");
+  schema->require(kProfileSchema);
+  check_version(members.get("schema_version"));
   Profile profile;
   decode(root, profile, {});
   return profile;
+}
+
+std::vector<Population> populations_from_json(std::string_view text, std::string_view name) {
+  Document document;
+  parse(text, name, document);
+  const Node root{{.key = name}, document.root};
+  Members members(root);
+  members.get("schema").require(kPopulationSchema);
+  const Node version = members.get("schema_version");
+  if (!version.value.is_number() || number(version.value) != kPopulationSchemaVersion)
+    version.expected(std::to_string(kPopulationSchemaVersion));
+  PopulationFile file;
+  decode(root, file, {});
+  return std::move(file.populations);
+}
+
+bool is_population(std::string_view text) {
+  // It is among the first keys of either.
+  constexpr std::size_t kHead = 200;
+  return text.substr(0, kHead).find(kPopulationSchema) != std::string_view::npos;
 }
 
 Measurement measurement_from_json_line(std::string_view line) {

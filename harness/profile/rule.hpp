@@ -90,6 +90,13 @@ std::vector<std::string_view> names_of() {
   return names;
 }
 
+template <Integer T>
+constexpr T least_of(const Rule& rule) {
+  return rule.range == Range::kPositive      ? 1
+         : rule.range == Range::kNotNegative ? 0
+                                             : std::numeric_limits<T>::min();
+}
+
 inline constexpr std::array<std::string_view, 2> kModes = {"quick", "full"};
 
 }  // namespace peakline::profile_format

@@ -46,10 +46,9 @@ json schema_of(Type<double>, const Rule& rule) {
 }
 template <Integer T>
 json schema_of(Type<T>, const Rule& rule) {
-  const T least = rule.range == Range::kPositive      ? 1
-                  : rule.range == Range::kNotNegative ? 0
-                                                      : std::numeric_limits<T>::min();
-  return {{"type", "integer"}, {"minimum", least}, {"maximum", std::numeric_limits<T>::max()}};
+  return {{"type", "integer"},
+          {"minimum", least_of<T>(rule)},
+          {"maximum", std::numeric_limits<T>::max()}};
 }
 json schema_of(Type<std::string>, const Rule& rule) {
   json schema = {{"type", "string"}};

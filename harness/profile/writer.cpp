@@ -4,8 +4,8 @@
 
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
-#include "harness/profile/row.hpp"
 
 namespace peakline {
 namespace profile_format {
@@ -16,12 +16,7 @@ constexpr int kSeriesDigits = 5;
 
 json encode(double value) {
   if (!std::isfinite(value)) throw ProfileError("a number is infinite or undefined");
-  // Whole numbers (bytes, Hz) without the ".0" that says nothing: a fifth of a profile.
-  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
-  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
+  return as_written(value);
 }
 json encode(bool value) { return value; }
 json encode(Integer auto value) { return value; }
@@ -124,22 +119,17 @@ std::string document(const json& object) {
   return text + "\n}\n";
 }
 
-}  // namespace
-
-template <class T>
-json encoded(const T& structure) {
-  return encode(structure);
+// A figure a line, so that populations can be diffed.
+std::string text_of(const Population& population) {
+  json object = encode(population);
+  const std::string figures = lines(object["figures"]);
+  object.erase("figures");
+  std::string text = dump(object);
+  text.pop_back();
+  return fmt::format("{}, \"figures\": {}}}", text, figures);
 }
-template json encoded(const Measurement&);
-template json encoded(const HostFacts&);
-template json encoded(const SoftwareFacts&);
-template json encoded(const DeviceFacts&);
-template json encoded(const Ceiling&);
-template json encoded(const Roofline&);
-template json encoded(const Curve&);
-template json encoded(const MemoryLevel&);
-template json encoded(const Population&);
 
+}  // namespace
 }  // namespace profile_format
 
 using namespace profile_format;
@@ -149,6 +139,15 @@ std::string to_json(const Profile& profile) {
   Writer writer{object};
   fields(writer, profile);
   return document(object);
+}
+
+std::string to_json(std::span<const Population> populations) {
+  std::string all;
+  for (const Population& population : populations)
+    all += fmt::format("{}\n{}", all.empty() ? "" : ",", text_of(population));
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"schema_version\": {},\n\"populations\": [{}\n]\n}}\n",
+      kPopulationSchema, kPopulationSchemaVersion, all);
 }
 
 Measurement rounded(Measurement m) {

@@ -69,7 +69,7 @@ TEST(Readable, AMeasurementLosesOnlyWhatBreaksARule) {
 
 TEST(Readable, AFigureThatIsNoNumberIsAnErrorToo) {
   Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
-  m.samples_s[0] = std::numeric_limits<double>::quiet_NaN();
+  m.summary->max = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(readable(m).status, Status::kError);
 }
 
@@ -95,6 +95,59 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
   EXPECT_FALSE(profile.curves.at(0).sentence.empty());
   EXPECT_FALSE(profile.curves.at(1).figures.empty());
   EXPECT_NO_THROW(read_again(profile));
+}
+
+std::string refusal(Profile profile) {
+  std::string found = "none";
+  try {
+    require_readable(profile, "p.json");
+  } catch (const ProfileError& error) {
+    found = error.what();
+  }
+  try {
+    profile_from_json(to_json(profile), "p.json");
+    EXPECT_EQ(found, "none");
+  } catch (const ProfileError& error) {
+    EXPECT_EQ(found, error.what());
+  }
+  return found;
+}
+
+TEST(Readable, IsWhatAReaderTakes) {
+  const Profile profile = bench::concluded(sample::h200_run(), settings());
+  EXPECT_EQ(refusal(profile), "none");
+  const auto altered = [&](auto&& alter) {
+    Profile changed = profile;
+    alter(changed);
+    return refusal(std::move(changed));
+  };
+  EXPECT_EQ(altered([](Profile& p) { p.mode = "slow"; }),
+            "p.json: mode: expected one of \"quick\", \"full\", found \"slow\"");
+  EXPECT_EQ(altered([](Profile& p) { p.measurements[1] = p.measurements[0]; }),
+            "p.json: measurements[1]: its device, id, params are there twice");
+  EXPECT_EQ(altered([](Profile& p) { p.curves.at(0).device = "GPU-9"; }),
+            "p.json: curves[0].device: expected host, node, or uuid of one of devices, found "
+            "\"GPU-9\"");
+  EXPECT_EQ(altered([](Profile& p) { p.measurements[0].samples_s.assign(65, 1e-3); }),
+            "p.json: measurements[0].samples_s: expected up to 64 elements, found 65");
+  EXPECT_EQ(altered([](Profile& p) {
+              p.measurements[0].sittings = {{1, 2}};
+            }).substr(0, 43),
+            "p.json: measurements[0].sittings: expected ");
+  EXPECT_EQ(altered([](Profile& p) {
+              std::swap(p.measurements[0].summary->min, p.measurements[0].summary->max);
+            }),
+            "p.json: measurements[0].summary: expected min_s <= ci_low_s <= median_s <= ci_high_s "
+            "<= max_s");
+  EXPECT_EQ(altered([](Profile& p) {
+              p.measurements[0].params = {{"n", std::int64_t{-5}}};
+            }),
+            "none");
+  EXPECT_EQ(altered([](Profile& p) { p.duration_s = -1; }),
+            "p.json: duration_s: expected a number that is not negative, found -1");
+  EXPECT_EQ(altered([](Profile& p) { p.devices.at(0).peers = {{.index = -1}}; }),
+            "p.json: devices[0].peers[0].index: expected a whole number from 0 to 2147483647, "
+            "found -1");
 }
 
 TEST(Readable, AnAnonymizedProfileNamesItToo) {
