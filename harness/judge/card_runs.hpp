@@ -44,8 +44,8 @@ struct CardRun {
 // A GPU of a profile with its measured ceilings. Those of the Tensor Cores, where a basis has three
 // or more, are also held against one another. sound: without figures that are unsteady.
 CardRun card_run(const DeviceView& gpu, std::string card, bool sound = false);
-// What lies between the GPUs of a profile, where it has several of one model: the slowest pair of
-// each resource, and the slowest host link while all GPUs copy. Its model is "2 x NVIDIA H200".
+// The links of a profile with several GPUs of one model: the slowest pair of each resource, and the
+// slowest host link while all GPUs copy. Its model is "2 x NVIDIA H200".
 CardRun node_run(const DeviceView& node, std::string name, bool sound = false);
 inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);

@@ -70,7 +70,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
   const Population* const others = known.population != nullptr ? known.population : known.peers;
   if (others == nullptr) return;
   for (const PopulationFigure& f : others->figures) {
-    // Of peers, what most of them have.
+    // Peers expect what most of them have.
     if (known.population == nullptr && 2 * f.cards <= others->cards) continue;
     // A missing ceiling is reported once, not again beside its siblings.
     const bool there = f.beside_siblings || std::ranges::any_of(run.figures, [&](const auto& own) {

@@ -99,7 +99,7 @@ bool has_others(const Points& points, std::string_view id) {
   });
 }
 
-// What is to be found on the new side.
+// The new side should have this.
 struct Expected {
   bool all_tried;      // the new runs measure whatever the old ones did
   bool other_threads;  // than the old ones had
@@ -129,7 +129,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
     expected.alike.push_back(run);
     modes.insert(run.profile->mode);
   }
-  // What one quick run measures, all do, but not what a full one does.
+  // All quick runs measure the same, but less than full ones.
   if (modes.size() > 1 && device.different_modes) expected.alike.clear();
   return expected;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a gate is given and what the new side has lost: devices, ceilings, benchmarks.
+// The reasons of a gate, and those of them that are losses: ceilings and benchmarks that the new
+// side lacks.
 
 #include <algorithm>
 #include <array>
@@ -36,8 +37,8 @@ inline Restriction restriction_of(const Profile& profile) {
   return {option_of(profile, "--filter"), devices_asked_for(profile)};
 }
 
-// What a new run should have is known where it was asked to measure everything, or what an old one
-// was asked to.
+// A new run is known to lack something where it was asked to measure everything, or the same as an
+// old one.
 class Restrictions {
  public:
   explicit Restrictions(std::span<const Profile> base) {

@@ -82,11 +82,13 @@ std::string ceiling_name(const std::string& resource, Basis basis) {
   return resource + '/' + std::string(to_string(basis));
 }
 
+std::string value_text(const JudgedRule& rule, double value) {
+  return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
+}
+
 std::string text_of(const JudgedRule& rule) {
   std::string text = rule.text;
-  const auto written = [&](double value) {
-    return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
-  };
+  const auto written = [&](double value) { return value_text(rule, value); };
   if (rule.code == "figure") {
     text = fmt::format("{}: {}", rule.label, written(*rule.value));
     const auto& y = rule.yardstick;

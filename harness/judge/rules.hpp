@@ -57,6 +57,8 @@ struct JudgedRule {
   bool passes() const { return outcome < Outcome::kCannotJudge; }
 };
 
+// A value of the rule in its unit: "4.2 TB/s", "0.987" of a ratio.
+std::string value_text(const JudgedRule& rule, double value);
 // "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %"
 std::string text_of(const JudgedRule& rule);
 

@@ -112,7 +112,7 @@ std::optional<std::string> keep(T& structure, const std::string& name,
         {.code = "left_out",
          .severity = Severity::kWarning,
          .device = device_of(structure),
-         .message = "Left out, since no reader would take it: " + printable(fault) + ".",
+         .message = "Left out, not a valid value: " + printable(fault) + ".",
          .evidence = {}});
   return stays ? std::nullopt : std::optional(std::move(faults.front()));
 }

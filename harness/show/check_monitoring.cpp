@@ -1,0 +1,147 @@
+// What monitoring reads of a check: JUnit and Prometheus.
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "harness/show/check.hpp"
+#include "harness/values/text.hpp"
+
+namespace peakline {
+namespace {
+
+std::string xml(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// The value of a label of Prometheus.
+std::string label(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// Seconds since 1970; 0 where it is no time.
+std::int64_t timestamp(const std::string& created) {
+  std::tm time{};
+  if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  return timegm(&time);
+}
+
+class Metrics {
+ public:
+  void begin(std::string_view name, std::string_view help) {
+    name_ = name;
+    text_ += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
+  }
+  void add(const std::string& labels, double value) {
+    text_ += fmt::format("{}{{{}}} {}\n", name_, labels, value);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string name_, text_;
+};
+
+}  // namespace
+
+std::string check_junit(const Checks& checks) {
+  std::string suites;
+  for (const CheckedFile& file : checks.files) {
+    for (const CheckedDevice& device : file.result.devices) {
+      std::string cases;
+      std::size_t failures = 0, skipped = 0;
+      for (const JudgedRule& rule : device.rules) {
+        cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(device.name),
+                             xml(rule.name));
+        if (rule.outcome >= Outcome::kCannotJudge) {
+          ++failures;
+          cases += fmt::format(">\n      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
+                               to_string(rule.outcome), xml(text_of(rule)));
+        } else if (rule.outcome == Outcome::kExcused) {
+          ++skipped;
+          cases += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+                               xml(text_of(rule)));
+        } else {
+          cases += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n",
+                               xml(text_of(rule)));
+        }
+      }
+      suites += fmt::format(
+          "  <testsuite name=\"peakline check {} {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" "
+          "timestamp=\"{}\">\n{}  </testsuite>\n",
+          xml(device.name), xml(device.model), device.rules.size(), failures, skipped,
+          xml(file.result.created), cases);
+    }
+  }
+  return fmt::format("{}{}</testsuites>\n", kJunitBeginning, suites);
+}
+
+std::string check_prometheus(const Checks& checks) {
+  Metrics metrics;
+  const auto each = [&](auto visit) {
+    for (const CheckedFile& file : checks.files)
+      for (const CheckedDevice& device : file.result.devices)
+        visit(file.result, device,
+              fmt::format("gpu=\"{}\",uuid=\"{}\",model=\"{}\"", device.name, label(device.uuid),
+                          label(device.model)));
+  };
+  metrics.begin("peakline_check_run_timestamp_seconds", "When the checked run was made.");
+  each([&](const CheckResult& result, const CheckedDevice&, const std::string& gpu) {
+    metrics.add(gpu, static_cast<double>(timestamp(result.created)));
+  });
+  metrics.begin("peakline_check_rules", "Rules of the GPU by their outcome.");
+  each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
+    for (int i = 0; !to_string(static_cast<Outcome>(i)).empty(); ++i) {
+      const auto outcome = static_cast<Outcome>(i);
+      metrics.add(
+          fmt::format("{},outcome=\"{}\"", gpu, to_string(outcome)),
+          static_cast<double>(std::ranges::count(device.rules, outcome, &JudgedRule::outcome)));
+    }
+  });
+  const auto figures = [&](std::string_view name, std::string_view help, auto value) {
+    metrics.begin(name, help);
+    each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
+      for (const JudgedRule& rule : device.rules)
+        if (rule.yardstick && rule.limit)
+          metrics.add(
+              fmt::format("{},rule=\"{}\",unit=\"{}\"", gpu,
+                          label(rule.name.substr(device.name.size() + 1)), label(rule.unit)),
+              value(rule));
+    });
+  };
+  figures("peakline_check_figure", "Measured figure of the rule, in its unit.",
+          [](const JudgedRule& rule) { return *rule.value; });
+  figures("peakline_check_limit", "The figure that a healthy GPU reaches, in the rule's unit.",
+          [](const JudgedRule& rule) { return *rule.limit; });
+  figures("peakline_check_population_cards", "GPUs that the limit rests on.",
+          [](const JudgedRule& rule) { return static_cast<double>(rule.yardstick->cards); });
+  return metrics.text();
+}
+
+}  // namespace peakline
