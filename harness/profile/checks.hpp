@@ -113,7 +113,7 @@ struct Visitor {
 // use(key, value)
 template <class T>
 void for_each_field(const T& structure, const auto& use) {
-  const Visitor visitor{use};
+  const Visitor<std::remove_cvref_t<decltype(use)>> visitor{use};
   fields(visitor, structure);
 }
 

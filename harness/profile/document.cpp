@@ -65,9 +65,9 @@ void check_limits(const Place& root, const Value& value, std::size_t depth) {
 // tell.
 void explain(const Place& root, std::string_view text) {
   // Keeps nothing of the text.
-  const auto look = [&](int depth, json::parse_event_t event, json&) {
-    using enum json::parse_event_t;
-    if ((event == object_start || event == array_start) &&
+  using Event = json::parse_event_t;
+  const auto look = [&](int depth, Event event, json&) {
+    if ((event == Event::object_start || event == Event::array_start) &&
         static_cast<std::size_t>(depth) == kMaxDepth)
       fail_by_depth(root);
     return false;

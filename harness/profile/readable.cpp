@@ -108,12 +108,11 @@ std::optional<std::string> keep(T& structure, const std::string& name,
   std::vector<std::string> faults;
   const bool stays = repair(structure, name, faults);
   for (const std::string& fault : faults)
-    findings.push_back(
-        {.code = "left_out",
-         .severity = Severity::kWarning,
-         .device = device_of(structure),
-         .message = "Left out, not a valid value: " + printable(fault) + ".",
-         .evidence = {}});
+    findings.push_back({.code = "left_out",
+                        .severity = Severity::kWarning,
+                        .device = device_of(structure),
+                        .message = "Left out, not a valid value: " + printable(fault) + ".",
+                        .evidence = {}});
   return stays ? std::nullopt : std::optional(std::move(faults.front()));
 }
 
