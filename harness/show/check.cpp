@@ -133,7 +133,7 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
     if (!rule.yardstick || !rule.limit) {
       const bool judged = rule.code != "figure" || rule.limit;
       others += hanging(
-          fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "not judged", rule.name),
+          fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "open", rule.name),
           text_of(rule), width);
       continue;
     }
