@@ -25,7 +25,8 @@ std::optional<double> power_per_sm(const CardFacts& card) {
 // By this much the documented share of theory, or the power, of two models may differ.
 constexpr double kAlike = 0.05;
 
-// What the donor's figure makes of the card's: theory over theory; of an L2 bus and clock.
+// The factor that carries a donor's figure over to the card: the ratio of their theories, or, for
+// the L2, of memory bus and clock.
 std::optional<double> carried_over(const Population& donor, const PopulationFigure& known,
                                    const CardFacts& card, const RunFigure& figure) {
   if (part_of(known.resource) == "l2") {

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a card's figures are compared with: the yardsticks that follow from populations, from the
-// architecture and from floors.
+// The yardsticks of a card's figures: they follow from populations, the architecture and floors.
 
 #include <cmath>
 #include <span>
@@ -16,7 +15,7 @@
 
 namespace peakline {
 
-// What a card is held against.
+// Populations that a card is compared with; nullptr: there is none.
 struct Known {
   const Population* population = nullptr;  // of its model
   const Population* donor = nullptr;       // of the compute capability, for priors

@@ -133,7 +133,7 @@ void with_field(const auto& structure, std::string_view wanted, const auto& use)
   });
 }
 
-// What the rules between fields want to know of one.
+// A field as the rules between fields see it.
 struct Field {
   std::optional<double> number = {};
   std::string_view text = {};  // a text, or the name of an enumerator

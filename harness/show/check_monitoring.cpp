@@ -1,4 +1,4 @@
-// What monitoring reads of a check: JUnit and Prometheus.
+// A check as monitoring reads it: JUnit and Prometheus.
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

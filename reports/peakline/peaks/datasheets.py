@@ -334,7 +334,7 @@ def _at_hand() -> _Gpu:
     if len(kinds) != 1:
         found = ", ".join(gpu.name for gpu in kinds.values()) or "none"
         raise PeakError(f"name the GPU: this machine has {shown_text(found)}")
-    # With several of one model, this process may use any of them.
+    # This process may use any of several GPUs of one model.
     (gpu,) = kinds.values()
     return gpu if len(gpus) == 1 else dataclasses.replace(gpu, uuid="")
 
