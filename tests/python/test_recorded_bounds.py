@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ import pytest
 from conftest import GPU, ONE_GPU, document_of, loaded, reference
 from made_traces import Made
 from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.kernel import Kernel
+from peakline.workload.kernel import Kernel, short_name
 from peakline.workload.kernel_text import described
 from peakline.workload.part import Part
 from peakline.workload.placement import CACHE, place
+from peakline.workload.read import read_kernels
 from peakline.workload.works import works
 
 RECORDED = Path(__file__).parent / "data/recorded"
@@ -195,3 +198,43 @@ def test_bounds_are_at_most_the_time() -> None:
     for name in ("before", "conv", "graph"):
         bounds = recorded(name).ranks[0].bounds
         assert np.all(bounds.least >= -1)
+
+
+@functools.cache
+def counted() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        gzip.decompress((RECORDED / "operators.json.gz").read_bytes())
+    )
+    return found
+
+
+@pytest.mark.parametrize("operator", sorted(counted()["traces"]))
+def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps(counted()["traces"][operator]))
+    kernels = [e for e in counted()["traces"][operator]["traceEvents"] if e["cat"] == "kernel"]
+    kernels.sort(key=lambda event: event["ts"])
+    moved: dict[str, list[float]] = {}
+    for event, (read, written) in zip(kernels, counted()["ncu"][operator], strict=True):
+        sums = moved.setdefault(short_name(event["name"]), [0.0, 0.0, 0.0])
+        for index, value in enumerate((read, written, 1)):
+            sums[index] += value
+    # No cache holds an operand when a kernel starts; the L2 may keep a part of what it wrote, which
+    # is the next kernel's to write back.
+    kept = 50 * 2**20 / 2
+    seconds = known = 0.0
+    bounds: dict[str, list[float]] = {}
+    for kernel in read_kernels(trace):
+        seconds += kernel.seconds or 0.0
+        known += (kernel.seconds or 0.0) * bool(kernel.bytes)
+        sums = bounds.setdefault(kernel.name, [0.0, 0.0])
+        for index, way in enumerate(("hbm.read", "hbm.write")):
+            sums[index] += kernel.bytes.get(way, 0.0)
+    for name, (read, written) in bounds.items():
+        if read + written:
+            ncu_read, ncu_written, launches = moved[name]
+            assert read <= 1.01 * ncu_read + 1e6, name
+            assert written <= 1.01 * ncu_written + kept * launches, name
+    # These depend on values, or on how an operand is padded.
+    most_unknown = {"conv7x7": 0.2, "embedding": 0.45, "sort": 0.12, "topk": 0.12}
+    assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds

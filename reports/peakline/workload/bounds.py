@@ -215,14 +215,47 @@ class _Launched(NamedTuple):
     activity: int
 
 
-def _shared(operator: Iterable[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
     """The activities of an operator that do its work, each with its share; group: all of them."""
+    roles: dict[str, list[Work]] = {}
     for work in operator:
-        parts = _doers(group, work.role)
+        roles.setdefault(work.role, []).append(work)
+    doers = {role: _doers(group, role) for role, works in roles.items() if len(works) == 1}
+    left = [role for role, found in doers.items() if not found and roles[role][0].flops]
+    if left:
+        # A library may use a kernel for it whose name does not say so.
+        taken = [one for found in doers.values() for one in found]
+        doers |= dict(zip(left, _unnamed(group, taken, len(left)), strict=False))
+    for role, works in roles.items():
+        if len(works) > 1:
+            yield from _one_each(works, [one for one in group if role in one.name])
+            continue
+        parts = doers[role]
         for one in parts:
-            size = _OPAQUE.search(one.name) if work.opaque else None
-            if size or not work.opaque:
-                yield one.activity, work.times((int(size[1]) if size else 1) / len(parts))
+            size = _OPAQUE.search(one.name) if works[0].opaque else None
+            if size or not works[0].opaque:
+                yield one.activity, works[0].times((int(size[1]) if size else 1) / len(parts))
+
+
+def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+    """The longest launch moves the most; nothing where there are not as many as works."""
+    if len(works) == len(launches):
+        longest = sorted(launches, key=lambda one: -one.nanoseconds)
+        largest = sorted(works, key=lambda work: -work.read - work.written)
+        for one, work in zip(longest, largest, strict=True):
+            yield one.activity, work
+
+
+def _unnamed(
+    group: Sequence[_Launched], taken: Sequence[_Launched], wanted: int
+) -> Sequence[list[_Launched]]:
+    """The arithmetic kernels that are not taken, those of one name together, longest first."""
+    names: dict[str, list[_Launched]] = {}
+    for one in group:
+        if one not in taken and _ARITHMETIC.search(one.name.lower()):
+            names.setdefault(one.name, []).append(one)
+    longest = sorted(names.values(), key=lambda found: -sum(one.nanoseconds for one in found))
+    return longest[:wanted]
 
 
 def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:

@@ -56,7 +56,7 @@ _MOVES = {
         ("fill_ zero_", "> 0"),
         ("sum mean amax amin argmax", "0 >"),
         ("_softmax _log_softmax native_dropout cumsum roll", "0 > 0"),
-        ("_softmax_backward_data _log_softmax_backward_data", "0 1 > 0"),
+        ("_softmax_backward_data _log_softmax_backward_data native_dropout_backward", "0 1 > 0"),
         ("native_layer_norm", "0 2 3 > 0"),
         ("_fused_rms_norm", "0 2 > 0"),
         (
@@ -64,7 +64,10 @@ _MOVES = {
             "grad_input 0 1 > 1; GammaBeta 0 1 >",
         ),
         ("native_batch_norm", "collect_statistics 0 >; transform_input 0 > 0"),
-        ("native_batch_norm_backward", "backward_reduce 0 1 >; backward_elemt 0 1 > 1"),
+        (
+            "native_batch_norm_backward",
+            "backward_reduce 0 1 >; backward_elemt 0 1 > 1; norm_backward_kernel 0 1 > 1",
+        ),
         ("cudnn_batch_norm", "bn_fw 0 > 0"),
         ("cudnn_batch_norm_backward", "bn_bw 0 1 > 0"),
         ("native_group_norm", "RowwiseMoments 0 >; elementwise_kernel 0 > 0"),
@@ -129,7 +132,9 @@ class Work:
     flops: float
     read: float  # bytes
     written: float
-    role: str = ""  # part of the name of the kernel that does it, where an operator has several
+    # Part of the name of the kernel that does it, where an operator has several. Works of one role
+    # are a launch each.
+    role: str = ""
     # Rows, columns, inner side and bytes of an element of a product.
     sides: tuple[int, int, int, int] | None = None
     # Each element of the result needs one of each operand alone, and is written into a new array.
@@ -349,12 +354,24 @@ def _concatenation(name: str, arguments: _Arguments) -> Work:
     return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
-def _embedding(name: str, arguments: _Arguments) -> Work:
-    """Indices are read and a row is written for each; rows that repeat are read once at the least,
-    so what is read of the table is not told."""
-    width, rows = arguments.shape(0, (2,))[1], math.prod(arguments.shape(1, range(1, 9)))
-    written = rows * width * arguments.element(0)
-    return Work(_NO_UNIT, 0.0, checked(arguments.bytes(1)), checked(written))
+def _looked_up(name: str, arguments: _Arguments) -> Work:
+    """Indices are read and what they choose is written; rows that repeat are read once at the
+    least, so what is read of the table is not told."""
+    index = 1 if name == "aten::embedding" else 2
+    written = math.prod(arguments.shape(index, range(1, 9)))
+    if name == "aten::embedding":
+        written *= arguments.shape(0, (2,))[1]
+    elif name == "aten::index_select":
+        table, along = arguments.shape(0, range(1, 9)), int(arguments.value(1))
+        written *= math.prod(table) // table[along]
+    read, written = arguments.bytes(index), written * arguments.element(0)
+    return Work(_NO_UNIT, 0.0, checked(read), checked(written))
+
+
+def _sorted(name: str, arguments: _Arguments) -> Work:
+    """Values are read, and written with the place that each had."""
+    read, places = arguments.bytes(0), math.prod(arguments.shape(0, range(1, 9))) * _INDEX_BYTES
+    return Work(_NO_UNIT, 0.0, checked(read), checked(read + places))
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
@@ -410,29 +427,48 @@ def _windows(*sides: Sequence[int]) -> list[int]:
     ]
 
 
-def _convolution(name: str, arguments: _Arguments) -> Work:
+# cuDNN computes with channels last, and rearranges operands that are not, a launch each.
+_TO_CHANNELS_LAST, _TO_CHANNELS_FIRST = "nchwToNhwc", "nhwcToNchw"
+
+
+def _rearranged(size: int, role: str) -> Work:
+    return Work(_NO_UNIT, 0.0, checked(size), checked(size), role)
+
+
+def _convolution(name: str, arguments: _Arguments) -> list[Work]:
     source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
     padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
     result = [source[0], weight[0], *_windows(source[2:], weight[2:], padding, stride, dilation)]
     flops = 2 * math.prod(result) * math.prod(weight[1:])
-    read = arguments.bytes(0) + arguments.bytes(1)
+    operands = [arguments.bytes(0), arguments.bytes(1)]
     written = math.prod(result) * arguments.element(0)
-    return Work(arguments.unit(0), checked(flops), checked(read), checked(written))
+    return [
+        Work(arguments.unit(0), checked(flops), checked(sum(operands)), checked(written)),
+        *(_rearranged(size, _TO_CHANNELS_LAST) for size in operands),
+        _rearranged(written, _TO_CHANNELS_FIRST),
+    ]
 
 
 def _convolution_backward(name: str, arguments: _Arguments) -> list[Work]:
-    gradient, source, weight = (arguments.shape(index, (3, 4, 5)) for index in range(3))
+    gradient, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(2, (3, 4, 5))
     if arguments.value(7) != "False":  # transposed
         raise _Unclear
-    flops = checked(2 * math.prod(gradient) * math.prod(weight[1:]))
-    element, unit = arguments.element(0), arguments.unit(0)
-    return [
-        Work(unit, flops, checked(operands), checked(math.prod(result) * element), role)
-        for role, operands, result in (
-            ("dgrad", arguments.bytes(0) + arguments.bytes(2), source),
-            ("wgrad", arguments.bytes(0) + arguments.bytes(1), weight),
-        )
-    ]
+    flops, unit = checked(2 * math.prod(gradient) * math.prod(weight[1:])), arguments.unit(0)
+    outgoing, source, weights = (arguments.bytes(index) for index in range(3))
+    asked = arguments.value(10).strip("[]").split(", ")
+    found = []
+    for role, operand, result, wanted in (
+        ("dgrad", weights, source, asked[0]),
+        ("wgrad", source, weights, asked[1]),
+    ):
+        if wanted == "True":
+            found += [
+                Work(unit, flops, checked(outgoing + operand), checked(result), role),
+                _rearranged(outgoing, _TO_CHANNELS_LAST),
+                _rearranged(operand, _TO_CHANNELS_LAST),
+                _rearranged(result, _TO_CHANNELS_FIRST),
+            ]
+    return found
 
 
 _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
@@ -442,7 +478,8 @@ _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
     "aten::cudnn_convolution": _convolution,
     "aten::convolution_backward": _convolution_backward,
     "aten::max_pool2d_with_indices": _pooling,
-    "aten::embedding": _embedding,
+    **dict.fromkeys(("aten::embedding", "aten::gather", "aten::index_select"), _looked_up),
+    "aten::sort": _sorted,
     "aten::cat": _concatenation,
 }
 
@@ -453,16 +490,21 @@ _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
 # number of lists.
 _CHUNK = 65_536  # elements of a block
 _MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # of a launch, by lists
-_FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?TensorListMetadata<(\d)>")
+_FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?Metadata<(?:[\w:]+, )?(\d)>")
 _FOREACH_BYTES = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
-# The functors read so many of their lists, and write so many.
+# The functors read so many of their lists, and write so many. Those without numbers here have them
+# in their name: lists, lists that are read, the list that is written
+# (ATen/native/cuda/ForeachFunctors.cuh).
 _FUNCTORS = {
     re.compile(r"FusedAdamMathFunctor<([\w:]+), 4\b"): (4, 3),  # parameter, gradient, 2 moments
     re.compile(r"FusedAdamMathFunctor<([\w:]+), 5\b"): (5, 4),  # and the largest second moment
     re.compile(r"FusedSgdMathFunctor<([\w:]+), 2\b"): (2, 1),
     re.compile(r"FusedSgdMathFunctor<([\w:]+), 3\b"): (3, 2),  # and momentum
-    re.compile(r"BinaryOpScalarFunctor<([\w:]+), 1\b"): (1, 1),
-    re.compile(r"BinaryOpListAlphaFunctor<([\w:]+), 2\b"): (2, 1),
+    re.compile(r"LpNormFunctor<([\w:]+), .*?, 1, 1, 0>"): (1, 0),
+    # The two factors may be one list, as where a gradient is squared.
+    re.compile(r"PointwiseOp\w*Functor<([\w:]+), \d, 3, \d>"): (2, 1),
+    re.compile(r"OpFunctor<([\w:]+), \d, (\d), \d>"): None,
+    re.compile(r"Op(?:List|Scalar)\w*Functor<([\w:]+), \d, (\d), \d>"): None,
 }
 
 
@@ -473,9 +515,10 @@ def foreach_work(kernel: str, blocks: int) -> Work | None:
     if match is None or int(match[1]) not in _MOST_TENSORS:
         return None
     chunks = blocks - _MOST_TENSORS[int(match[1])]
-    for functor, (read, written) in _FUNCTORS.items():
+    for functor, moves in _FUNCTORS.items():
         found = functor.search(kernel)
         if found and found[1] in _FOREACH_BYTES and chunks > 0:
+            read, written = moves or (int(found[2]), 1)
             size = float(chunks * _CHUNK * _FOREACH_BYTES[found[1]])
             return Work(_NO_UNIT, 0.0, read * size, written * size)
     return None
