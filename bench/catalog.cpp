@@ -38,6 +38,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_mma(Registry&); register_mma(registry); }
   { void register_gemm(Registry&, double); register_gemm(registry, input.soak_s); }
   { void register_fma(Registry&); register_fma(registry); }
+  { void register_gemm_size(Registry&); register_gemm_size(registry); }
   { void register_gemm_shapes(Registry&); register_gemm_shapes(registry); }
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }

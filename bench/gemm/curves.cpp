@@ -247,25 +247,24 @@ void summarize_skinny(const std::string& format, const CurveView& curve, Sentenc
   sentence.add(fmt::format("{}: {}", format_label(format), text));
 }
 
-// The share of the burst rate per clock that a measurement of the same format keeps.
-std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
-                                     std::string_view format) {
-  const Measurement* burst =
-      curve.measurement(fmt::format("gemm.{}/load:burst", format.substr(0, format.find('_'))));
-  return burst ? share_per_clock(m, *burst) : std::nullopt;
-}
-
 void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const auto burst = burst_of(curve, format);
+  std::map<std::int64_t, std::map<std::int64_t, double>>
+      layers;  // shares by hidden size and tokens
   for (const Measurement* m : curve.points) {
     const auto part = text_param(m->params, "part");
     const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
     const auto share = share_of_burst(*m, curve, format);
-    if (share && part && hidden && tokens)
-      sentence.figure(
-          "share_per_clock", *share,
-          {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
+    if (!share || !part || !hidden || !tokens) continue;
+    sentence.figure(
+        "share_per_clock", *share,
+        {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
+    if (*part == "layer") layers[*hidden].emplace(*tokens, *share);
   }
+  for (const auto& [hidden, shares] : layers)
+    if (const auto tokens = first_at_share({shares.begin(), shares.end()}))
+      sentence.figure("full_rate_tokens", static_cast<double>(*tokens),
+                      {{"format", format}, {"hidden", hidden}});
   const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -344,6 +343,21 @@ CurveRule rule(const char* topic, const std::string& format, std::vector<FigureK
 
 }  // namespace
 
+std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
+                                     std::string_view format) {
+  const Measurement* burst =
+      curve.measurement(fmt::format("gemm.{}/load:burst", format.substr(0, format.find('_'))));
+  return burst ? share_per_clock(m, *burst) : std::nullopt;
+}
+
+std::optional<std::int64_t> first_at_share(
+    const std::vector<std::pair<std::int64_t, double>>& shares) {
+  std::optional<std::int64_t> first;
+  for (auto size = shares.rbegin(); size != shares.rend() && size->second >= kFullShare; ++size)
+    first = size->first;
+  return first;
+}
+
 CurveRule operand_data_curve(const std::string& format) {
   return rule(kOperandDataTopic, format,
               {{"rate", rate_unit(format), {"format", "data"}},
@@ -401,7 +415,8 @@ CurveRule skinny_curve(const std::string& format) {
 CurveRule model_layer_curve(const std::string& format) {
   return rule(kModelLayer, format,
               {{"share_of_burst", "1", {"format", "tokens"}},
-               {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}}},
+               {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}},
+               {"full_rate_tokens", "1", {"format", "hidden"}}},
               summarize_model_layer);
 }
 

@@ -2,8 +2,12 @@
 
 // How the curves of matrix products are summed up. format: "bf16", as in ids.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/values/benchmark.hpp"
 
@@ -20,6 +24,17 @@ inline constexpr const char* kModelLayer = "model layer";
 
 // "fp8_e5m2" is "FP8 E5M2", "fp8_accurate" is "FP8 accurate".
 std::string format_label(std::string_view format);
+
+// The share of the format's burst rate per clock that a measurement keeps; nullopt where either
+// clock was not read.
+std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
+                                     std::string_view format);
+// A product of this share of the burst rate per clock has nothing left to gain from its size.
+inline constexpr double kFullShare = 0.9;
+// The smallest of the measured sizes from which all larger ones keep kFullShare, given the shares
+// in the order of their sizes; nullopt where the largest falls short.
+std::optional<std::int64_t> first_at_share(
+    const std::vector<std::pair<std::int64_t, double>>& shares);
 
 // gemm.<format>/data: the fastest data against normally distributed data, with the power of both.
 // Figures rate and power by data.
@@ -45,7 +60,7 @@ CurveRule waves_curve();
 CurveRule skinny_curve(const std::string& format);
 // gemm.model.<format>: the layer of the largest hidden size, at its best and at one token. Figures
 // share_of_burst by tokens; share_per_clock, of the burst rate per clock, by part, hidden size and
-// tokens.
+// tokens; full_rate_tokens, from which a layer keeps kFullShare, by hidden size.
 CurveRule model_layer_curve(const std::string& format);
 
 // The titles of the topics.

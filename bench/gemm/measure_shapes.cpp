@@ -1,5 +1,5 @@
-// Measures products of sides that do not suit the kernels: slightly shorter ones, a vocabulary, and
-// few rows.
+// Measures products by their shape: squares of growing size, sides that do not suit the kernels, a
+// vocabulary, and few rows.
 
 #include "bench/gemm/measure_shapes.hpp"
 
@@ -55,6 +55,11 @@ void gemm_alignment(CudaBench& bench, std::string_view format, std::int64_t side
   const std::string dimension = bench.text("dimension");
   (dimension == "M" ? shape.m : dimension == "N" ? shape.n : shape.k) = bench.integer("size");
   measure_shape(bench, gemm_format(format), shape);
+}
+
+void gemm_size(CudaBench& bench, std::string_view format) {
+  const std::int64_t n = bench.integer("n");
+  measure_shape(bench, gemm_format(format), {.m = n, .n = n, .k = n});
 }
 
 void gemm_vocabulary(CudaBench& bench, std::string_view format) {

@@ -26,6 +26,19 @@ std::string rule_name(std::string_view resource, Basis basis, bool beside_siblin
   return ceiling_name(std::string(resource), basis) + (beside_siblings ? "/siblings" : "");
 }
 
+// A rate this many times above what healthy cards reach was measured wrongly. NCCL gains less from
+// multicast, and hosts differ in PCIe, whose rates have a limit of their own.
+constexpr double kImplausiblyFast = 2;
+
+bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
+  return part_of(figure.resource) != "pcie" &&
+         std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
+           const bool healthy =
+               y.kind == YardstickKind::kPopulation || y.kind == YardstickKind::kPrior;
+           return healthy && y.may_pass && figure.value > kImplausiblyFast * y.centre;
+         });
+}
+
 void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known, double least,
                   JudgedRule& rule) {
   const std::vector<Yardstick> yardsticks = yardsticks_for(known, run.facts, figure);
@@ -56,6 +69,10 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
     rule.yardstick.reset();
     rule.text = fmt::format("{}: measured by method {}, the population by method {}", rule.label,
                             *figure.method_version, *f->method_version);
+  } else if (implausibly_fast(figure, yardsticks)) {
+    rule.outcome = Outcome::kCannotJudge;
+    rule.vouched = false;
+    rule.cause = "implausibly fast";
   } else if (rule.outcome == Outcome::kFail && rule.yardstick &&
              neighbours_may_slow(run.facts, figure.resource,
                                  figure.value / rule.yardstick->centre)) {

@@ -139,6 +139,10 @@ TEST(Check, WhatCannotBeJudgedDoesNotPass) {
             }),
             "cannot_judge gpu0/hbm.write/measured: HBM write: measured by method 3, the population "
             "by method 2");
+  EXPECT_EQ(reason([](Profile& p) {
+              ceiling(p, "l2.read", Basis::kMeasured).value *= 2.1;
+            }).substr(0, 69),
+            "cannot_judge gpu0/l2.read/measured: implausibly fast: L2 read: 20296 ");
   EXPECT_EQ(checked({}).verdict(), Outcome::kCannotJudge);
 }
 
