@@ -23,7 +23,7 @@ struct ShowArguments {
 };
 
 std::string text_of(const Profile& profile, const ShowArguments& arguments) {
-  if (arguments.json) return show_json(profile);
+  if (arguments.json) return show_json(profile, checks_of(profile));
   const ShowOptions options{.color = color_wanted(), .width = terminal_width()};
   if (arguments.all) return show_all(profile, options);
   if (!arguments.topic) return screen_of(profile);

@@ -188,6 +188,10 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
       row.measured = measured->value;
       row.next_run = next_run_of(view, *measured);
       row.how = how_measured(view, *measured);
+      if (const Measurement* m = view.device.source(*measured)) {
+        row.algorithm = text_param(m->launch, "algorithm").value_or("");
+        row.multicast_off = text_param(m->launch, "nvls") == "0";
+      }
       const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
       if (packets != measured->factors.end() && row.theoretical)
         row.data_rate = *row.theoretical * packets->value;
