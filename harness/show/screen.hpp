@@ -9,11 +9,9 @@
 
 #include "harness/judge/rules.hpp"
 #include "harness/show/text_table.hpp"
-#include "harness/values/profile.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
-
-struct Checks;  // harness/show/check.hpp
 
 struct Screen {
   struct Column {
@@ -44,8 +42,5 @@ struct Screen {
   std::vector<Matter> matters = {};  // each kind of finding once
   std::size_t more_notes = 0;        // findings that are for the record alone
 };
-
-// checks: those of this profile.
-Screen make_screen(const Profile& profile, const Checks& checks);
 
 }  // namespace peakline

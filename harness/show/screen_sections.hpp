@@ -7,8 +7,11 @@
 #include "harness/show/alike.hpp"
 #include "harness/show/screen.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
+
+struct Checks;  // harness/show/check.hpp
 
 // The GPUs, the host, the run.
 Screen::Section machine_section(const Profile& profile, const Overview& content);

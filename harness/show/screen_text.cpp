@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/show/screen.hpp"
+#include "harness/show/make_screen.hpp"
 #include "harness/show/show.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/show/verdict_line.hpp"

@@ -1,6 +1,6 @@
 #include "harness/show/json_document.hpp"
+#include "harness/show/make_screen.hpp"
 #include "harness/show/overview.hpp"
-#include "harness/show/screen.hpp"
 #include "harness/show/show.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/show/verdict_line.hpp"

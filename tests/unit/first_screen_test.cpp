@@ -17,7 +17,7 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
-#include "harness/show/screen.hpp"
+#include "harness/show/make_screen.hpp"
 #include "harness/show/show.hpp"
 #include "harness/show/topics.hpp"
 #include "harness/values/resources.hpp"

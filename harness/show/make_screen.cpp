@@ -1,4 +1,4 @@
-#include "harness/show/screen.hpp"
+#include "harness/show/make_screen.hpp"
 
 #include <fmt/format.h>
 
