@@ -10,12 +10,18 @@
 
 namespace peakline::bench {
 
-std::string screen_of(const Profile& profile) {
-  const std::vector<Population> known = bundled_populations();
+Checks checks_of(const Profile& profile) {
+  // The result refers to them.
+  static const std::vector<Population> known = bundled_populations();
   Checks checks;
   checks.files.push_back(
       {.file = {}, .result = check(profile, {.populations = known, .donors = known})});
-  return first_screen(profile, checks, {.color = color_wanted(), .width = terminal_width()});
+  return checks;
+}
+
+std::string screen_of(const Profile& profile) {
+  return first_screen(profile, checks_of(profile),
+                      {.color = color_wanted(), .width = terminal_width()});
 }
 
 }  // namespace peakline::bench

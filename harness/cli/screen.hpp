@@ -2,11 +2,15 @@
 
 #include <string>
 
+#include "harness/show/check.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 
-// The first screen of a profile, for stdout. GPUs are compared with those that this peakline knows.
+// The profile checked against the GPUs that this peakline knows.
+Checks checks_of(const Profile& profile);
+
+// The first screen of a profile with these checks, for stdout.
 std::string screen_of(const Profile& profile);
 
 }  // namespace peakline::bench

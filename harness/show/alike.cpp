@@ -13,7 +13,19 @@
 namespace peakline {
 namespace {
 
-// "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"
+auto has(std::optional<double> FigureRow::*field) {
+  return [field](const FigureRow& row) { return (row.*field).has_value(); };
+}
+
+std::string value_cell(const FigureRow& row) {
+  if (row.measured.empty()) return not_known();
+  const FigureRow::Of& slowest = row.measured.front();
+  return styled(slowest.next_run.unsure() ? Style::kYellow : Style::kBold,
+                figure_text(slowest.value, slowest.next_run, row.unit));
+}
+
+}  // namespace
+
 std::string names_of(const std::vector<const DeviceOverview*>& gpus) {
   std::vector<int> indices;
   for (const DeviceOverview* gpu : gpus) indices.push_back(gpu->gpu->index);
@@ -23,15 +35,6 @@ std::string names_of(const std::vector<const DeviceOverview*>& gpus) {
   return in_a_row && indices.size() > 2 ? fmt::format("GPUs {}-{}", indices.front(), indices.back())
                                         : fmt::format("GPUs {}", fmt::join(indices, ", "));
 }
-
-std::string value_cell(const ScreenRow& row) {
-  if (row.measured.empty()) return not_known();
-  const ScreenRow::Of& slowest = row.measured.front();
-  return styled(slowest.next_run.unsure() ? Style::kYellow : Style::kBold,
-                format_value(slowest.value, row.unit));
-}
-
-}  // namespace
 
 std::vector<Alike> alike_gpus(const Overview& content, bool in_all) {
   std::vector<Alike> groups;
@@ -52,7 +55,7 @@ std::vector<Alike> alike_gpus(const Overview& content, bool in_all) {
   return groups;
 }
 
-void ScreenRow::add(const DeviceOverview& device, const std::optional<double>& value,
+void FigureRow::add(const DeviceOverview& device, const std::optional<double>& value,
                     const std::optional<double>& held_against, const NextRun& next) {
   if (!value) return;
   const auto faster =
@@ -61,51 +64,44 @@ void ScreenRow::add(const DeviceOverview& device, const std::optional<double>& v
   reference = measured.front().reference;
 }
 
-std::string figure_table(const std::vector<ScreenRow>& rows, bool several,
-                         const std::string& held_against, std::size_t width) {
-  const bool references =
-      std::ranges::any_of(rows, [](const ScreenRow& row) { return !!row.reference; });
-  std::vector<TextTable::Column> columns = {left(2), right(2)};
-  std::vector<std::string> heads = {"", several ? "slowest" : "measured"};
-  const auto add_column = [&](const char* head, TextTable::Column column) {
-    heads.emplace_back(head);
-    columns.push_back(column);
+void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, bool several,
+                 const std::string& held_against) {
+  const bool references = std::ranges::any_of(rows, has(&FigureRow::reference));
+  const bool healthy = std::ranges::any_of(rows, has(&FigureRow::healthy_from));
+  const auto column = [&](std::string head, TextTable::Column shape) {
+    section.columns.push_back({std::move(head), shape});
   };
-  if (several) add_column("", left(1));
+  column(several ? "slowest" : "measured", right(2));
+  if (several) column("", left(1));
   if (references) {
-    add_column(held_against.c_str(), right(2, 2));
-    add_column("share", right(2));
+    column(held_against, right(2, 2));
+    column("share", right(2));
   }
-  if (several) add_column("spread", right(2));
-  add_column("next run", right(2, several ? 1 : 0));
-  for (std::string& head : heads) head = styled(Style::kDim, head);
-  TextTable table(columns);
-  table.row(heads);
-  for (const ScreenRow& row : rows) {
-    const bool any = !row.measured.empty();
-    std::vector<std::string> cells = {row.label, value_cell(row)};
-    if (several)
-      cells.push_back(any ? fmt::format("GPU {}", row.measured.front().device->gpu->index)
-                          : std::string());
+  if (healthy) column("healthy from", right(2));
+  if (several) column("spread", right(2));
+  column("next run", right(2, several ? 1 : 0));
+  for (const FigureRow& row : rows) {
+    const auto known = [](bool is, auto&& text) { return is ? text() : not_known(); };
+    const FigureRow::Of* slowest = row.measured.empty() ? nullptr : &row.measured.front();
+    std::vector<std::string> cells = {value_cell(row)};
+    if (several) cells.push_back(slowest ? fmt::format("GPU {}", slowest->device->gpu->index) : "");
     if (references) {
       const std::string reference =
-          row.reference ? format_value(*row.reference, row.unit) : not_known();
+          known(!!row.reference, [&] { return format_value(*row.reference, row.unit); });
       cells.push_back(row.computed ? "(" + reference + ")" : reference);
-      cells.push_back(any && row.reference
-                          ? format_percent(row.measured.front().value / *row.reference)
-                          : not_known());
+      cells.push_back(known(slowest && row.reference,
+                            [&] { return format_percent(slowest->value / *row.reference); }));
     }
-    if (several)
+    if (healthy)
       cells.push_back(
-          any ? format_percent(row.measured.back().value / row.measured.front().value - 1)
-              : not_known());
-    cells.push_back(
-        any ? next_run(row.measured.front().value, row.measured.front().next_run, row.unit)
-            : not_known());
-    table.row(std::move(cells));
-    if (!any) table.heading("    " + styled(Style::kDim, row.missing));
+          known(!!row.healthy_from, [&] { return format_value(*row.healthy_from, row.unit); }));
+    if (several)
+      cells.push_back(known(
+          slowest, [&] { return format_percent(row.measured.back().value / slowest->value - 1); }));
+    cells.push_back(known(slowest, [&] { return next_run(slowest->value, slowest->next_run); }));
+    section.rows.push_back({row.label, std::move(cells)});
+    if (!slowest) section.notes.push_back(fmt::format("{}: {}.", row.label, row.missing));
   }
-  return table.render(width);
 }
 
 }  // namespace peakline

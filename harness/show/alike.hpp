@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/show/overview.hpp"
+#include "harness/show/screen.hpp"
 
 namespace peakline {
 
@@ -20,11 +21,14 @@ struct Alike {
   bool several() const { return devices.size() > 1; }
 };
 
+// "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"
+std::string names_of(const std::vector<const DeviceOverview*>& gpus);
+
 // Groups the GPUs by model. in_all: also by power limit, link, ...
 std::vector<Alike> alike_gpus(const Overview& content, bool in_all);
 
 // A figure of each of a group's devices.
-struct ScreenRow {
+struct FigureRow {
   std::string label, unit;
   struct Of {
     const DeviceOverview* device = nullptr;
@@ -35,6 +39,7 @@ struct ScreenRow {
   std::vector<Of> measured = {};  // the slowest first
   std::optional<double> reference = {};
   bool computed = false;  // the reference, rather than published
+  std::optional<double> healthy_from = {};
   std::string missing = {};
 
   // The slowest device is compared with its own reference: its link may be narrower.
@@ -42,9 +47,10 @@ struct ScreenRow {
            const std::optional<double>& held_against, const NextRun& next);
 };
 
-// The yardstick of the figures stands in a column of that heading, if there is any. several:
-// whether the group has more than one device.
-std::string figure_table(const std::vector<ScreenRow>& rows, bool several,
-                         const std::string& held_against, std::size_t width);
+// Gives the section a row a figure, and a note for each that is missing. The yardstick of the
+// figures stands in a column of that heading, if there is any. several: whether the group has more
+// than one device.
+void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, bool several,
+                 const std::string& held_against);
 
 }  // namespace peakline

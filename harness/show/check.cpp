@@ -193,7 +193,7 @@ Outcome Checks::verdict() const {
   return worst;
 }
 
-std::string check_line(const Checks& checks, bool count) {
+std::string check_sentence(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
   std::size_t gpus = 0;
   bool given = true;
@@ -227,7 +227,11 @@ std::string check_line(const Checks& checks, bool count) {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
                        brief(*worst.device, *worst.rule));
   }
-  return verdict_line(verdict, text);
+  return text;
+}
+
+std::string check_line(const Checks& checks, bool count) {
+  return verdict_line(checks.verdict(), check_sentence(checks, count));
 }
 
 std::string check_advice(const Checks& checks) {

@@ -25,8 +25,10 @@ struct Checks {
   Outcome verdict() const;  // the worst of all
 };
 
-// The verdict, device and worst reason, in a line. count: whether it says that the number of GPUs
-// was not given.
+// What the verdict rests on: device and groups, or the worst reason. count: whether it says that
+// the number of GPUs was not given.
+std::string check_sentence(const Checks& checks, bool count = true);
+// That with the verdict before it, in a line.
 std::string check_line(const Checks& checks, bool count = true);
 // What to do where that is no clean pass, for who has the profile in a FILE; else empty.
 std::string check_advice(const Checks& checks);

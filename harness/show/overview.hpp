@@ -32,7 +32,7 @@ struct HeadlineFigure {
   std::string unit;
   NextRun next_run;
   std::optional<double> reference;  // what it is to be held against, in `unit`
-  std::string reference_name;       // "theoretical", "datasheet"
+  std::string reference_name;       // "theoretical", "datasheet"; "data_rate" of a link
   std::string missing;              // why there is no value
 };
 
@@ -63,6 +63,9 @@ struct BandwidthRow {
   // The rate that packet headers leave of `theoretical`, for a link whose packet size is known.
   std::optional<double> data_rate;
   std::string how;  // access width, footprint, link; or what keeps it from being measured
+  // Of a collective: what the library chose, and whether the switch was kept from adding up.
+  std::string algorithm;
+  bool multicast_off = false;
 };
 
 struct DeviceOverview {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +13,10 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// Answers the first questions, at 80 columns in at most 41 lines for one GPU, 55 for two, 70 for
-// eight: the verdict, the machine, the figures that people act on, which peak to use for what, the
-// host link, what matters, and how to see more. Links between GPUs come first, and the slowest of
-// equal GPUs counts. checks: those of this profile.
+// Answers the first questions, at 100 columns in at most 60 lines for one GPU, 70 for more: the
+// verdict, the machine, the figures that people act on, which peak to use for what, the levels of
+// memory, the host link, what matters, and how to see more. Links between GPUs come first, and the
+// slowest of equal GPUs counts. checks: those of this profile.
 std::string first_screen(const Profile& profile, const Checks& checks, const ShowOptions& options);
 
 // All that there is to say: devices, ceilings side by side, findings, ridge points, curves in
@@ -24,11 +25,13 @@ std::string show_all(const Profile& profile, const ShowOptions& options);
 
 // The parts of that which the profile has: tables ("memory map") and topics ("caches").
 std::vector<std::string> topics_of(const Profile& profile);
-// One part, by its name in any case; for blanks "-" and "_" do. Empty where there is none such.
-std::string show_topic(const Profile& profile, std::string_view topic, const ShowOptions& options);
+// These parts, by their names. Empty where there is none of them.
+std::string show_topics(const Profile& profile, std::span<const std::string> names,
+                        const ShowOptions& options);
 
-// The summary as a document (schema "peakline-summary", version 1).
-std::string show_json(const Profile& profile);
+// The summary as a document (schema "peakline-summary", version 1), with the first screen as its
+// member `screen`. checks: those of this profile.
+std::string show_json(const Profile& profile, const Checks& checks);
 
 // "host", "gpu" or "node".
 std::string_view measured_on(const Benchmark& benchmark);

@@ -1,6 +1,9 @@
 #include "harness/show/json_document.hpp"
+#include "harness/show/make_screen.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
+#include "harness/show/text_table.hpp"
+#include "harness/show/verdict_line.hpp"
 
 namespace peakline {
 namespace {
@@ -117,14 +120,48 @@ json encode(const Finding& f) {
           {"evidence", std::move(evidence)}};
 }
 
+// As the screen prints it, without style.
+json encode(const std::string& text) { return terminal_text(text, false); }
+json encode(const Screen::Column& c) { return c.head; }
+json encode(const Screen::Row& r);
+json encode(const Screen::Section& s);
+
+json encode(const Screen::Matter& m) {
+  return {{"severity", m.severity == Severity::kInfo ? "note" : to_string(m.severity)},
+          {"text", encode(m.text)}};
+}
+
 template <class T>
 json encode(const std::vector<T>& values) {
   return array_of(values, [](const T& value) { return encode(value); });
 }
 
+json encode(const Screen::Row& r) {
+  return {{"label", encode(r.label)}, {"cells", encode(r.cells)}};
+}
+
+json encode(const Screen::Section& s) {
+  return {{"name", s.name},
+          {"title", encode(s.title)},
+          {"columns", encode(s.columns)},
+          {"rows", encode(s.rows)},
+          {"notes", encode(s.notes)}};
+}
+
+json encode(const Screen& s) {
+  return {{"verdict",
+           {{"code", to_string(s.verdict)},
+            {"text", encode(verdict_word(s.verdict))},
+            {"sentence", encode(s.sentence)},
+            {"reasons", encode(s.reasons)}}},
+          {"sections", encode(s.sections)},
+          {"matters", encode(s.matters)},
+          {"more_notes", s.more_notes}};
+}
+
 }  // namespace
 
-std::string show_json(const Profile& profile) {
+std::string show_json(const Profile& profile, const Checks& checks) {
   const Overview content = overview(profile);
   json devices = json::array();
   for (const DeviceOverview& device : content.devices) {
@@ -148,6 +185,7 @@ std::string show_json(const Profile& profile) {
       {"hostname", text_or_null(profile.host.hostname)},
       {"measurements",
        {{"ok", content.ok}, {"skipped", content.skipped}, {"failed", content.failed}}},
+      {"screen", encode(make_screen(profile, checks))},
       {"devices", std::move(devices)},
       {"findings", encode(profile.findings)}};
   return document_text(document);

@@ -18,6 +18,7 @@
 #include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/show/check.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/units.hpp"
@@ -142,7 +143,7 @@ TEST_F(MadeUpFamily, IsShown) {
   const std::string text = show_all(profile_, {});
   EXPECT_THAT(text, HasSubstr("Toy sum"));
   EXPECT_THAT(text, HasSubstr("large arrays"));
-  EXPECT_THAT(show_json(profile_), HasSubstr("toy.sum"));
+  EXPECT_THAT(show_json(profile_, {}), HasSubstr("toy.sum"));
 }
 
 TEST_F(MadeUpFamily, IsCompared) {

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "harness/show/screen.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+struct Checks;  // harness/show/check.hpp
+
+// The first screen of a profile. checks: those of this profile.
+Screen make_screen(const Profile& profile, const Checks& checks);
+
+}  // namespace peakline
