@@ -66,7 +66,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
-    """The measured marks that come closest to the theoretical value and stay furthest from it."""
+    """The measured mark that stays furthest from the theoretical value."""
     marks = []
     for row in rows:
         limit = row.by_basis["theoretical"].value
@@ -75,11 +75,8 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
                 # A bandwidth has one way of being measured: it needs no word.
                 how = "" if basis == "measured" else f", {basis_name(basis)}"
                 marks.append((ceiling.value / limit, f"{profile.label(row.resource)}{how}"))
-    (low, lowest), (high, highest) = min(marks), max(marks)
-    return (
-        f"Measured: from {units.percent(low)} of theoretical ({lowest}) "
-        f"to {units.percent(high)} ({highest})"
-    )
+    share, furthest = min(marks)
+    return f"Furthest below theoretical: {furthest}, at {units.percent(share)}"
 
 
 def _best(row: CeilingRow) -> str:

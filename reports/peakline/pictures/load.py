@@ -10,6 +10,7 @@ from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, note, plain_log_ticks
 from peakline.pictures.curves import amount
+from peakline.pictures.groups import COMPUTE
 from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
@@ -95,6 +96,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),
         every_device=True,
+        group=COMPUTE,
     )
 
 
@@ -213,6 +215,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
         lambda canvas: _draw_soak(canvas, wanted, last, rest),
         ("soak",),
         every_device=True,
+        group=COMPUTE,
     )
 
 

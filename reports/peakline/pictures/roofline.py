@@ -92,16 +92,17 @@ def every(profile: Profile, device: str) -> Picture | None:
         "As above, with all roofs and slopes. Of the roofs of one precision the highest is solid, "
         "the next dotted, a third dash-dotted. Integer operations have a panel of their own.",
         lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs)),
-        headline="; ".join(
-            f"{kind} from {_said(limits_[-1])} to {_said(limits_[0])}"
-            for kind, limits_ in (("Roofs", panels[0].roofs), ("slopes", found.slopes))
-        ),
+        headline=_lead(panels[0].roofs),
     )
 
 
-def _said(limit: Limit) -> str:
-    """ "831 TFLOP/s (BF16 Tensor Cores)"."""
-    return f"{units.rate(limit.value, limit.best.unit)} ({limit.label})"
+def _lead(roofs: Sequence[Limit]) -> str:
+    """How far the highest of the roofs is above the next and the lowest one."""
+    first, *others = roofs
+    text = f"Highest: {first.label}, {units.rate(first.value, first.best.unit)}"
+    times = [f"{units.number(first.value / r.value, 2)} × {r.label}" for r in others]
+    compared = ", ".join(dict.fromkeys([*times[:1], *times[-1:]]))
+    return f"{text}: {compared}" if compared else text
 
 
 def _listed(names: Sequence[str]) -> str:
