@@ -11,7 +11,7 @@ from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
-from peakline.page.sections import contents, findings, picture
+from peakline.page.sections import contents, picture
 from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
@@ -69,7 +69,7 @@ def work_page(
             body += _pictures(others, number, numbers)
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
-    body.append(findings(profile) + provenance(profile))
+    body.append(provenance(profile))
     file = Path(profile.path).name or "the profile"
     header = (
         f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what {escape(file)} '
