@@ -95,8 +95,8 @@ CurveRule copy_latency_curve() {
 
 CurveRule link_way_curve(const std::string& memory, const std::string& direction) {
   const std::string way = memory == "write_combined" ? "write-combined" : memory;
-  const std::string where = direction == "h2d"   ? " to device"
-                            : direction == "d2h" ? " to host"
+  const std::string where = direction == "h2d"   ? " H2D"
+                            : direction == "d2h" ? " D2H"
                                                  : " both ways";
   return largest_size_curve(kHostMemory, way + where);
 }
@@ -132,9 +132,9 @@ CurveRule pieces_curve() {
     if (points.size() < 2) return;
     const auto seconds = [](const CurvePoint& p) { return p.m->summary->median; };
     const CurvePoint &smallest = points.front(), &whole = points.back();
-    sentence.add(fmt::format("{} to device at once in {}, in pieces of {} in {}",
-                             format_size(whole.x), format_time(seconds(whole)),
-                             format_size(smallest.x), format_time(seconds(smallest))));
+    sentence.add(fmt::format("{} H2D at once in {}, in pieces of {} in {}", format_size(whole.x),
+                             format_time(seconds(whole)), format_size(smallest.x),
+                             format_time(seconds(smallest))));
     sentence.figure("whole", seconds(whole));
     sentence.figure("in_pieces", seconds(smallest));
     sentence.figure("smallest_piece", smallest.x);

@@ -26,7 +26,7 @@ inline constexpr const char* kHostMemory = "host memory";  // the topic of the n
 // The rate of pageable copies to the device over that of pinned ones, at the size at which all
 // kinds of memory are compared and at the largest one. Figures share_of_pinned by bytes.
 CurveRule pageable_share_curve();
-// "write-combined to device 55.2 GB/s": the rate of a benchmark's largest size, beside those of
+// "write-combined H2D 55.2 GB/s": the rate of a benchmark's largest size, beside those of
 // other memory and directions. Figure largest_size_rate.
 CurveRule link_way_curve(const std::string& memory, const std::string& direction);
 // The rate at the size at which all kinds of memory are compared, without a sentence. Figure

@@ -3,7 +3,7 @@
 
 int main(int argc, char** argv) {
   using namespace peakline::bench;
-  Program program{.catalog = register_all};
+  Program program{.catalog = register_all, .topics = topic_words()};
 #ifdef PEAKLINE_HAS_CUDA
   program.cublaslt_version = cublaslt_version;
 #endif

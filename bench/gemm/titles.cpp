@@ -34,7 +34,7 @@ std::string operand_data_title(const TitleView& view) {
 std::string variants_title(const TitleView& view) {
   const Figure& least = view.least({.name = "share_of_burst"});
   const std::string variant = *text_param(least.by, "variant");
-  return fmt::format("{} {} products keep {} of their burst rate per clock",
+  return fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
                      variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
                      format_label(*text_param(least.by, "format")), format_percent(least.value));
 }
@@ -74,7 +74,7 @@ std::string product_sides_title(const TitleView& view) {
   const auto size =
       std::llround(view.value({.id = worst.id, .name = "worst_size", .by = worst.by}));
   const std::string side = *text_param(worst.by, "dimension");
-  return fmt::format("{} costs {} products {:.1f} x",
+  return fmt::format("{} costs {} GEMMs {:.1f} x",
                      size % 2 != 0 ? fmt::format("An odd {} ({})", side, size)
                                    : fmt::format("{} = {}", side, size),
                      format_label(*text_param(worst.by, "format")), 1 / worst.value);

@@ -44,9 +44,9 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
   };
   constexpr const char* kOnce = "bytes over the link of one GPU";
   add("pcie.concurrent.h2d", "Copies from the host by each GPU alone and by all at once", kOnce,
-      true, false, {rates("to device")});
+      true, false, {rates("H2D")});
   add("pcie.concurrent.d2h", "Copies to the host by each GPU alone and by all at once", kOnce,
-      false, true, {rates("to host")});
+      false, true, {rates("D2H")});
   add("pcie.concurrent.both", "Copies both ways by each GPU alone and by all at once",
       "bytes over the link of one GPU in both directions, timed until both are done", true, true,
       {rates("both ways"), host_memory_curve(kTopic)}, {{kTopic, concurrent_title}});

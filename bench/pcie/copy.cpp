@@ -73,8 +73,8 @@ std::string pcie_title(const TitleView& view) {
     return format_rate(
         view.ceiling(host_link_resource(*view.facts, direction), Basis::kMeasured).value, "B/s");
   };
-  return fmt::format("{}: {} to the device, {} back; half of that from {} on",
-                     host_link_name(*view.facts), rate("h2d"), rate("d2h"),
+  return fmt::format("{}: {} H2D, {} D2H; half of that from {} on", host_link_name(*view.facts),
+                     rate("h2d"), rate("d2h"),
                      view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
 }
 
@@ -132,10 +132,10 @@ Picture pcie_picture() {
       .panels = {{.over = "bytes",
                   .x = size_axis("bytes of one copy"),
                   .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
-                  .series = {{"to device, pinned", {.id = "pcie.h2d.pinned"}},
-                             {"to host, pinned", {.id = "pcie.d2h.pinned"}},
-                             {"to device, pageable", {.id = "pcie.h2d.pageable"}},
-                             {"to host, pageable", {.id = "pcie.d2h.pageable"}},
+                  .series = {{"H2D, pinned", {.id = "pcie.h2d.pinned"}},
+                             {"D2H, pinned", {.id = "pcie.d2h.pinned"}},
+                             {"H2D, pageable", {.id = "pcie.h2d.pageable"}},
+                             {"D2H, pageable", {.id = "pcie.d2h.pageable"}},
                              {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
                   .marks = {raw("link, raw", "pcie.h2d"), raw("link, raw", "c2c.h2d"),
                             data("link, data", "h2d"), raw("both ways, raw", "pcie.bidirectional"),
@@ -146,8 +146,8 @@ Picture pcie_picture() {
 
 Picture host_memory_picture() {
   std::vector<PictureSeries> rates;
-  for (const auto& [direction, label] : {std::pair<std::string, const char*>{"h2d", "to device"},
-                                         {"d2h", "to host"},
+  for (const auto& [direction, label] : {std::pair<std::string, const char*>{"h2d", "H2D"},
+                                         {"d2h", "D2H"},
                                          {"bidirectional", "both ways"}})
     for (const std::string kind : {"pinned", "write_combined", "mapped", "pageable"})
       rates.push_back({label,
@@ -230,22 +230,22 @@ void register_pcie(Registry& registry) {
   };
   add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", 1,
       ceiling("h2d", 1),
-      {rate_over_size_curve(kTopic, "to device"), link_data_curve(kTopic),
+      {rate_over_size_curve(kTopic, "H2D"), link_data_curve(kTopic),
        compared_rate_curve("pinned", "h2d")},
       size_points(true), locked(Memory::kPinned, Direction::kToDevice), VariesWith::kLaunches,
       {{kTopic, pcie_title, pcie_picture()}});
   add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", 1,
       ceiling("d2h", 1),
-      {rate_over_size_curve(kTopic, "to host"), compared_rate_curve("pinned", "d2h")},
+      {rate_over_size_curve(kTopic, "D2H"), compared_rate_curve("pinned", "d2h")},
       size_points(true), locked(Memory::kPinned, Direction::kToHost));
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
   add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable to device", role::kPageableToDevice),
-       pageable_share_curve(), compared_rate_curve("pageable", "h2d")},
+      {largest_size_curve(kTopic, "pageable H2D", role::kPageableToDevice), pageable_share_curve(),
+       compared_rate_curve("pageable", "h2d")},
       size_points(false), pageable(Direction::kToDevice), VariesWith::kCpu,
       {{kHostMemory, host_memory_title, host_memory_picture()}});
   add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable to host", role::kPageableToHost),
+      {largest_size_curve(kTopic, "pageable D2H", role::kPageableToHost),
        compared_rate_curve("pageable", "d2h")},
       size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
   add("pcie.bidirectional.pinned",

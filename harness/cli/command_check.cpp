@@ -76,7 +76,9 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
                              .output = arguments.output,
                              .if_idle = arguments.if_idle,
                              .quiet = arguments.json,
-                             .summary = false};
+                             .summary = false,
+                             // The host alone is not judged.
+                             .needs_gpu = arguments.output.empty() && !arguments.device};
   run_arguments.measure.quick = !arguments.full;
   std::string file;
   const auto attempt = [&](const std::string& filter) -> Attempt {

@@ -60,8 +60,10 @@ int compare_files(CompareArguments arguments) {
 
 void add_compare_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* compare_app =
-      app.add_subcommand("compare", "Show what became faster or slower: compare BASE... -- NEW...");
+  CLI::App* compare_app = app.add_subcommand(
+      "compare",
+      "Show what became faster or slower: compare BASE... -- NEW...; exit codes with --fail-on: 0 "
+      "none slower, 1 slower, 3 cannot be judged; 2 bad input");
   compare_app->add_option("BASE", arguments->base, "Profiles from before")->required();
   compare_app->add_option("--new", arguments->next, "Profiles from after; -- means the same");
   compare_app

@@ -87,7 +87,9 @@ int study(const FleetArguments& arguments) {
 void add_fleet_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* fleet_app = app.add_subcommand(
-      "fleet", "Show how the devices of many machines compare, and which fall behind");
+      "fleet",
+      "Show how the devices of many machines compare, and which fall behind; exit codes with "
+      "--fail-on: 0 none, 1 one falls behind, 3 cannot be judged; 2 bad input");
   fleet_app->add_option("PATH", arguments->paths, "Profiles, or folders of them")->required();
   fleet_app
       ->add_option("--threshold", arguments->threshold_percent,

@@ -113,7 +113,7 @@ CommandLine::CommandLine(const Program& program, const std::vector<std::string>&
   app.footer(kFooter);
   add_run_command(app, program, command, action);
   add_list_command(app, program, action);
-  add_show_command(app, action);
+  add_show_command(app, program, action);
   add_check_command(app, program, command, action);
   add_compare_command(app, action);
   add_benchmark_command(app, program, action);

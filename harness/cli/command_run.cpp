@@ -37,9 +37,9 @@ namespace peakline::bench {
 namespace {
 
 // The GPUs without --device: those that CUDA_VISIBLE_DEVICES allows. No GPU is no error then.
-std::vector<DeviceFacts> default_gpus(const Gpus& gpus, Progress& progress) {
+std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress& progress) {
   if (!gpus.why_none().empty()) {
-    progress.note(gpus.why_none() + "; measuring only the host");
+    progress.note(gpus.why_none() + (needs_gpu ? "" : "; measuring only the host"));
     return {};
   }
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -117,10 +117,10 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
                           phase_name(point.point->phase), point.point->seconds, point.name);
     }
   }
-  text += fmt::format("{} on {}{}, about {:.0f} s\n", format_count(plan.size(), "point"),
-                      format_count(plan.devices.size(), "device"),
-                      runs > 1 ? fmt::format(", {} runs", runs) : "",
-                      std::ceil(static_cast<double>(runs) * plan.seconds()));
+  text += fmt::format(
+      "{} on {}{}, about {:.0f} s on an idle machine\n", format_count(plan.size(), "point"),
+      format_count(plan.devices.size(), "device"), runs > 1 ? fmt::format(", {} runs", runs) : "",
+      std::ceil(static_cast<double>(runs) * plan.seconds()));
   return print(text, kExitOk);
 }
 
@@ -252,9 +252,11 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
   if (arguments.device != "none") {
     gpus.emplace();
     gpus->add_driver(start.software);
-    start.devices =
-        arguments.device ? named_gpus(*gpus, *arguments.device) : default_gpus(*gpus, progress);
+    start.devices = arguments.device ? named_gpus(*gpus, *arguments.device)
+                                     : default_gpus(*gpus, arguments.needs_gpu, progress);
   }
+  if (arguments.needs_gpu && start.devices.empty())
+    return {kExitPartial, std::move(start), {}, false};
   for (const DeviceFacts& device : start.devices) {
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }

@@ -12,6 +12,7 @@
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/show.hpp"
+#include "harness/show/topics.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -22,21 +23,36 @@ struct ShowArguments {
   bool all = false, json = false;
 };
 
-std::string text_of(const Profile& profile, const ShowArguments& arguments) {
+// "findings, compute, mfu, ..."
+std::string list(std::span<const TopicWord> words) {
+  std::vector<std::string_view> all;
+  for (const TopicWord& word : words) all.push_back(word.word);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string text_of(const Profile& profile, std::span<const TopicWord> words,
+                    const ShowArguments& arguments) {
   if (arguments.json) return show_json(profile, checks_of(profile));
   const ShowOptions options{.color = color_wanted(), .width = terminal_width()};
   if (arguments.all) return show_all(profile, options);
   if (!arguments.topic) return screen_of(profile);
-  std::string text = show_topic(profile, *arguments.topic, options);
-  if (text.empty())
-    throw UsageError(fmt::format("--topic {}: this profile has {}", shown(*arguments.topic),
-                                 fmt::join(topics_of(profile), ", ")));
-  return text;
+  const std::string wanted = shown(*arguments.topic);
+  const std::vector<std::string> own = topics_of(profile);
+  const auto [names, ambiguous] = choose_topics(words, own, *arguments.topic);
+  if (!ambiguous.empty())
+    throw UsageError(fmt::format("--topic {}: is it {}?", wanted, fmt::join(ambiguous, " or ")));
+  if (names.empty())
+    throw UsageError(
+        fmt::format("--topic {}: there is no such topic, but {}", wanted, list(words)));
+  std::string text = show_topics(profile, names, options);
+  return text.empty()
+             ? fmt::format("This profile has nothing on {}: {}.\n", wanted, fmt::join(names, ", "))
+             : text;
 }
 
 }  // namespace
 
-void add_show_command(CLI::App& app, Action& action) {
+void add_show_command(CLI::App& app, const Program& program, Action& action) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* show_app = app.add_subcommand("show", "Print what matters in a profile");
   show_app->add_option("PROFILE", arguments->file, "Profile written by peakline run")->required();
@@ -44,9 +60,9 @@ void add_show_command(CLI::App& app, Action& action) {
       show_app->add_flag("--all", arguments->all, "Print every ceiling, finding and curve");
   CLI::Option* topic =
       show_app
-          ->add_option("--topic", arguments->topic,
-                       "Print one part: compute, findings, caches, ...; a wrong one lists those "
-                       "that there are")
+          ->add_option(
+              "--topic", arguments->topic,
+              fmt::format("Print one part, by the beginning of its name: {}", list(program.topics)))
           ->type_name("NAME")
           ->excludes(all);
   show_app->add_flag("--json", arguments->json, "Print JSON, with everything")
@@ -55,12 +71,12 @@ void add_show_command(CLI::App& app, Action& action) {
   show_app->footer(
       "Examples:\n"
       "  peakline show node7.json\n"
-      "  peakline show node7.json --topic caches\n"
+      "  peakline show node7.json --topic pcie\n"
       "  peakline show node7.json --all | less -R\n"
       "  peakline show node7.json --json");
-  show_app->callback([arguments, &action] {
-    action = [arguments] {
-      return print(text_of(read_profile(arguments->file), *arguments), kExitOk);
+  show_app->callback([arguments, &program, &action] {
+    action = [arguments, &program] {
+      return print(text_of(read_profile(arguments->file), program.topics, *arguments), kExitOk);
     };
   });
 }

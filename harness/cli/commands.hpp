@@ -18,7 +18,7 @@ using Action = std::function<int()>;
 void add_run_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                      Action& action);
 void add_list_command(CLI::App& app, const Program& program, Action& action);
-void add_show_command(CLI::App& app, Action& action);
+void add_show_command(CLI::App& app, const Program& program, Action& action);
 // Takes NEW as the values of --new, which the caller puts in place of the "--" of the command line.
 void add_compare_command(CLI::App& app, Action& action);
 // Takes the options of Google Benchmark as they are.

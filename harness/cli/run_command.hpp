@@ -34,7 +34,8 @@ struct RunArguments {
   bool dry_run = false;
   bool quiet = false;
   bool verbose = false;
-  bool summary = true;  // on stdout, at the end
+  bool summary = true;     // on stdout, at the end
+  bool needs_gpu = false;  // measure nothing where there is none
 
   Verbosity verbosity() const {
     return quiet ? Verbosity::kQuiet : verbose ? Verbosity::kVerbose : Verbosity::kNormal;

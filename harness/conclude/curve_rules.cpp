@@ -310,8 +310,8 @@ CurveRule cache_curve(std::string topic) {
     const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
     if (const auto held = held_bytes(l1, kHeld)) {
       const double rate = rate_up_to(*held, l1);
-      sentence.add(
-          fmt::format("L1 {} up to {} per SM", format_rate(rate, "B/s"), format_size(*held)));
+      sentence.add(fmt::format("by footprint: L1 {} up to {} per SM", format_rate(rate, "B/s"),
+                               format_size(*held)));
       sentence.figure("rate", rate, {{"level", "l1"}});
       sentence.figure("held", *held, {{"level", "l1"}});
     }
@@ -335,7 +335,7 @@ CurveRule cache_curve(std::string topic) {
         "L2 {} up to {}{}{}", format_rate(rate, "B/s"), format_size(*held),
         parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
         stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
-    sentence.add(fmt::format("memory {}", format_rate(memory, "B/s")));
+    sentence.add(fmt::format("the largest {} from memory", format_rate(memory, "B/s")));
     sentence.figure("rate", rate, {{"level", "l2"}});
     sentence.figure("held", parts ? *farther : *held, {{"level", "l2"}});
     if (parts) sentence.figure("full_rate_up_to", *held, {{"level", "l2"}});

@@ -48,10 +48,10 @@ CurveRule time_curve(std::string topic, const std::string& label, std::string ro
 // per_item, and time_per_item of each point by `param`.
 CurveRule line_curve(std::string topic, const std::string& param, const std::string& label,
                      const std::string& item);
-// "to device: 4 KiB in 5.2 us, half of the top rate from 1 MiB". Figures smallest_copy and
+// "H2D: 4 KiB in 5.2 us, half of the top rate from 1 MiB". Figures smallest_copy and
 // half_rate.
 CurveRule rate_over_size_curve(std::string topic, const std::string& label);
-// "pageable to device 8.6 GB/s": the rate of the largest size. Figure largest_size_rate.
+// "pageable H2D 8.6 GB/s": the rate of the largest size. Figure largest_size_rate.
 CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role = {});
 // "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate at each access
 // width, among sizes that stand for ceilings. Figures rate by width.

@@ -10,7 +10,7 @@
 namespace peakline {
 
 // "HBM read", "GDDR read", "LPDDR read", of an unknown architecture "device memory read"; "Shared
-// memory to device" of a GPU that has its memory in common with the host.
+// memory H2D" of a GPU that has its memory in common with the host.
 std::string label_on(const Resource& resource, const DeviceFacts& gpu);
 
 // The label that serves all GPUs of the profile: where theirs differ, the part in common.

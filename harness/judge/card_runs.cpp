@@ -24,8 +24,8 @@ struct LinkFigure {
 };
 constexpr std::array<LinkFigure, 4> kLinkFigures = {
     {{"p2p.latency", "loads from another GPU, one after another", "load/s"},
-     {"pcie.concurrent.h2d", "PCIe to device, all GPUs at once", "B/s"},
-     {"pcie.concurrent.d2h", "PCIe to host, all GPUs at once", "B/s"},
+     {"pcie.concurrent.h2d", "PCIe H2D, all GPUs at once", "B/s"},
+     {"pcie.concurrent.d2h", "PCIe D2H, all GPUs at once", "B/s"},
      {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"}}};
 
 // The peaks of a device's resources.

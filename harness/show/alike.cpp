@@ -21,7 +21,7 @@ std::string value_cell(const FigureRow& row) {
   if (row.measured.empty()) return not_known();
   const FigureRow::Of& slowest = row.measured.front();
   return styled(slowest.next_run.unsure() ? Style::kYellow : Style::kBold,
-                format_value(slowest.value, row.unit));
+                figure_text(slowest.value, slowest.next_run, row.unit));
 }
 
 }  // namespace
@@ -98,8 +98,7 @@ void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, b
     if (several)
       cells.push_back(known(
           slowest, [&] { return format_percent(row.measured.back().value / slowest->value - 1); }));
-    cells.push_back(
-        known(slowest, [&] { return next_run(slowest->value, slowest->next_run, row.unit); }));
+    cells.push_back(known(slowest, [&] { return next_run(slowest->value, slowest->next_run); }));
     section.rows.push_back({row.label, std::move(cells)});
     if (!slowest) section.notes.push_back(fmt::format("{}: {}.", row.label, row.missing));
   }

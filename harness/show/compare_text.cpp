@@ -66,53 +66,70 @@ bool deviates(Verdict verdict) {
          verdict == Verdict::kUneven;
 }
 
-// Says what would decide what these have not: how many runs, or which threshold. One that hides a
-// real loss in everything else is no advice.
-std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
-  constexpr double kHighestThreshold = 0.05;
-  std::ptrdiff_t settled = 0, by_threshold = 0;
-  std::size_t runs = 0;
+// What decides figures that are inconclusive.
+struct Settling {
+  std::ptrdiff_t by_runs = 0, by_threshold = 0;
+  std::size_t runs = 0;  // a side, for `by_runs` of them
   double threshold = 0;
-  std::vector<std::string> varying;
+  std::vector<std::string> varying;  // nothing does
+};
+Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
+  // A threshold that hides a real loss in everything else is no advice.
+  constexpr double kHighestThreshold = 0.05;
+  Settling result;
   for (const CeilingComparison* c : inconclusive) {
     const double needed = c->threshold_to_settle.value_or(INFINITY);
     if (c->runs_to_settle) {
-      ++settled;
-      runs = std::max(runs, *c->runs_to_settle);
+      ++result.by_runs;
+      result.runs = std::max(result.runs, *c->runs_to_settle);
     } else if (needed <= kHighestThreshold) {
-      ++by_threshold;
-      threshold = std::max(threshold, needed);
+      ++result.by_threshold;
+      result.threshold = std::max(result.threshold, needed);
     } else {
-      varying.push_back(ceiling_name(c->resource, c->basis));
+      result.varying.push_back(ceiling_name(c->resource, c->basis));
     }
   }
+  return result;
+}
+
+// "pcie.bidirectional/measured varies too much from run to run."
+std::string varying_text(const Settling& settles) {
+  return fmt::format("{} {} too much from run to run.", shortened(settles.varying),
+                     settles.varying.size() == 1 ? "varies" : "vary");
+}
+
+std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
+  const Settling settles = settling(inconclusive);
   std::vector<std::string> parts;
-  if (settled > 0) {
+  if (settles.by_runs > 0) {
     parts.push_back(fmt::format("With {} runs a side, {} of the {} inconclusive could be settled.",
-                                runs, settled, inconclusive.size()));
+                                settles.runs, settles.by_runs, inconclusive.size()));
   }
-  if (by_threshold > 0) {
+  if (settles.by_threshold > 0) {
     parts.push_back(fmt::format("--threshold {:.1f} would settle {}{}.",
-                                std::ceil(1000 * threshold) / 10, by_threshold,
-                                settled > 0 ? " more" : ""));
+                                std::ceil(1000 * settles.threshold) / 10, settles.by_threshold,
+                                settles.by_runs > 0 ? " more" : ""));
   }
-  if (!varying.empty()) {
-    parts.push_back(fmt::format("{} {} too much from run to run.", shortened(varying),
-                                varying.size() == 1 ? "varies" : "vary"));
-  }
+  if (!settles.varying.empty()) parts.push_back(varying_text(settles));
   return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceComparison> devices) {
+  std::vector<const CeilingComparison*> found;
+  for (const DeviceComparison& device : devices)
+    for (const CeilingComparison& c : device.ceilings)
+      if (c.verdict == Verdict::kInconclusive) found.push_back(&c);
+  return found;
 }
 
 std::string tally(std::span<const DeviceComparison> devices, std::size_t width) {
   std::map<Verdict, std::size_t> count;
-  std::vector<const CeilingComparison*> inconclusive;
   std::ptrdiff_t all = 0;
   std::size_t models = 0, base_faster = 0, next_faster = 0;
   for (const DeviceComparison& device : devices) {
     all += std::ssize(device.ceilings);
     for (const CeilingComparison& c : device.ceilings) {
       ++count[c.verdict];
-      if (c.verdict == Verdict::kInconclusive) inconclusive.push_back(&c);
       if (device.same_model) continue;
       ++models;
       base_faster += c.ratio_high < 1;
@@ -136,8 +153,9 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
   }
   const std::string text =
       fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
+  const std::vector<const CeilingComparison*> open = inconclusive(devices);
   return hanging("", text, width) +
-         (inconclusive.empty() ? std::string() : hanging("", advice(inconclusive), width));
+         (open.empty() ? std::string() : hanging("", advice(open), width));
 }
 
 // A line of its own below a row.
@@ -240,11 +258,36 @@ std::string device_text(const DeviceComparison& device, bool all, std::size_t wi
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
 }
 
+// The loss that figures which nothing tells apart may still have, as their intervals say: "no loss
+// above 3 % in any figure; smaller ones need 4 runs a side".
+std::string largest_loss(const CompareResult& result) {
+  std::vector<const CeilingComparison*> judged;
+  for (const DeviceComparison& device : result.devices)
+    for (const CeilingComparison& c : device.ceilings)
+      if (c.verdict != Verdict::kNotJudged) judged.push_back(&c);
+  const Settling settles = settling(inconclusive(result.devices));
+  const std::size_t bounded = judged.size() - settles.varying.size();
+  if (bounded == 0) return "no figure could be judged";
+  double loss = result.threshold;
+  for (const CeilingComparison* c : judged)
+    if (std::ranges::find(settles.varying, ceiling_name(c->resource, c->basis)) ==
+        settles.varying.end())
+      loss = std::max(loss, 1 - c->ratio_low);
+  std::string text = fmt::format(
+      "no loss above {:.0f} % in {}", std::ceil(100 * loss - 1e-9),
+      settles.varying.empty()
+          ? "any figure"
+          : fmt::format("{} of {}", bounded,
+                        format_count(static_cast<std::int64_t>(judged.size()), "figure")));
+  if (settles.by_runs > 0) text += fmt::format("; smaller ones need {} runs a side", settles.runs);
+  return text;
+}
+
 // What the verdict rests on, in a few words.
 std::string main_point(const CompareResult& result) {
   const std::string_view verdict = result.verdict();
   const JudgedRule* found = nullptr;
-  std::int64_t reasons = 0, same = 0, faster = 0, all = 0;
+  std::int64_t reasons = 0, faster = 0, all = 0;
   for (const JudgedRule& reason : result.gate.reasons) {
     if (reason.passes()) continue;
     ++reasons;
@@ -253,17 +296,15 @@ std::string main_point(const CompareResult& result) {
   if (found != nullptr)
     return fmt::format("{}: {}{}", found->name, found->text,
                        reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
+  if (verdict != "faster") return largest_loss(result);
   for (const DeviceComparison& device : result.devices) {
     for (const CeilingComparison& c : device.ceilings) {
       all += c.verdict != Verdict::kNotJudged;
-      same += c.verdict == Verdict::kSame;
       faster += c.verdict == Verdict::kFaster;
     }
   }
-  return verdict == "faster" ? fmt::format("{} of {} by more than {:.1f} %, none slower", faster,
-                                           format_count(all, "ceiling"), result.threshold * 100)
-                             : fmt::format("{} of {} within {:.1f} %, none slower", same,
-                                           format_count(all, "ceiling"), result.threshold * 100);
+  return fmt::format("{} of {} by more than {:.1f} %, none slower", faster,
+                     format_count(all, "ceiling"), result.threshold * 100);
 }
 
 std::string first_line(const CompareResult& result, bool gate) {
@@ -325,7 +366,13 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
         "",
         fmt::format("how far runs differ is also taken from {}", fmt::join(result.kept_in, ", ")),
         width);
-  text += tally(result.devices, width);
+  // The first line says it where nothing deviates.
+  if (view.all || result.verdict() != "same") {
+    text += tally(result.devices, width);
+  } else if (const Settling settles = settling(inconclusive(result.devices));
+             !settles.varying.empty()) {
+    text += hanging("", varying_text(settles), width);
+  }
   return terminal_text(text, options.color);
 }
 

@@ -175,6 +175,12 @@ std::string how_measured(const View& view, const Ceiling& row) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// What packet headers leave of a link's raw rate, where it is known.
+std::optional<double> packets_share(const Ceiling& row) {
+  const auto packets = std::ranges::find(row.factors, kPacketsFactor, &Factor::name);
+  return packets == row.factors.end() ? std::nullopt : std::optional(packets->value);
+}
+
 std::vector<BandwidthRow> bandwidth_rows(const View& view) {
   std::vector<BandwidthRow> rows;
   for (const Resource& resource : view.device.profile->resources) {
@@ -192,9 +198,8 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
         row.algorithm = text_param(m->launch, "algorithm").value_or("");
         row.multicast_off = text_param(m->launch, "nvls") == "0";
       }
-      const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
-      if (packets != measured->factors.end() && row.theoretical)
-        row.data_rate = *row.theoretical * packets->value;
+      if (const auto packets = packets_share(*measured); packets && row.theoretical)
+        row.data_rate = *row.theoretical * *packets;
     } else {
       row.how = view.why_missing(resource.name, Basis::kMeasured);
     }
@@ -211,7 +216,8 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
     figure.resource = headline.resource;
     figure.basis = headline.basis;
     figure.missing = headline.missing;
-    if (const Ceiling* row = view.ceiling(headline.resource, headline.basis)) {
+    const Ceiling* row = view.ceiling(headline.resource, headline.basis);
+    if (row != nullptr) {
       figure.value = row->value;
       figure.unit = row->unit;
       figure.next_run = next_run_of(view, *row);
@@ -224,6 +230,10 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
     figure.unit = reference->unit;
     figure.reference = reference->value;
     figure.reference_name = to_string(reference->basis);
+    if (const auto packets = row == nullptr ? std::nullopt : packets_share(*row)) {
+      *figure.reference *= *packets;
+      figure.reference_name = "data_rate";
+    }
   }
   return figures;
 }

@@ -32,7 +32,7 @@ struct HeadlineFigure {
   std::string unit;
   NextRun next_run;
   std::optional<double> reference;  // what it is to be held against, in `unit`
-  std::string reference_name;       // "theoretical", "datasheet"
+  std::string reference_name;       // "theoretical", "datasheet"; "data_rate" of a link
   std::string missing;              // why there is no value
 };
 

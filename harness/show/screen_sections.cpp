@@ -361,13 +361,12 @@ Screen::Section host_link_section(const Alike& group, const ResourceLabels& labe
   const bool packets = one_way->theoretical && one_way->data_rate && gpu.pcie.max_payload_bytes;
   section.title = host_link_title(gpu, *one_way, packets);
   add_figures(section, rows, group.several(), packets ? "packets allow" : "raw rate");
-  section.notes.emplace_back(
-      "H2D: host to device; D2H: device to host; with pinned memory.");
+  section.notes.emplace_back("H2D: host to device; D2H: device to host; with pinned memory.");
   const auto h2d = slowest_figure(group, role::kPageableToDevice);
   const auto d2h = slowest_figure(group, role::kPageableToHost);
   if (h2d && d2h)
     section.notes.push_back(
-        fmt::format("Pageable copies: {} H2D, {} D2H. Pin buffers that you copy often.",
+        fmt::format("Large pageable copies: {} H2D, {} D2H. Pin buffers that you copy often.",
                     format_rate(*h2d, "B/s"), format_rate(*d2h, "B/s")));
   return section;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,9 @@ std::string show_all(const Profile& profile, const ShowOptions& options);
 
 // The parts of that which the profile has: tables ("memory map") and topics ("caches").
 std::vector<std::string> topics_of(const Profile& profile);
-// One part, by its name in any case; for blanks "-" and "_" do. Empty where there is none such.
-std::string show_topic(const Profile& profile, std::string_view topic, const ShowOptions& options);
+// These parts, by their names. Empty where there is none of them.
+std::string show_topics(const Profile& profile, std::span<const std::string> names,
+                        const ShowOptions& options);
 
 // The summary as a document (schema "peakline-summary", version 1), with the first screen as its
 // member `screen`. checks: those of this profile.

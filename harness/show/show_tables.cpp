@@ -55,23 +55,36 @@ std::string at_clock(const std::optional<double>& value, const std::optional<dou
   return text;
 }
 
+// ", raw 63.0" beside a rate that packets allow.
+std::string raw_rate(const BandwidthRow& row) {
+  return row.data_rate ? fmt::format(", raw {}", scaled(row.theoretical, kGiga)) : std::string();
+}
+
+// Whether the next run may be half as much again, or less by as much.
+bool far_off(const NextRun& next) {
+  constexpr double kHalfAsMuchAgain = 0.4;
+  return next.spread && !(next_run_half_width(*next.spread) < kHalfAsMuchAgain);
+}
+
 }  // namespace
 
-std::string next_run(const std::optional<double>& measured, const NextRun& next,
-                     std::string_view unit) {
-  constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
+std::string next_run(const std::optional<double>& measured, const NextRun& next) {
+  constexpr double kShown = 0.0005;
   if (!measured || (!next.spread && !next.varies)) return not_known();
-  const double wide = next.spread ? next_run_half_width(*next.spread) : 0;
-  // An interval from a hundredth to a hundredfold (exp(4.6) = 100) says nothing.
-  constexpr double kNoIdea = 4.6;
-  if (wide >= kTensOfPercent && wide < kNoIdea) {
-    // Both ends in the unit of the upper one.
-    const std::string high = format_rate(*measured * std::exp(wide), unit);
-    return fmt::format("{} to {}", format_number(std::stod(high) * std::exp(-2 * wide)), high);
-  }
-  if (next.varies || !(wide < kNoIdea)) return "varies";
-  const double half = next.half_width(*measured).value_or(wide);
+  if (next.varies || far_off(next)) return "varies";
+  const double half = next.half_width(*measured).value_or(next_run_half_width(*next.spread));
   return half < kShown ? "< 0.1 %" : fmt::format("±{:.1f} %", half * 100);
+}
+
+std::string figure_text(double measured, const NextRun& next, std::string_view unit) {
+  const std::string text = format_value(measured, unit);
+  if (!far_off(next)) return text;
+  // Two digits, in the unit of the three.
+  const std::size_t blank = text.find(' ');
+  const double number = std::stod(text);
+  if (blank == std::string::npos || !(number > 0)) return text;
+  const double step = std::pow(10, std::floor(std::log10(number)) - 1);
+  return fmt::format("about {:g}{}", std::round(number / step) * step, text.substr(blank));
 }
 
 std::string finding_text(Severity severity, std::string_view message, std::size_t width) {
@@ -120,8 +133,7 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
                  at_clock(r->peak_at_observed_clock, r->observed_clock_hz),
                  percent(r->measured, r->peak_at_observed_clock),
                  scaled(r->ops_per_clock_per_sm, 1), scaled(r->flops_per_joule, kTera),
-                 next_run(r->measured, r->next_run, r->unit),
-                 r->measured ? r->why : std::string()});
+                 next_run(r->measured, r->next_run), r->measured ? r->why : std::string()});
       if (!r->measured) add_reason(table, r->why);
       previous = r->resource;
     }
@@ -136,9 +148,10 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
   TextTable table({left(2), right(2), right(2), left(2, 1)});
   const auto add = [&](const auto& row, std::string_view unit, const std::string& notes) {
     const Style style = row.next_run.unsure() ? Style::kDim : Style::kBold;
-    table.row({labels(row.resource),
-               row.measured ? styled(style, format_rate(*row.measured, unit)) : not_known(),
-               next_run(row.measured, row.next_run, unit), row.measured ? notes : std::string()});
+    table.row(
+        {labels(row.resource),
+         row.measured ? styled(style, figure_text(*row.measured, row.next_run, unit)) : not_known(),
+         next_run(row.measured, row.next_run), row.measured ? notes : std::string()});
     if (!row.measured) add_reason(table, notes);
   };
   if (!host.bandwidth.empty() || !host.compute.empty()) table.row({"", "", "next run", ""});
@@ -157,11 +170,12 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                    right(1, kDatasheet), right(2), left(2, kNotes)});
   table.row({"", "measured", "peak", "%", "datasheet", "%", "next run", "notes"});
   for (const BandwidthRow& row : rows) {
+    // Packet headers leave less of a link than its raw rate, which the notes have.
+    const auto& peak = row.data_rate ? row.data_rate : row.theoretical;
     table.row({labels(row.resource), measured_cell(row.measured, row.next_run, kGiga),
-               scaled(row.theoretical, kGiga), percent(row.measured, row.theoretical),
-               scaled(row.datasheet, kGiga), percent(row.measured, row.datasheet),
-               next_run(row.measured, row.next_run, "B/s"),
-               row.measured ? row.how : std::string()});
+               scaled(peak, kGiga), percent(row.measured, peak), scaled(row.datasheet, kGiga),
+               percent(row.measured, row.datasheet), next_run(row.measured, row.next_run),
+               row.measured ? row.how + raw_rate(row) : std::string()});
     if (!row.measured) add_reason(table, row.how);
   }
   return section(title, counted, width) + table.render(width);
@@ -189,7 +203,9 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
                shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })});
   }
   return section("Memory map",
-                 "size as stated, the rest measured; latency of the near part, if there are two",
+                 "size as stated, the rest measured; GB/s of the fastest access (caches: by "
+                 "footprint); latency "
+                 "of the near part, if there are two",
                  width) +
          table.render(width);
 }

@@ -12,9 +12,10 @@
 
 namespace peakline {
 
-// "±0.3 %", "34.1 to 299 GB/s" where it may be far off, or "varies".
-std::string next_run(const std::optional<double>& measured, const NextRun& next,
-                     std::string_view unit);
+// "±0.3 %", or "varies" where the next run may be far off.
+std::string next_run(const std::optional<double>& measured, const NextRun& next);
+// "4617 GB/s", or "about 30 GB/s" where the next run may be far off.
+std::string figure_text(double measured, const NextRun& next, std::string_view unit);
 
 // "warning  The GPU ...", wrapped.
 std::string finding_text(Severity severity, std::string_view message, std::size_t width);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "harness/show/show.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/show/topics.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -219,14 +219,6 @@ std::vector<Part> parts_of(const Profile& profile, const DeviceOverview& device,
   return parts;
 }
 
-// A topic's name as it is compared: "PCIe copies" is "pcie copies" and "pcie-copies".
-std::string plain(std::string_view topic) {
-  std::string text(topic);
-  for (char& c : text)
-    c = c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 constexpr std::string_view kFindings = "findings";
 
 }  // namespace
@@ -282,19 +274,21 @@ std::vector<std::string> topics_of(const Profile& profile) {
   return topics;
 }
 
-std::string show_topic(const Profile& profile, std::string_view topic, const ShowOptions& options) {
+std::string show_topics(const Profile& profile, std::span<const std::string> names,
+                        const ShowOptions& options) {
   const Overview content = overview(profile);
   const ResourceLabels labels(profile);
-  const std::string wanted = plain(topic);
-  if (wanted == kFindings)
-    return terminal_text(finding_lines(profile, options.width), options.color);
+  const auto wanted = [&](std::string_view topic) {
+    return std::ranges::any_of(names, [&](const auto& name) { return same_topic(name, topic); });
+  };
   std::string text;
+  if (wanted(kFindings)) text = finding_lines(profile, options.width);
   for (const DeviceOverview& device : content.devices) {
     std::string own;
     for (const Part& part : parts_of(profile, device, labels, options.width))
-      if (plain(part.name) == wanted) own += '\n' + part.text;
+      if (wanted(part.name)) own += '\n' + part.text;
     for (const Curve& curve : device.curves)
-      if (plain(curve.topic) == wanted) own += '\n' + topic_text(curve, options.width);
+      if (wanted(curve.topic)) own += '\n' + topic_text(curve, options.width);
     if (own.empty()) continue;
     text += (text.empty() ? "" : "\n") +
             hanging("", styled(Style::kBold, device.title()), options.width) + own;

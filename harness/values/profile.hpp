@@ -61,7 +61,7 @@ struct MissingCeiling {
 // One of the few figures that stand at the top: names the ceilings it is made of.
 struct Headline {
   std::string device;
-  std::string label;  // "PCIe to device"
+  std::string label;  // "PCIe H2D"
   std::string resource;
   Basis basis = Basis::kMeasured;
   std::optional<Basis> reference;  // what it is held against

@@ -49,9 +49,9 @@ std::span<const Resource> known_resources() {
       memory("l2.write", "L2 write", 2), memory("l1.read", "L1 read", 1),
       // An SM's shared memory has the data path of its L1, whose slope stands for both.
       memory("shared.read", "shared memory read", 0),
-      memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe to device", 1),
-      memory("pcie.d2h", "PCIe to host", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
-      memory("c2c.h2d", "NVLink-C2C to device", 1), memory("c2c.d2h", "NVLink-C2C to host", 2),
+      memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe H2D", 1),
+      memory("pcie.d2h", "PCIe D2H", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
+      memory("c2c.h2d", "NVLink-C2C H2D", 1), memory("c2c.d2h", "NVLink-C2C D2H", 2),
       memory("c2c.bidirectional", "NVLink-C2C both ways", 0),
       memory("nvlink.read", "NVLink read", 0), memory("nvlink.write", "NVLink write", 0),
       memory("nvlink.bidirectional", "NVLink both ways", 0),
@@ -66,9 +66,9 @@ std::span<const Resource> known_resources() {
       compute("cuda_core", "fp64", "FP64 CUDA cores"),
       compute("cuda_core", "fp32", "FP32 CUDA cores"),
       compute("cuda_core", "fp16", "FP16 CUDA cores"),
-      // Products beside the CUDA cores that they run on.
-      compute("gemm", "fp64", "FP64 matrix product", "cuda_core.fp64"),
-      compute("gemm", "fp32", "FP32 matrix product", "cuda_core.fp32"),
+      // GEMMs beside the CUDA cores that they run on.
+      compute("gemm", "fp64", "FP64 GEMM", "cuda_core.fp64"),
+      compute("gemm", "fp32", "FP32 GEMM", "cuda_core.fp32"),
       compute("tensor", "fp64", "FP64 Tensor Cores"),
       compute("tensor", "tf32", "TF32 Tensor Cores"),
       compute("tensor", "fp16", "FP16 Tensor Cores"),

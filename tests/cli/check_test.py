@@ -37,6 +37,12 @@ def test_healthy():
     assert "1 of 2 GPUs measured" in peakline("check", REFERENCE, "--gpus", "2", code=1).stdout
 
 
+def test_without_a_gpu_nothing_is_measured():
+    result = peakline("check", code=3, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
+    assert result.stdout == "CANNOT JUDGE  no GPU in the profile\n"
+    assert "host" not in result.stderr
+
+
 def test_slow(slow):
     text = stdout_of("check", slow, code=1)
     first, *reasons = text.splitlines()

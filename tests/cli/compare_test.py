@@ -34,7 +34,7 @@ def test_what_no_run_would_settle_has_an_advice():
     both_ways = "pcie.bidirectional/measured varies too much from run to run."
 
     def compared(threshold):
-        arguments = ("compare", "--threshold", threshold, REFERENCE, REFERENCE)
+        arguments = ("compare", "--all", "--threshold", threshold, REFERENCE, REFERENCE)
         return " ".join(peakline(*arguments).stdout.split())
 
     assert not re.search(r"\d+ (slower|faster)", compared("2"))
@@ -135,6 +135,14 @@ def test_a_run_against_itself():
     same = peakline("compare", GOLDEN, *GATE, "--", GOLDEN, code=0)
     assert same.stdout.startswith("PASS  ")
     assert peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  ")
+
+
+def test_two_healthy_runs_leave_a_largest_loss():
+    text = stdout_of("compare", REFERENCE, "--", REFERENCE)
+    assert text.splitlines()[0] == "SAME  no loss above 2 % in 46 of 47 figures"
+    assert "inconclusive" not in text
+    text = stdout_of("compare", REFERENCE, "--", REFERENCE, "--threshold", "0.5")
+    assert re.match(r"SAME  no loss above \d % in [^;]* figures?; smaller ones need \d+ ", text)
 
 
 def test_what_is_gone_fails_unless_it_is_allowed(changed):

@@ -149,6 +149,44 @@ def test_golden_file(options):
 
 
 @pytest.mark.parametrize(
+    ("topic", "titles"),
+    [
+        ("pc", ["Pageable copies", "PCIe: "]),
+        ("L2", ["Memory map", "Reads keep the rate"]),
+        ("memory-map", ["Memory map"]),
+        ("roofline sweep", ["FP32 sweep"]),
+        ("nvlink", ["This profile has nothing on nvlink: links, GPU to GPU, GPUs at once."]),
+    ],
+)
+def test_topics(topic, titles):
+    text = stdout_of("show", REFERENCE, "--topic", topic)
+    for title in titles:
+        assert title in text
+
+
+@pytest.mark.parametrize(
+    "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
+)
+def test_the_first_screen_as_data(file):
+    screen = document("show", file)["screen"]
+    printed = " ".join(stdout_of("show", file).split())
+    verdict = screen["verdict"]
+    assert printed.startswith(f"{verdict['text']} {verdict['sentence']}")
+    assert verdict["code"] in ("pass", "warn", "fail", "cannot_judge")
+    names = [section["name"] for section in screen["sections"]]
+    assert {"machine", "gpus", "mfu", "host_link"} <= set(names)
+    for section in screen["sections"]:
+        for text in (section["title"], *section["notes"]):
+            assert text in printed
+        for row in section["rows"]:
+            assert len(row["cells"]) == len(section["columns"])
+            assert " ".join(" ".join([row["label"], *row["cells"]]).split()) in printed
+    for matter in screen["matters"]:
+        assert matter["severity"] in ("error", "warning", "note")
+    assert f"{screen['more_notes']} other note" in printed
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "show {}",

@@ -85,7 +85,7 @@ def test_roofline_lines(
     assert dict(found["FP32 sweep"]) == points
     for name in ("bf16", "fp8"):
         rates = {m.value for m in profile.of(GPU, f"gemm.skinny.{name}")}
-        assert {y for _, y in found[f"{name.upper()} products"]} == rates
+        assert {y for _, y in found[f"{name.upper()} GEMMs"]} == rates
 
 
 def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None:

@@ -546,6 +546,33 @@ TEST(CompareText, NoAdviceHidesALoss) {
                 "much from run to run."));
 }
 
+TEST(CompareText, WhereNothingDeviatesTheLargestLossIsStated) {
+  CompareResult result{.base_runs = 1, .next_runs = 1, .threshold = 0.02};
+  DeviceComparison& device = result.devices.emplace_back();
+  const auto add = [&](const char* resource, double ratio_low, Verdict verdict,
+                       std::optional<std::size_t> runs) {
+    CeilingComparison& c = device.ceilings.emplace_back();
+    c.resource = resource;
+    c.unit = "B/s";
+    c.ratio_low = ratio_low;
+    c.verdict = verdict;
+    c.runs_to_settle = runs;
+  };
+  const auto line = [&] {
+    const std::string text = compare_text(result, {}, {});
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(line(), "CANNOT JUDGE  no figure could be judged");
+  add("hbm.read", 0.995, Verdict::kSame, std::nullopt);
+  EXPECT_EQ(line(), "SAME  no loss above 2 % in any figure");
+  add("hbm.write", 0.965, Verdict::kInconclusive, 3);
+  EXPECT_EQ(line(), "SAME  no loss above 4 % in any figure; smaller ones need 3 runs a side");
+  add("pcie.bidirectional", 0.7, Verdict::kInconclusive, std::nullopt);
+  EXPECT_EQ(line(), "SAME  no loss above 4 % in 2 of 3 figures; smaller ones need 3 runs a side");
+  EXPECT_THAT(compare_text(result, {}, {}),
+              HasSubstr("\npcie.bidirectional/measured varies too much from run to run.\n"));
+}
+
 TEST(Compare, DevicesArePairedByUuidBeforeIndex) {
   const auto base = two_devices("GPU-a", "GPU-b");
   auto swapped = two_devices("GPU-a", "GPU-b");

@@ -56,7 +56,7 @@ TEST(LinkWayCurve, NamesMemoryAndDirection) {
   said.add({{"bytes", 4096}}, kGB);
   said.add({{"bytes", 64 * kMiB}}, 50 * kGB);
   const Statement sentence = said.of(link_way_curve("write_combined", "h2d"));
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write-combined to device 50.0 GB/s"});
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write-combined H2D 50.0 GB/s"});
   EXPECT_EQ(figure_of(sentence, {.name = "largest_size_rate"}), 50 * kGB);
 }
 
@@ -69,7 +69,7 @@ TEST(PiecesCurve, HoldsTheSmallestPiecesAgainstOneCopy) {
   said.points[1].summary = Summary{.median = 3e-4};
   const Statement sentence = said.of(pieces_curve());
   EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"16 MiB to device at once in 300 us, in pieces of 4 KiB in "
+            std::vector<std::string>{"16 MiB H2D at once in 300 us, in pieces of 4 KiB in "
                                      "8.00 ms"});
   EXPECT_EQ(values_of(sentence),
             (FigureValues{{"whole", 3e-4}, {"in_pieces", 8e-3}, {"smallest_piece", 4096}}));

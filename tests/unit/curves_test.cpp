@@ -195,9 +195,9 @@ TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
     const double hit = std::min(1.0, std::pow(600 / kib, 2));
     return 1 / (hit / 9.5e12 + (1 - hit) / 4.5e12);
   });
-  EXPECT_THAT(said.pieces, testing::ElementsAre("L1 32000 GB/s up to 215 KiB per SM",
+  EXPECT_THAT(said.pieces, testing::ElementsAre("by footprint: L1 32000 GB/s up to 215 KiB per SM",
                                                 "L2 9500 GB/s up to 59.5 MiB (60 MiB stated)",
-                                                "memory 4526 GB/s"));
+                                                "the largest 4526 GB/s from memory"));
   const auto held = [&](const char* level) {
     return figure_of(said, {.role = role::kHeldByRate, .by = {{"level", level}}});
   };

@@ -63,7 +63,7 @@ TEST(HostLink, OfAGpuBehindC2cIsNotPcie) {
   EXPECT_NEAR(theory->value, 447.12e9, 1e6);
   EXPECT_NEAR(find_ceiling(profile.ceilings, gpu, "c2c.bidirectional", Basis::kTheoretical)->value,
               2 * 447.12e9, 1e6);
-  EXPECT_NE(std::ranges::find(profile.headlines, "NVLink-C2C to device", &Headline::label),
+  EXPECT_NE(std::ranges::find(profile.headlines, "NVLink-C2C H2D", &Headline::label),
             profile.headlines.end());
   const auto host = std::ranges::find(profile.memory_map, "host", &MemoryLevel::level);
   ASSERT_NE(host, profile.memory_map.end());
@@ -82,7 +82,7 @@ TEST(HostLink, IsKeptInTheProfileAndSaid) {
                                   first_screen(read, {}, {.color = false, .width = 80})}) {
     EXPECT_THAT(text, HasSubstr("NVLink-C2C"));
     EXPECT_THAT(text, HasSubstr("346 GB/s"));
-    EXPECT_THAT(text, Not(HasSubstr("PCIe to device")));
+    EXPECT_THAT(text, Not(HasSubstr("PCIe H2D")));
   }
 }
 

@@ -143,7 +143,7 @@ TEST(Overview, HeadlinesNameTheirReference) {
   ASSERT_EQ(figures.size(), 8U);
   EXPECT_DOUBLE_EQ(*figures[0].value, 4583e9);
   EXPECT_EQ(figures[0].reference_name, "datasheet");
-  EXPECT_EQ(figures[1].label, "PCIe to device");  // no datasheet has it
+  EXPECT_EQ(figures[1].label, "PCIe H2D");  // no datasheet has it
   EXPECT_EQ(figures[1].reference_name, "theoretical");
   EXPECT_EQ(figures[4].label, "BF16 sustained");
   EXPECT_EQ(figures[4].reference_name, "datasheet");

@@ -87,10 +87,10 @@ def factors(profile: Profile, device: str, identity: str) -> str:
 
 # The meaning of each factor.
 _FACTORS = {
-    "half rate": "with sums in FP32, this product has half the rate of its architecture",
+    "half rate": "with sums in FP32, this GEMM has half the rate of its architecture",
     "boost clock": "that of the datasheet over the maximum",
     "clock": "observed over maximum, or over the boost clock where that is a factor too",
-    "waves": "SMs that the tiles of a product keep busy",
+    "waves": "SMs that the tiles of a GEMM keep busy",
     "instruction": "what the matrix instructions alone reach per clock",
     "launch": "what its start and end leave",
     "turnaround": "mixed traffic against reads and writes alone",

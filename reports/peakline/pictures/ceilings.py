@@ -57,7 +57,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Share of theoretical: every basis",
         "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
         "squares under load: the gap between burst and sustained is the price of unbroken load. "
-        "Hollow marks are the datasheet, matrix instructions alone, and what the products of "
+        "Hollow marks are the datasheet, matrix instructions alone, and what the GEMMs of "
         "transformer layers reach from rest (model-burst) and under load (model-shaped).",
         draw,
         every_device=True,

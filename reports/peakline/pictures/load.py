@@ -91,7 +91,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "burst rate: it was measured at another time, from rest, and a line that begins below it "
         "was still held down by what ran before. The rate is a share of the theoretical one, the "
         "clock one of its maximum: where the two fall together, the clock alone decides, and the "
-        "power limit or heat decides the clock; the distance between them is what the product "
+        "power limit or heat decides the clock; the distance between them is what the GEMM "
         "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # than that shows them all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
-_KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
+_KINDS = {"sweep": "the measured sweep", "GEMMs": "skinny GEMMs"}
 
 # Points this far above a roof are more than scatter.
 _ABOVE = 1.05
@@ -144,7 +144,7 @@ def scaled(first: Limit, value: float) -> tuple[str, str]:
 
 
 def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Points]:
-    """The measured sweep and the products of few rows, as far as their roofs are shown."""
+    """The measured sweep and the skinny GEMMs, as far as their roofs are shown."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     roofline = profile.roofline(device)
     for p in roofline.points if roofline else ():
@@ -152,9 +152,7 @@ def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Point
     for m in profile.of(device, "gemm.skinny"):
         moved = m.work.bytes_read + m.work.bytes_written
         if moved:
-            rows.setdefault(("products", format_of(m)), []).append(
-                (m.work.flops / moved, amount(m))
-            )
+            rows.setdefault(("GEMMs", format_of(m)), []).append((m.work.flops / moved, amount(m)))
     shown = {roof.precision for roof in roofs}
     return [
         Points(f"{format_name(precision)} {kind}", precision, known)
