@@ -12,6 +12,7 @@
 #include "harness/judge/sides.hpp"
 #include "harness/judge/yardsticks.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/labels.hpp"
 
 namespace peakline {
 namespace {
@@ -131,6 +132,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
   }
   const Site site = {.is_host = out.is_host, .virtual_machine = out.virtual_machine};
+  const ResourceLabels labels(*first.profile);
   for (const CeilingId& id : base.order) {
     const auto found = next.runs.find(id);
     if (found == next.runs.end()) {
@@ -152,6 +154,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     if (depends_on_clock(first, *before.rows[0])) figure.offset += clock_offset(pair);
     CeilingComparison& c = out.ceilings.emplace_back();
     std::tie(c.resource, c.basis) = id;
+    c.label = labels(c.resource, c.basis);
     c.unit = before.rows[0]->unit;
     c.base = side_value(before, figure.base);
     c.next = side_value(after, figure.next);

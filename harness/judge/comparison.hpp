@@ -41,6 +41,7 @@ struct SideValue {
 struct CeilingComparison {
   std::string resource;
   Basis basis = Basis::kMeasured;
+  std::string label = {};  // "BF16 Tensor Cores burst"
   std::string unit;
   SideValue base, next;
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // next / base: above 1 is faster

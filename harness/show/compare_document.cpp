@@ -15,6 +15,7 @@ json encode(const SideValue& s) {
 json encode(const CeilingComparison& c) {
   return {{"resource", c.resource},
           {"basis", to_string(c.basis)},
+          {"label", c.label},
           {"unit", c.unit},
           {"base", encode(c.base)},
           {"new", encode(c.next)},

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.models.served import Served, decoding
-from peakline.page import report_page, side_by_side_page, work_page
+from peakline.page import Screen, report_page, side_by_side_page, work_page
 from peakline.peaks.storage import InputNeed
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.change import change_pictures
@@ -32,12 +32,14 @@ def build(
     steps: Analysis | Change | None = None,
     need: InputNeed | None = None,
     model: Served | None = None,
+    screen: Screen | str = "it was not asked for",
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
     placements: kernels that ran on a device of the only profile. steps: those of a run there, or
     what changed between two. need: what each of its GPUs is to get from storage. model: a language
-    model to bound on it. Raises DrawingUnavailable without matplotlib, ValueError without a
+    model to bound on it. screen: the first screen of the only profile, or why there is none.
+    Raises DrawingUnavailable without matplotlib, ValueError without a
     profile, PeakError where the profile cannot bound the model.
     """
     require_matplotlib()
@@ -46,12 +48,16 @@ def build(
     if len(profiles) > 1:
         return _build_several(profiles, formats)
     if placements or steps:
-        return _build_work(profiles[0], formats, placements, steps, need)
-    return _build_one(profiles[0], formats, need, model)
+        return _build_work(profiles[0], formats, placements, steps, need, screen)
+    return _build_one(profiles[0], formats, need, model, screen)
 
 
 def _build_one(
-    profile: Profile, formats: Sequence[str], need: InputNeed | None, model: Served | None
+    profile: Profile,
+    formats: Sequence[str],
+    need: InputNeed | None,
+    model: Served | None,
+    screen: Screen | str,
 ) -> dict[str, bytes]:
     shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
@@ -68,7 +74,7 @@ def _build_one(
         decoded = decoding(profile, model), picture
     files = _files(decoded[1:] if decoded else (), formats, "")
     if "html" in formats:
-        files["report.html"] = report_page(profile, drawn, decoded).encode("utf-8")
+        files["report.html"] = report_page(profile, drawn, screen, decoded).encode("utf-8")
     for device, items in drawn.items():
         files |= _files(items, formats, _prefix(profile, device))
     return files
@@ -80,6 +86,7 @@ def _build_work(
     placements: Sequence[Placement],
     steps: Analysis | Change | None,
     need: InputNeed | None,
+    screen: Screen | str,
 ) -> dict[str, bytes]:
     """The files about work that ran on a machine, with no more of the machine than they rest on."""
     of_steps = waterfall_pictures(steps) if isinstance(steps, Analysis) else []
@@ -98,7 +105,7 @@ def _build_work(
         ]
     files = {}
     if "html" in formats:
-        page = work_page(profile, placements, drawn, steps, of_steps)
+        page = work_page(profile, placements, drawn, screen, steps, of_steps)
         files["report.html"] = page.encode("utf-8")
     files |= _files(of_steps, formats, "")
     for device, items in drawn.items():

@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
 from peakline import pictures  # noqa: E402
+from peakline.page.screen import read_screen  # noqa: E402
 from peakline.report import build  # noqa: E402
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 TWO_GPUS, ONE_GPU = REFERENCES
 # The C++ tests write this profile, which is small and has every field.
 GOLDEN = ROOT / "tests/golden/profile.json"
+
+
+# What `peakline show --json` printed of the profile of one GPU.
+SHOWN = ROOT / "tests/python/data/show_h200.json.gz"
+
+
+def shown_screen() -> dict[str, Any]:
+    """The first screen of the profile of one GPU, to be changed."""
+    screen: dict[str, Any] = json.loads(gzip.decompress(SHOWN.read_bytes()))["screen"]
+    return screen
 
 
 @functools.cache
@@ -158,7 +169,8 @@ def plain_figures() -> float:
 
 @functools.cache
 def reference_page(path: Path) -> Built:
-    """The page of a reference profile."""
+    """The page of a reference profile; that of one GPU has the first screen of the program."""
+    screen = read_screen(shown_screen()) if path == ONE_GPU else "no program was asked"
     figures: list[Drawn] = []
     start = time.process_time()
 
@@ -171,7 +183,7 @@ def reference_page(path: Path) -> Built:
         return pictures.inline_svg(dataclasses.replace(picture, draw=draw), canvas, prefix)
 
     with mock.patch("peakline.page.sections.inline_svg", recorded):
-        page = build([reference(path)])["report.html"].decode("utf-8")
+        page = build([reference(path)], screen=screen)["report.html"].decode("utf-8")
     seconds = time.process_time() - start
     return Built(page, figures, seconds / plain_figures())
 

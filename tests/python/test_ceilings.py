@@ -11,7 +11,15 @@ from peakline import units
 from peakline.limits.ceilings import ceiling_table
 from peakline.limits.roofline import limits
 from peakline.names import plain_label
-from peakline.page.tiles import headlines
+from peakline.page.headlines import headlines
+from peakline.page.screen import Section
+
+
+def rows_of(profile: peakline.Profile, device: str) -> dict[str, tuple[str, ...]]:
+    """The first figures of a device by name: value, and what it is a share of."""
+    section = headlines(profile, device)
+    assert isinstance(section, Section)
+    return dict(section.rows)
 
 
 def test_labels_come_from_the_profile(profile: peakline.Profile, document: dict[str, Any]) -> None:
@@ -23,14 +31,13 @@ def test_labels_come_from_the_profile(profile: peakline.Profile, document: dict[
 def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
     found = limits(profile, GPU)
     assert found is not None
-    tile = headlines(profile, GPU)[0]
     assert found.main.value == profile.bandwidth("hbm") == ceiling("hbm.read", "measured")
-    assert tile.value == units.rate(found.main.value, "B/s")
+    assert rows_of(profile, GPU)["HBM read"][0] == units.rate(found.main.value, "B/s")
     assert f"HBM read {found.main.value / 1e9:.0f} GB/s" in texts(by_key(profile)["roofline"])
 
 
 def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
-    shown = {h.what: (h.value, h.detail) for h in headlines(profile, GPU)}
+    shown = rows_of(profile, GPU)
     assert list(shown) == [h["label"] for h in document["headlines"] if h["device"] == GPU]
     memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "datasheet")
     assert shown["HBM read"] == (
@@ -42,10 +49,11 @@ def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
         f"{burst / 1e12:.0f} TFLOP/s",
         f"{100 * burst / sheet:.1f} % of datasheet {sheet / 1e12:.0f} TFLOP/s",
     )
-    host = headlines(profile, "host")[0]
     read = ceiling("memory.read", "measured", "host") / 1e9
-    assert (host.what, host.value) == ("memory read", f"{read:.0f} GB/s")
-    assert host.varies and host.detail == "varies by tens of percent"
+    assert rows_of(profile, "host")["memory read"] == (
+        f"{read:.0f} GB/s",
+        "varies by tens of percent",
+    )
 
 
 def test_headlines_that_were_not_measured() -> None:
@@ -56,12 +64,12 @@ def test_headlines_that_were_not_measured() -> None:
         for c in document["ceilings"]
         if (c["resource"], c["basis"]) != (first["resource"], first["basis"])
     ]
-    missing = headlines(loaded(document), GPU)[0]
-    assert (missing.value, missing.detail) == ("–", "not measured in this run")
+    label = first["label"]
+    assert rows_of(loaded(document), GPU)[label] == ("–", "not measured in this run")
     first["missing"] = "skipped: no memory"
-    assert headlines(loaded(document), GPU)[0].detail == "skipped: no memory"
+    assert rows_of(loaded(document), GPU)[label] == ("–", "skipped: no memory")
     document["ceilings"] = []
-    assert headlines(loaded(document), GPU) == []
+    assert headlines(loaded(document), GPU) is None
 
 
 def test_ceiling_table(profile: peakline.Profile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,18 @@ import pytest
 from peakline.commands.documents import read_document
 from peakline.commands.report import main
 from peakline.page import comparison_page
+from peakline.page.comparison import answer
 from peakline.pictures import Canvas, draw
 from peakline.pictures.comparison import VERDICTS, ratios
 from peakline.profile import ProfileError
+from test_report import needs_chromium, probed
 
 pytest.importorskip("matplotlib")
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+LABELS = {"hbm.read": "HBM read", "l2.read": "L2 read"}
 
 
 def row(resource: str, ratio: float, verdict: str, why: str | None = None) -> dict[str, Any]:
@@ -25,6 +31,7 @@ def row(resource: str, ratio: float, verdict: str, why: str | None = None) -> di
     return {
         "resource": resource,
         "basis": "measured",
+        "label": LABELS.get(resource, resource),
         "unit": "B/s",
         "base": side,
         "new": {**side, "value": 9.6e12 * ratio},
@@ -58,6 +65,7 @@ def document() -> dict[str, Any]:
         "schema": "peakline-comparison",
         "schema_version": 2,
         "verdict": "slower",
+        "sentence": "no loss above 5 % in any figure",
         "base_profiles": 1,
         "new_profiles": 3,
         "threshold": 0.02,
@@ -85,17 +93,73 @@ def document() -> dict[str, Any]:
 
 def test_the_page_says_what_compare_says(document: dict[str, Any]) -> None:
     page = comparison_page(document)
-    assert "<h1>Compared: slower</h1>" in page
-    assert "base: 1 profile, new: 3 profiles; changes below 2 % do not count" in page
-    assert '<li class="error"><b>gpu0/hbm.read/measured</b> slower: 0.900</li>' in page
+    assert "<h1>NVIDIA H200: new against base</h1>" in page
+    said = "New is slower in 1 ceiling, most in HBM read of GPU 0: −10.0 %."
+    assert f'<div class="verdict fail"><p><b>SLOWER</b> <span>{said}</span>' in page
+    assert "Base: 1 profile, new: 3 profiles. Changes below 2 % do not count." in page
+    assert '<li class="error"><b>error</b> gpu0, HBM read: slower: 0.900</li>' in page
     # No device vanishes, and what one run cannot tell is no accusation.
     for heading in ("GPU 0 · NVIDIA H200", "GPU 1 · NVIDIA H200"):
         assert f">{heading}</h2>" in page
-    assert "Of 1 ceilings: 1 slower" in page.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Of 1 ceilings: 1 inconclusive" in page.replace("\N{NO-BREAK SPACE}", " ")
-    for cell in ("<td>slower</td><td>heat</td>", "<td>inconclusive</td><td></td>", "580.2"):
+    assert "1 ceilings: 1 slower" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "1 ceilings: 1 inconclusive" in page.replace("\N{NO-BREAK SPACE}", " ")
+    for cell in ("<td>HBM read</td>", "<td>slower</td>", "<td>heat</td>", "580.2"):
         assert cell in page
+    assert "hbm.read" not in page
     assert HOSTILE not in page
+
+
+def answered(document: dict[str, Any], *devices: dict[str, Any]) -> str:
+    return answer({**document, "devices": list(devices)})
+
+
+def test_the_first_sentence_says_who_is_faster_and_where(document: dict[str, Any]) -> None:
+    same, l2 = row("hbm.read", 1.001, "same"), row("l2.read", 1.08, "faster")
+    unclear, unsteady = row("l2.read", 0.95, "inconclusive"), row("l2.read", 1.0, "unsteady")
+    slower = row("hbm.read", 0.9, "slower")
+    for rows, said in (
+        ((same, l2), "New is faster in 1 ceiling, most in L2 read: +8.0 %."),
+        (
+            (slower, l2),
+            "New is slower in 1 ceiling, most in HBM read: −10.0 %; faster in 1 ceiling, most in "
+            "L2 read: +8.0 %.",
+        ),
+        ((same, unsteady), "New is unsteady in L2 read."),
+        ((same, unclear), "No loss above 5 % in any figure."),
+    ):
+        assert answered(document, device("GPU 0 · A", *rows)) == said
+    del document["sentence"]
+    assert answered(document, device("host · CPU")) == "Neither side is faster."
+    other = {**device("GPU 0 · A", row("hbm.read", 1.4, "not_judged"), same), "same_model": False}
+    assert answered(document, {**other, "new": "GPU 0 · B"}) == (
+        "B against A: faster in 1 of 2 ceilings, most in HBM read (1.40 ×). Two models are "
+        "compared, not judged."
+    )
+
+
+def test_the_gravest_rows_come_first(document: dict[str, Any]) -> None:
+    rows = [row(f"a.{v}", 1.0, v) for v in ("same", "inconclusive", "slower", "faster")]
+    page = comparison_page({**document, "devices": [device("GPU 0 · A", *rows)]})
+    table = page[page.index('data-picture="ceiling-table"') :]
+    assert re.findall(r"<tr><td>a\.(\w+)", table) == ["slower", "faster", "inconclusive", "same"]
+
+
+def test_a_document_without_labels_has_names_all_the_same(document: dict[str, Any]) -> None:
+    del document["devices"][0]["ceilings"][0]["label"]
+    assert "<td>hbm read</td>" in comparison_page(document)
+
+
+@needs_chromium
+def test_a_phone_shows_ratio_and_verdict(document: dict[str, Any], tmp_path: Path) -> None:
+    wide = row("hbm.read", 0.9, "within_model", "memory clock 3201 → 2880 MHz") | {
+        "label": "FP16 Tensor Cores, FP16 sums instruction"
+    }
+    page = comparison_page({**document, "devices": [device("GPU 0 · NVIDIA H200", wide)]})
+    seen, log = probed({"compared": (page, 390)}, tmp_path)["compared"]
+    assert log == []
+    assert seen["overflow"] <= 0
+    ends = dict(reversed(seen["heads"]))
+    assert 0 < ends["ratio"] < ends["verdict"] <= 390
 
 
 def test_two_models_and_shared_hosts_are_not_judged(document: dict[str, Any]) -> None:
@@ -105,7 +169,7 @@ def test_two_models_and_shared_hosts_are_not_judged(document: dict[str, Any]) ->
     page = comparison_page(document)
     assert "Two models: their ratios are facts about them, not verdicts." in page
     assert "Not judged: a virtual machine" in page
-    assert '<li class="warning"><b>gpu0/hbm.read/measured</b> different model: 0.900</li>' in page
+    assert "<b>warning</b> gpu0, HBM read: different model: 0.900</li>" in page
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])

@@ -36,6 +36,7 @@ def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
         "file": f"{node}.json",
         "created": "2026-11-21T10:00:00Z",
         "sound": standing == "usual",
+        "verdict": "pass" if standing == "usual" else "fail",
         "reasons": [] if standing == "usual" else ["HBM read −7.0 %: no cause known"],
         "rules": [],
         "ceilings": [row(value, standing)],
@@ -70,6 +71,7 @@ def fleet() -> dict[str, Any]:
     return {
         "schema": "peakline-fleet",
         "schema_version": 2,
+        "verdict": "fail",
         "profiles": len(members),
         "devices": len(members),
         "superseded": 0,
@@ -80,11 +82,30 @@ def fleet() -> dict[str, Any]:
 def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     page = fleet_page(fleet)
     assert "A fleet of 11 GPUs in 11 machines" in page
-    assert "slow GPU 0" in page
+    said = "11 devices judged: 1 FAIL, 10 PASS. Slower than their peers or at fault: slow GPU 0."
+    assert f'<div class="verdict fail"><p><b>FAIL</b> <span>{said}</span>' in page
+    assert '<td>slow GPU 0</td><td class="error"><b>FAIL</b></td>' in page
     assert "HBM read −7.0 %: no cause known" in page
     assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
-    # All strips have the smallest scale that holds the furthest.
-    assert "<span>−10 %</span><span>−5 %</span><span>median</span>" in page
+    # A strip has the smallest scale that holds its furthest.
+    assert "<small>scale ±10 %</small>" in page
+
+
+def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    (first,) = group["ceilings"]
+    flat = {**first, "lowest": 4.58e12, "highest": 4.61e12, "low": 0}
+    wide = {**flat, "highest": 4.8e12}
+    group["ceilings"] += [{**flat, "resource": "l2.read"}, {**wide, "resource": "l2.write"}]
+    group["labels"] |= {"l2.read": "L2 read", "l2.write": "L2 write"}
+    page = fleet_page(fleet)
+    assert [strip["reach"] for strip in strips(page)] == [10, 0.5, 5]
+    shown, _, folded = page.partition('<details class="group"')
+    assert re.findall(r'class="strip"><span>([^<]*)', shown) == ["HBM read", "L2 write"]
+    assert "1 ceiling within 2 % of the median" in folded
+    assert re.findall(r'class="strip"><span>([^<]*)', folded) == ["L2 read"]
+    # The script finds a strip's marks by its number.
+    assert re.findall(r'data-strip="(\d)"', page) == ["0", "2", "1"]
 
 
 def test_a_gpu_measured_in_two_modes_counts_once(fleet: dict[str, Any]) -> None:
@@ -126,10 +147,19 @@ def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, An
 def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
     missing = {"code": "missing", "name": "half/gpu0/hbm.read/measured", "outcome": "fail"}
     fleet["groups"][0]["members"].append(
-        {**member("half", 0.0), "sound": False, "reasons": ["no HBM read"], "rules": [missing]}
+        {
+            **member("half", 0.0),
+            "sound": False,
+            "verdict": "fail",
+            "reasons": ["no HBM read"],
+            "rules": [missing],
+        }
     )
+    unclear = {"sound": False, "verdict": "cannot_judge", "reasons": ["too hot to tell"]}
+    fleet["groups"][0]["members"].insert(0, {**member("hot", 0.0), **unclear})
     page = fleet_page(fleet)
-    assert 0 < page.index("no HBM read") < page.index("no cause known")
+    places = [page.index(why) for why in ("no HBM read", "no cause known", "too hot to tell")]
+    assert places == sorted(places)
 
 
 def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
@@ -202,6 +232,8 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
     "damage",
     [
         lambda fleet: fleet.update(schema_version=1),
+        lambda fleet: fleet.update(verdict="fine"),
+        lambda fleet: fleet["groups"][0]["members"][0].update(verdict="fine"),
         lambda fleet: fleet["groups"][0].pop("members"),
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
         lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),

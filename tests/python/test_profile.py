@@ -230,7 +230,7 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
         from peakline.page import report_page
         from peakline.pictures import pictures, render
 
-        assert "<h1>" in report_page(found, {})
+        assert "<h1>" in report_page(found, {}, "")
         if path[0] == "curves":
             for device in found.measured_devices():
                 for picture in pictures(found, device):

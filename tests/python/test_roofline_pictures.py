@@ -85,7 +85,7 @@ def test_roofline_lines(
     assert dict(found["FP32 sweep"]) == points
     for name in ("bf16", "fp8"):
         rates = {m.value for m in profile.of(GPU, f"gemm.skinny.{name}")}
-        assert {y for _, y in found[f"{name.upper()} products"]} == rates
+        assert {y for _, y in found[f"{name.upper()} GEMMs"]} == rates
 
 
 def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None:
@@ -157,15 +157,15 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
         ceiling(name, basis) for name, basis in (("hbm.read", "measured"), ("tensor.fp8", "burst"))
     )
     assert picture.headline == (
-        f"HBM read: {0.8 * memory / 1e9:.0f} to {memory / 1e9:.0f} GB/s; "
-        f"FP8 Tensor Cores: {0.8 * tensor / 1e12:.0f} to {tensor / 1e12:.0f} TFLOP/s"
+        f"HBM read: a leads with {memory / 1e9:.0f} GB/s, 1.25 × b; "
+        f"FP8 Tensor Cores: a leads with {tensor / 1e12:.0f} TFLOP/s, 1.25 × b"
     )
     assert picture.stamp.startswith("a: NVIDIA H200, 20")
     side = ceilings_side_by_side(items)
     assert side is not None
     shares = {round(x) for x, _ in lines(side)["b"]}
     assert shares == {80, 100}  # the link and the caches are as fast
-    assert side.headline == "Ratios to a: from 80.0 % to 100.0 %, their median 80.0 %"
+    assert side.headline == "Furthest apart: HBM read, b at 80.0 % of a"
     assert overlay(items[:1]) is None
     assert ceilings_side_by_side(items[:1]) is None
 

@@ -14,6 +14,8 @@ from peakline.profile.document import parse
 from peakline.profile.errors import FieldError
 from peakline.profile.untrusted import Limit, opened
 
+# The program's verdicts on a device or a fleet.
+OUTCOMES = ("fail", "cannot_judge", "warn", "pass")
 FLEET, COMPARISON = "peakline-fleet", "peakline-comparison"
 
 # Some 10,000 cards.
@@ -52,11 +54,13 @@ def read_document(path: str | Path) -> dict[str, Any] | None:
 
 
 def _check_fleet(document: Mapping[str, Any]) -> None:
+    _require(document["verdict"] in OUTCOMES)
     for group in document["groups"]:
         known = {(row["resource"], row["basis"]) for row in group["ceilings"]}
         for row in group["ceilings"]:
             _require(row["median"] > 0)
         for member in group["members"]:
+            _require(member["verdict"] in OUTCOMES)
             for rule in member["rules"]:
                 _require(rule["code"] and rule["name"])
             for row in member["ceilings"]:

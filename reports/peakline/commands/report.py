@@ -21,7 +21,7 @@ from peakline.commands.documents import FLEET, read_document
 from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
-from peakline.page import comparison_page, fleet_page
+from peakline.page import Screen, comparison_page, first_screen, fleet_page
 from peakline.peaks.mfu import Utilization, mfu
 from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
@@ -305,7 +305,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if options.json:
             print(json.dumps(_document(profiles[0], found, bound), indent=2))
             return _failed(found, options)
-        files = build(profiles, formats, found.placements, found.ran, need, model)
+        screen: Screen | str = ""
+        if "html" in formats and len(profiles) == 1:
+            screen = first_screen(options.profiles[0])
+        files = build(profiles, formats, found.placements, found.ran, need, model, screen)
         paths = write(files, folder, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
         return _refused(program, str(error))

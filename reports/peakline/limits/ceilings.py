@@ -13,6 +13,11 @@ def basis_name(basis: str) -> str:
     return basis.replace("_", "-")
 
 
+def ceiling_label(label: str, basis: str) -> str:
+    """The printed name of a ceiling, by the label of its resource: "BF16 Tensor Cores burst"."""
+    return label if basis == "measured" else f"{label} {basis_name(basis)}"
+
+
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
     """One resource with its ceilings by basis."""

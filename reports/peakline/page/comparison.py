@@ -4,62 +4,150 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from peakline import units
+from peakline.page.answers import verdict
 from peakline.page.document import page
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.page.provenance import count
-from peakline.page.sections import contents, picture
-from peakline.pictures.comparison import ceiling_name, ratios, tally, verdict_name
+from peakline.page.sections import contents, list_of, picture
+from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
 
-# The document's own verdict, of everything.
+# The document's own verdict, of everything: its word, and its look.
 _OVERALL = {
-    "slower": "Slower",
-    "unsteady": "Unsteady",
-    "different": "Different",
-    "cannot_judge": "Cannot judge",
-    "faster": "Faster",
-    "same": "The same",
+    "slower": ("SLOWER", "fail"),
+    "unsteady": ("UNSTEADY", "fail"),
+    "different": ("DIFFERENT", "open"),
+    "cannot_judge": ("CANNOT JUDGE", "open"),
+    "faster": ("FASTER", "pass"),
+    "same": ("SAME", "pass"),
 }
 
 _SEVERITY = {"fail": "error"}  # of a reason by its outcome; what cannot be judged is no error
+
+# A ceiling with the device that it is of.
+_Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def comparison_page(document: Mapping[str, Any]) -> str:
     """The page of what `peakline compare --json` printed (schema "peakline-comparison", version
     2)."""
     numbers = itertools.count(1)
-    verdict = _OVERALL.get(document["verdict"], str(document["verdict"]))
+    word, look = _OVERALL.get(document["verdict"], (str(document["verdict"]).upper(), "open"))
+    title = _title(document)
     sides = [count(document[f"{side}_profiles"], "profile") for side in ("base", "new")]
     body = [
-        f"<header><h1>Compared: {escape(verdict.lower())}</h1>"
-        f'<p class="lead">base: {sides[0]}, new: {sides[1]}; changes below '
-        f"{document['threshold'] * 100:g} % do not count. Ratios are new over base: above 1, new "
-        f"is faster.</p>{_reasons(document)}</header>"
+        f"<header><h1>{escape(title)}</h1>{verdict(word, look, answer(document))}"
+        f'<p class="lead">Base: {sides[0]}, new: {sides[1]}. Changes below '
+        f"{document['threshold'] * 100:g} % do not count. A ratio above 1 means that new is "
+        f"faster.</p>{_reasons(document)}</header>"
     ]
     entries = []
     for number, device in enumerate(document["devices"]):
         entries.append((f"device-{number}", str(device["base"]), True))
         body += _device(device, document["threshold"], number, numbers)
-    return page(f"peakline: compared, {verdict.lower()}", "".join([contents(entries), *body]))
+    return page(f"peakline: {title}, {word.lower()}", "".join([contents(entries), *body]))
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    """What is compared: "NVIDIA H200 against NVIDIA H100", or one model's two sides."""
+    for device in document["devices"]:
+        if not device["same_model"]:
+            return f"{_model(device['new'])} against {_model(device['base'])}"
+    models = dict.fromkeys(_model(device["base"]) for device in document["devices"])
+    return f"{next(iter(models), 'Nothing in common')}: new against base"
+
+
+def _model(name: str) -> str:
+    """The model of a device: "NVIDIA H200" of "GPU 0 · NVIDIA H200"."""
+    return str(name).partition(" · ")[2] or str(name)
+
+
+def answer(document: Mapping[str, Any]) -> str:
+    """One sentence: which side is faster, by how much and where."""
+    devices = document["devices"]
+    for device in devices:
+        if not device["same_model"]:
+            return _of_models(device)
+    rows = [(device, row) for device in devices for row in device["ceilings"]]
+    parts = []
+    slower, faster = ([r for r in rows if r[1]["verdict"] == v] for v in ("slower", "faster"))
+    for found, word, order in ((slower, "slower", 1), (faster, "faster", -1)):
+        if found:
+            most = min(found, key=lambda row: order * row[1]["ratio"])
+            parts.append(
+                f"{word} in {count(len(found), 'ceiling')}, most in {_change(most, devices)}"
+            )
+    if unsteady := [r for r in rows if r[1]["verdict"] == "unsteady"]:
+        names = ", ".join(_named(row, devices) for row in unsteady[:3])
+        more = f" and {len(unsteady) - 3} more" if len(unsteady) > 3 else ""
+        parts.append(f"unsteady in {names}{more}")
+    if parts:
+        return f"New is {'; '.join(parts)}."
+    # The program knows how large a loss may still be.
+    said = str(document.get("sentence", ""))
+    return f"{said[:1].upper()}{said[1:]}." if said else "Neither side is faster."
+
+
+def _of_models(device: Mapping[str, Any]) -> str:
+    """The ratios between two models, which are facts and no verdicts."""
+    new, base = _model(device["new"]), _model(device["base"])
+    rows = device["ceilings"]
+    faster, slower = (
+        [r for r in rows if r["ratio_low"] > 1],
+        [r for r in rows if r["ratio_high"] < 1],
+    )
+    parts = []
+    for found, word, pick in ((faster, "faster", max), (slower, "slower", min)):
+        if found:
+            most = pick(found, key=lambda row: row["ratio"])
+            parts.append(
+                f"{word} in {len(found)} of {count(len(rows), 'ceiling')}, most in "
+                f"{ceiling_name(most)} ({units.number(most['ratio'])} ×)"
+            )
+    said = "; ".join(parts) or "neither faster nor slower in any ceiling"
+    return f"{new} against {base}: {said}. Two models are compared, not judged."
+
+
+def _change(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
+    """ "HBM read: −10.0 % (GPU 0)"."""
+    change = f"{100 * (row[1]['ratio'] - 1):+.1f} %".replace("-", "−")
+    return f"{_named(row, devices)}: {change}"
+
+
+def _named(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
+    where = str(row[0]["new"]).partition(" · ")[0]
+    return ceiling_name(row[1]) + (f" of {where}" if len(devices) > 1 else "")
 
 
 def _reasons(document: Mapping[str, Any]) -> str:
     """Losses, missing and failed figures, and those that only one side has."""
+    named = {
+        f"/{row['resource']}/{row['basis']}": ceiling_name(row)
+        for device in document["devices"]
+        for row in device["ceilings"]
+    }
     rows = [
         (
-            escape(reason["name"]),
-            escape(f"{str(reason['code']).replace('_', ' ')}: {reason['text']}"),
             "info" if reason["allowed"] else _SEVERITY.get(reason["outcome"], "warning"),
+            f"{_printed(str(reason['name']), named)}: "
+            f"{str(reason['code']).replace('_', ' ')}: {reason['text']}",
         )
         for reason in document["gate"]["reasons"]
     ]
     for side in ("base", "new"):
-        rows += [(escape(name), f"only in {side}", "info") for name in document[f"only_{side}"]]
-    items = "".join(f'<li class="{kind}"><b>{name}</b> {text}</li>' for name, text, kind in rows)
-    return f'<div class="findings"><ul>{items}</ul></div>' if items else ""
+        rows += [("info", f"{name}: only in {side}") for name in document[f"only_{side}"]]
+    return list_of(rows)
+
+
+def _printed(name: str, named: Mapping[str, str]) -> str:
+    """The name of a rule with that of its ceiling: "gpu0, HBM read"."""
+    for end, ceiling in named.items():
+        if name.endswith(end):
+            return f"{name.removesuffix(end)}, {ceiling}"
+    return name
 
 
 def _device(
@@ -85,21 +173,27 @@ def _ratio(value: float | None) -> str:
 
 
 def _ceilings(device: Mapping[str, Any], identity: str) -> str:
-    heads = ["ceiling", "base", "new", "ratio", "from", "to", "verdict", "why"]
+    """The ceilings in figures, the gravest verdicts first; ratio and verdict beside the name, where
+    a phone shows them."""
+    order = list(VERDICTS)
+    heads = ["ceiling", "ratio", "verdict", "base", "new", "ratio from", "to", "why"]
     rows = [
         [
             cell(ceiling_name(row)),
+            _ratio(row["ratio"]),
+            cell(verdict_name(row["verdict"])),
             *(
                 figure(row[side]["value"], functools.partial(units.rate, unit=row["unit"]))
                 for side in ("base", "new")
             ),
-            _ratio(row["ratio"]),
             _ratio(row["ratio_low"]),
             _ratio(row["ratio_high"]),
-            cell(verdict_name(row["verdict"])),
             cell(row.get("why") or ""),
         ]
-        for row in device["ceilings"]
+        for row in sorted(
+            device["ceilings"],
+            key=lambda row: order.index(row["verdict"]) if row["verdict"] in order else -1,
+        )
     ]
     return card("ceiling-table", f"<h3>Ceilings in figures</h3>{table(identity, heads, rows)}")
 
@@ -107,14 +201,14 @@ def _ceilings(device: Mapping[str, Any], identity: str) -> str:
 def _curves(device: Mapping[str, Any], identity: str) -> Iterator[str]:
     if not device["curves"]:
         return
-    heads = ["curve", "median ratio", "from", "to", "verdict", "where it parts"]
+    heads = ["curve", "median ratio", "verdict", "from", "to", "where it parts"]
     rows = [
         [
             cell(row["id"]),
             _ratio(row["median_ratio"]),
+            cell(verdict_name(row["verdict"])),
             _ratio(row.get("ratio_low")),
             _ratio(row.get("ratio_high")),
-            cell(verdict_name(row["verdict"])),
             cell(f"{part['from']} to {part['to']}" if (part := row.get("parts")) else ""),
         ]
         for row in device["curves"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from peakline import units
@@ -12,15 +12,18 @@ from peakline.page.sections import picture
 from peakline.pictures import Picture
 
 
-def of_decoding(document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int]) -> str:
-    """The part, with its heading; document: of `served.decoding`; numbers: one for each drawing."""
+def of_decoding(
+    document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int], label: Callable[[str], str]
+) -> str:
+    """The part, with its heading; document: of `served.decoding`; numbers: one for each drawing;
+    label: of a resource."""
     body = [f'<h2 id="decoding">{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
     texts = [first_tokens(document), turning(document), *document["notes"]]
     body.append(
         card(
             "decoding-table",
-            f"<h3>{escape(answer(document))}</h3>{_table(document)}"
+            f"<h3>{escape(answer(document))}</h3>{_table(document, label)}"
             + "".join(f"<p>{escape(text)}</p>" for text in texts)
             + '<p class="how">The bound: no program that makes one token a forward pass is faster. '
             "Kernels: library kernels one after the other, an estimate.</p>",
@@ -34,7 +37,7 @@ def heading(document: Mapping[str, Any]) -> str:
     return f"Decoding {document['model']}"
 
 
-def _table(document: Mapping[str, Any]) -> str:
+def _table(document: Mapping[str, Any], label: Callable[[str], str]) -> str:
     heads = ["batch", "context", "bound, tokens/s", "kernels, tokens/s", "limiter", "memory, GB"]
     heads += ["fits", "largest batch"]
     rows = []
@@ -46,7 +49,7 @@ def _table(document: Mapping[str, Any]) -> str:
                 figure(row["context"], "{:d}".format),
                 figure(row["tokens_per_s"], units.number),
                 figure(row["kernels_tokens_per_s"], units.number),
-                cell(row["limiter"]),
+                cell(label(row["limiter"])),
                 figure(row["memory_bytes"] / 1e9, "{:.1f}".format),
                 cell(fits),
                 figure(row["largest_batch"], "{:d}".format),

@@ -11,11 +11,12 @@ from importlib import resources
 from typing import Any
 
 from peakline.page import decoding
+from peakline.page.answers import answers, verdict_of, what_to_do
 from peakline.page.html import escape
-from peakline.page.provenance import lead, machine, provenance
-from peakline.page.sections import contents, findings, picture
+from peakline.page.provenance import device_heading, lead, machine, provenance
+from peakline.page.screen import Screen
+from peakline.page.sections import contents, findings, folded_group, groups, picture
 from peakline.page.tables import ceilings, curves, factors, raw, side_by_side
-from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
 
@@ -62,29 +63,46 @@ _Entry = tuple[str, str, bool]
 def report_page(
     profile: Profile,
     pictures: dict[str, list[Picture]],
+    screen: Screen | str,
     decoded: tuple[Mapping[str, Any], Picture] | None = None,
 ) -> str:
-    """The page of one profile; pictures: by device, in the order shown; decoded: what it allows a
-    language model, with its picture."""
+    """The page of one profile; pictures: by device, in the order shown; screen: the program's first
+    screen, or why there is none; decoded: what it allows a language model, with its picture."""
     numbers = itertools.count(1)
     title = machine(profile)
-    body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
-    entries: list[_Entry] = []
+    body = [
+        f"<header><h1>{escape(title)}</h1>{lead(profile)}{verdict_of(profile, screen)}</header>",
+        answers(profile, screen),
+        what_to_do(profile, screen),
+    ]
+    entries: list[_Entry] = [("answers", "Answers", True), ("to-do", "What to do", True)]
+    opened = True  # the first group alone
     if decoded is not None:
         entries.append(("decoding", decoding.heading(decoded[0]), True))
-        body.append(decoding.of_decoding(*decoded, numbers))
+        body.append(decoding.of_decoding(*decoded, numbers, profile.label))
     # Links between GPUs come first: a node of several is bought for them.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
+    gpus = [device for device in devices if device not in (HOST, NODE)] or [""]
     for number, device in enumerate(devices):
-        heading = _heading(profile, device)
-        # The page's own title says it of the first.
-        hidden = " class=first" if number == 0 and heading == title else ""
-        body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
-        entries.append((f"device-{number}", heading, True))
-        drawn = pictures.get(device, [])
-        entries += [(f"at-{p.key}-{number}", p.subject, False) for p in drawn]
-        entries.append((f"at-table-{number}", "Ceilings in figures", False))
-        body += _of_device(profile, device, number, drawn, numbers)
+        heading = device_heading(profile, device)
+        parts = _of_device(profile, device, number, pictures.get(device, []), numbers)
+        if device in (HOST, NODE):
+            parts = {heading: _joined(parts)}
+        else:
+            # The page's own title says it of the only one.
+            hidden = " class=first" if heading == title else ""
+            body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
+            if not hidden:
+                entries.append((f"device-{number}", heading, True))
+        body.append('<div class="groups">')
+        for place, (name, (subjects, content)) in enumerate(parts.items()):
+            identity = f"group-{number}-{place}"
+            body.append(folded_group(identity, name, subjects, content, opened))
+            # Further GPUs have the groups of the first.
+            if name == heading or device == gpus[0]:
+                entries.append((identity, name, name == heading))
+            opened = False
+        body.append("</div>")
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
@@ -92,29 +110,33 @@ def report_page(
     return page(f"peakline: {title}", "".join([contents(entries), *body]))
 
 
+# What a group is about, and its cards.
+_Part = tuple[str, str]
+
+
 def _of_device(
     profile: Profile, device: str, number: int, drawn: Sequence[Picture], numbers: Iterator[int]
-) -> Iterator[str]:
-    """A device's part of a page below its heading; number: its own; numbers: for its drawings."""
-    yield tiles(profile, device)
-    for p in drawn:
-        yield picture(p, numbers, f"at-{p.key}-{number}")
-        if p.key == "factors":
-            yield factors(profile, device, f"factors-{number}")
-    yield f'<span id="at-table-{number}"></span>'
-    yield ceilings(profile, device, f"ceilings-{number}")
+) -> dict[str, _Part]:
+    """The groups of a device by name; number: its own; numbers: for its drawings."""
+    parts = {}
+    for group, items in groups(drawn).items():
+        cards = []
+        for p in items:
+            cards.append(picture(p, numbers, f"at-{p.key}-{number}"))
+            if p.key == "factors":
+                cards.append(factors(profile, device, f"factors-{number}"))
+        parts[group] = ", ".join(p.subject for p in items), "".join(cards)
     said = [c for c in profile.curves if c.device == device]
-    yield curves(said, {topic for p in drawn for topic in p.topics}, f"curves-{number}")
+    tables = ceilings(profile, device, f"ceilings-{number}")
+    tables += curves(said, {topic for p in drawn for topic in p.topics}, f"curves-{number}")
+    if tables:
+        parts["In figures"] = "Ceilings, curves", tables
+    return parts
 
 
-def _heading(profile: Profile, device: str) -> str:
-    name = profile.device_name(device)
-    if device == HOST:
-        return f"Host: {name}"
-    if device == NODE:
-        return f"Between GPUs: {name}"
-    gpu = profile.gpu(device)
-    return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
+def _joined(parts: Mapping[str, _Part]) -> _Part:
+    """Several groups as one."""
+    return ", ".join(about for about, _ in parts.values()), "".join(c for _, c in parts.values())
 
 
 def side_by_side_page(
@@ -140,7 +162,6 @@ def side_by_side_page(
         heading = f"{name}: {profile.device_name(device)}"
         entries.append((f"device-{number}", heading, True))
         body.append(f'<h2 id="device-{number}">{escape(heading)}</h2>')
-        body.append(tiles(profile, device))
         # Findings and provenance of a profile follow the last of its devices.
         if all(profile is not other for _, other, _ in items[number + 1 :]):
             body.append(findings(profile))

@@ -1,6 +1,6 @@
 // Draws the strips: a mark a device, at its difference from the median. What is typed into the
 // search field is marked in every strip; a click or the pointer on a mark names it.
-const style = getComputedStyle(document.documentElement);
+const style = getComputedStyle(document.body);
 const color = (name) => style.getPropertyValue(name).trim();
 const field = document.querySelector("input[data-find]");
 const found = document.querySelector("[data-found]");
@@ -8,7 +8,7 @@ const strips = [];
 
 function place(strip, percent) {
   // What lies further out is drawn at the edge.
-  const share = (percent + strip.reach) / (2 * strip.reach);
+  const share = (percent + strip.data.reach) / (2 * strip.data.reach);
   return 6 + Math.min(1, Math.max(0, share)) * (strip.canvas.clientWidth - 12);
 }
 
@@ -16,6 +16,7 @@ function draw(strip) {
   const { canvas, data, names, nodes } = strip;
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
+  if (!width) return;  // folded
   canvas.width = width * scale;
   canvas.height = height * scale;
   const context = canvas.getContext("2d");
@@ -48,7 +49,7 @@ function draw(strip) {
   for (let i = 0; i < names.length; ++i) mark(i, 2, color("--s1"));
   context.globalAlpha = 1;
   for (const i of data.low) mark(i, 3.5, color("--error"));
-  context.font = `11px ${style.fontFamily || "sans-serif"}`;
+  context.font = `11px ${style.fontFamily}`;
   context.textBaseline = "middle";
   const written = [];  // names lie on no other name: of those that would, the first stands
   for (const i of data.named) {
@@ -79,10 +80,10 @@ function nearest(strip, x) {
 }
 
 for (const section of document.querySelectorAll(".strips")) {
-  const { names, nodes, reach, strips: all } = JSON.parse(section.querySelector("script").textContent);
-  section.querySelectorAll("canvas").forEach((canvas, position) => {
-    const data = all[position];
-    const strip = { canvas, data, names, nodes, reach };
+  const { names, nodes, strips: all } = JSON.parse(section.querySelector("script").textContent);
+  section.querySelectorAll("canvas").forEach((canvas) => {
+    const data = all[Number(canvas.dataset.strip)];
+    const strip = { canvas, data, names, nodes };
     strips.push(strip);
     canvas.addEventListener("mousemove", (event) => {
       const i = nearest(strip, event.offsetX);
@@ -106,4 +107,5 @@ function show() {
 
 field.addEventListener("input", show);
 window.addEventListener("resize", show);
+document.addEventListener("toggle", show, true);
 show();

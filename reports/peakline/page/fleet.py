@@ -1,20 +1,27 @@
-"""The page of a fleet: one strip a ceiling, a mark a device, each to be found by its name."""
+"""The page of a fleet: who is slower than its peers, and a strip a ceiling with a mark a device."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peakline import units
+from peakline.limits.ceilings import ceiling_label
+from peakline.page.answers import verdict
 from peakline.page.document import page
-from peakline.page.html import cell, escape, table
+from peakline.page.html import card, cell, escape, table
+from peakline.page.sections import contents, folded_group
 
 ENDS = ("lowest", "highest")
-# Reaches are in percent. Further out is broken, however far.
-REACHES = (2, 4, 10, 20)
-BASES = {"measured": "", "model_burst": " model-burst", "model_shaped": " model-shaped"}
+# Reaches of a strip are in percent. Further out is broken, however far.
+REACHES = (0.5, 1, 2, 5, 10, 20)
+# Outcomes of a device or a fleet, the gravest first: how each is printed.
+WORDS = {"fail": "FAIL", "cannot_judge": "CANNOT JUDGE", "warn": "WARN", "pass": "PASS"}
+_FLAT = 2.0  # percent; devices within this of their median have nothing to show
+_LOOKS = {"fail": "error"}
 
 
 def fleet_page(document: Mapping[str, Any]) -> str:
@@ -23,19 +30,38 @@ def fleet_page(document: Mapping[str, Any]) -> str:
     title = f"A fleet of {_count(groups)}"
     names = sorted({m["node"] for group in groups for m in group["members"]})
     options = "".join(f'<option value="{escape(name)}">' for name in names)
+    outcome = str(document["verdict"])
     body = [
         f"<header><h1>{escape(title)}</h1>"
-        f'<p class="lead">{escape(_profiles(document))} A mark is a device; it lies where its '
-        "figure does, left of the line if it is lower than the median of its peers. Red is an "
-        "outlier, named where it lies furthest out; what lies further out than the scale is at its "
-        "edge. The darker band holds the middle half of the devices, the lighter one nine tenths. "
-        "The figure at the right is the median.</p>"
+        f"{verdict(WORDS[outcome], outcome, _sentence(document))}"
+        f'<p class="lead">{escape(_profiles(document))}</p>'
         '<p><label>Find a machine: <input type="search" list="nodes" data-find></label> '
         f'<span data-found></span></p><datalist id="nodes">{options}</datalist></header>'
     ]
+    entries = []
     for number, group in enumerate(groups):
+        entries.append((f"group-{number}", _heading(group), True))
         body.append(_group(group, number))
-    return page(f"peakline: {title}", "".join(body), "fleet.js")
+    return page(f"peakline: {title}", "".join([contents(entries), *body]), "fleet.js")
+
+
+def _sentence(document: Mapping[str, Any]) -> str:
+    """How many devices have which outcome, the gravest by name."""
+    judged = [m for g in document["groups"] if g["judged"] for m in g["members"]]
+    found = Counter(str(m["verdict"]) for m in judged)
+    parts = [f"{found[outcome]} {word}" for outcome, word in WORDS.items() if found[outcome]]
+    bad = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == "fail"]
+    named = f". Slower than their peers or at fault: {_shortened(bad)}" if bad else ""
+    return (
+        f"{_of(len(judged), 'device')} judged: {', '.join(parts)}{named}."
+        if judged
+        else ("No device could be judged.")
+    )
+
+
+def _shortened(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
@@ -65,30 +91,38 @@ def _kind(group: Mapping[str, Any]) -> str:
 
 def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     """The name of a ceiling: "BF16 Tensor Cores burst"."""
-    name = group["labels"].get(row["resource"], row["resource"])
-    return f"{name}{BASES.get(row['basis'], ' ' + row['basis'])}"
+    return ceiling_label(group["labels"].get(row["resource"], row["resource"]), row["basis"])
+
+
+def _heading(group: Mapping[str, Any]) -> str:
+    return f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:
+    order = list(WORDS)
     # Failed and missing figures come first: no strip shows them.
     unsound = sorted(
         (member for member in group["members"] if not member["sound"]),
-        key=lambda member: not _incomplete(member),
+        key=lambda member: (order.index(member["verdict"]), not _incomplete(member)),
     )
-    heading = f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
-    parts = [f"<h2>{escape(heading)}</h2>"]
+    parts = [f'<h2 id="group-{number}">{escape(_heading(group))}</h2>']
     if not group["judged"]:
         parts.append("<p>Not judged: hosts that virtual machines share.</p>")
     elif not unsound:
         parts.append("<p>None falls behind its peers.</p>")
     if unsound:
         rows = [
-            [cell(f"{member['node']} {member['device']}"), cell("; ".join(member["reasons"]))]
+            [
+                cell(f"{member['node']} {member['device']}"),
+                f'<td class="{_LOOKS.get(member["verdict"], "warning")}">'
+                f"<b>{WORDS[member['verdict']]}</b></td>",
+                cell("; ".join(member["reasons"])),
+            ]
             for member in unsound
         ]
-        heads = ("Device", "What is wrong")
-        parts.append(f'<section class="card">{table(f"unsound-{number}", heads, rows)}</section>')
-    parts.append(f'<section class="card strips" data-picture="strips">{_strips(group)}</section>')
+        heads = ("device", "verdict", "what is wrong")
+        parts.append(card("unsound", table(f"unsound-{number}", heads, rows)))
+    parts.append(_strips(group, number))
     return "".join(parts)
 
 
@@ -97,7 +131,7 @@ def _incomplete(member: Mapping[str, Any]) -> bool:
     return any(rule["code"] in ("health", "missing", "unusable") for rule in member["rules"])
 
 
-def _strips(group: Mapping[str, Any]) -> str:
+def _strips(group: Mapping[str, Any], number: int) -> str:
     """A line a ceiling, and what the script draws in it.
 
     The data, not the marks, are in the page: eight thousand devices have a third of a million.
@@ -119,42 +153,51 @@ def _strips(group: Mapping[str, Any]) -> str:
         # In every strip its name would be all that one sees.
         if furthest:
             named[furthest[1]].append(index)
-    reach = _reach(group)
-    ticks = "".join(f"<span>{_percent(reach * step / 2)}</span>" for step in range(-2, 3))
-    lines = [f'<div class="strip"><span></span><div class="ticks">{ticks}</div><span></span></div>']
     strips = []
+    shown: list[str] = []
+    flat: list[str] = []
     for position, row in enumerate(group["ceilings"]):
-        median = row["median"]
+        median, reach = row["median"], _reach(row)
         share = [round((row[key] / median - 1) * 100, 3) for key in ("p5", "p25", "p75", "p95")]
         marks = {"values": values[position], "low": low[position], "named": named[position]}
-        strips.append({"band": share, **marks})
-        lines.append(
+        strips.append({"band": share, "reach": reach, **marks})
+        (shown if low[position] or reach > _FLAT else flat).append(
             f'<div class="strip"><span>{escape(label(group, row))}</span>'
-            f'<canvas role="img" aria-label="{escape(_said(row))}"></canvas>'
-            f"<span>{escape(units.rate(median, row['unit']))}</span></div>"
+            f'<canvas role="img" data-strip="{position}" aria-label="{escape(_said(row))}">'
+            f"</canvas><span>{escape(units.rate(median, row['unit']))}"
+            f"<small>scale ±{reach:g} %</small></span></div>"
         )
     names = [f"{member['node']} {member['device']}" for member in group["members"]]
     nodes = [member["node"] for member in group["members"]]
-    data = json.dumps(
-        {"names": names, "nodes": nodes, "reach": reach, "strips": strips}, separators=(",", ":")
-    )
+    data = json.dumps({"names": names, "nodes": nodes, "strips": strips}, separators=(",", ":"))
+    lines = "".join(shown)
+    if flat:
+        lines += folded_group(
+            f"flat-{number}",
+            f"{_of(len(flat), 'ceiling')} within {_FLAT:g} % of the median",
+            "and without an outlier",
+            "".join(flat),
+            opened=not shown,
+        )
     # "<" ends no script where it is written as JSON may write it.
     return (
-        "".join(lines)
-        + f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script>'
+        f'<section class="card strips" data-picture="strips"><p class="how">{_HOW}</p>{lines}'
+        f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script></section>'
     )
 
 
-def _reach(group: Mapping[str, Any]) -> int:
-    """The range of the strips in percent to either side; marks further out stand at the edge."""
-    furthest = max(
-        (abs(row[end] / row["median"] - 1) for row in group["ceilings"] for end in ENDS), default=0
-    )
+_HOW = (
+    "A mark is a device, left of the line where it is slower than the median of its peers. Each "
+    "strip has its own scale; at the right is the median. Red is an outlier, named where it lies "
+    "furthest out. The darker band holds the middle half of the devices, the lighter one nine "
+    "tenths."
+)
+
+
+def _reach(row: Mapping[str, Any]) -> float:
+    """The range of a strip in percent to either side; marks further out stand at the edge."""
+    furthest = max(abs(row[end] / row["median"] - 1) for end in ENDS)
     return next((reach for reach in REACHES if furthest * 100 <= reach), REACHES[-1])
-
-
-def _percent(value: float) -> str:
-    return "median" if value == 0 else f"{value:+g} %".replace("-", "−")
 
 
 def _said(row: Mapping[str, Any]) -> str:

@@ -29,18 +29,32 @@ def figure(value: float | None, shown: Callable[[float], str]) -> str:
 
 
 def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a button that copies it; its first row tells which columns hold numbers."""
+    """A table that can be sorted, with a button that copies it."""
+    shown = _table(heads, rows, ' tabindex="0"', f' id="{escape(identity)}"')
+    return (
+        f'<div class="scroll">{shown}</div>'
+        f'<p><button type="button" data-table="{escape(identity)}">Copy the table</button></p>'
+    )
+
+
+def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table to be read; columns without any name have no line of names."""
+    return f'<div class="scroll">{_table(heads, rows)}</div>'
+
+
+def _table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], head_with: str = "", table_with: str = ""
+) -> str:
+    """A table whose first row tells which columns hold numbers, with attributes for its heads and
+    for itself."""
     head = "".join(
-        f'<th scope="col" tabindex="0"{" class=n" if first.startswith(_NUMBER) else ""}>'
+        f'<th scope="col"{head_with}{" class=n" if first.startswith(_NUMBER) else ""}>'
         f"{escape(text)}</th>"
         for text, first in zip(heads, rows[0] if rows else heads, strict=True)
     )
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table id="{escape(identity)}"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-        f'<p><button type="button" data-table="{escape(identity)}">Copy the table</button></p>'
-    )
+    names = f"<thead><tr>{head}</tr></thead>" if any(heads) else ""
+    return f"<table{table_with}>{names}<tbody>{body}</tbody></table>"
 
 
 def folded(summary: str, content: str) -> str:

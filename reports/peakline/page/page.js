@@ -66,3 +66,21 @@ for (const details of document.querySelectorAll("details[data-packed]")) {
     details.lastElementChild.outerHTML = await new Response(gzip.readable).text();
   }, { once: true });
 }
+
+// What a link leads to is opened, and so is everything that is printed; tables stay as they are.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  target?.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+if (location.hash) reveal();
+
+let printed = [];
+addEventListener("beforeprint", () => {
+  printed = Array.from(document.querySelectorAll("details:not([open], [data-packed])"));
+  for (const details of printed) details.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const details of printed) details.open = false;
+});

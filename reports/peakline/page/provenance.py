@@ -6,7 +6,7 @@ from pathlib import Path
 
 from peakline import units
 from peakline.page.html import card, escape
-from peakline.profile import Device, Profile
+from peakline.profile import HOST, NODE, Device, Profile
 
 
 def _device_line(device: Device) -> str:
@@ -78,12 +78,19 @@ def machine(profile: Profile) -> str:
     return ", ".join(f"{n} × {name}" if n > 1 else name for name, n in counts.items())
 
 
+def device_heading(profile: Profile, device: str) -> str:
+    """What the part of a page on a device is called: "GPU 1: NVIDIA H200"."""
+    name = profile.device_name(device)
+    if device == HOST:
+        return f"Host: {name}"
+    if device == NODE:
+        return f"Between GPUs: {name}"
+    gpu = profile.gpu(device)
+    return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
+
+
 def lead(profile: Profile) -> str:
     """The line under the page's title."""
-    parts = [profile.host.hostname] if profile.host.hostname else []
-    if profile.devices:
-        parts.append(profile.host.cpu_model)
-        if profile.software.driver:
-            parts.append(f"driver {profile.software.driver}")
-    parts.append(f"measured {profile.created[:10]} in {profile.duration_s:.0f} s")
-    return f'<p class="lead">{escape(", ".join(filter(None, parts)))}</p>'
+    where = f" on {profile.host.hostname}" if profile.host.hostname else ""
+    text = f"Measured{where} on {profile.created[:10]} in {profile.duration_s:.0f} s"
+    return f'<p class="lead">{escape(text)}</p>'

@@ -8,6 +8,7 @@ from peakline.names import finding_name
 from peakline.page.html import card, escape
 from peakline.page.provenance import count
 from peakline.pictures import Canvas, Picture, inline_svg
+from peakline.pictures.groups import GROUPS
 from peakline.pictures.picture import unbroken
 from peakline.profile import HOST, Profile
 
@@ -23,11 +24,36 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     reading = f"<p>{escape(shown.reading)}</p>" if shown.reading else ""
     return card(
         shown.key,
-        f"{subject}<h3>{escape(unbroken(said))}</h3>"
+        f'<div class="drawn">{subject}<h3>{escape(unbroken(said))}</h3>'
         f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
-        f'<div class="narrow">{narrow}</div></figure>{reading}'
-        f'<p class="how">{escape(shown.how)}</p>',
+        f'<div class="narrow">{narrow}</div></figure></div>{reading}{_how(shown.how)}',
         identity,
+    )
+
+
+_SHORT = 600  # characters of an explanation that needs no folding
+
+
+def _how(text: str) -> str:
+    """How to read a picture; a page of text is folded."""
+    said = f'<p class="how">{escape(text)}</p>'
+    if len(text) <= _SHORT:
+        return said
+    return f"<details><summary>How to read it</summary>{said}</details>"
+
+
+def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:
+    """Pictures by their groups, both in the order of a page."""
+    found = {group: [p for p in shown if p.group == group] for group in GROUPS}
+    return {group: items for group, items in found.items() if items}
+
+
+def folded_group(identity: str, title: str, subjects: str, content: str, opened: bool) -> str:
+    """A group of cards that folds to its title and what is in it; printing unfolds it."""
+    return (
+        f'<details class="group" id="{escape(identity)}"{" open" if opened else ""}>'
+        f"<summary><span class=name>{escape(title)}</span> <span>{escape(subjects)}</span>"
+        f'</summary><div class="cards">{content}</div></details>'
     )
 
 
@@ -43,8 +69,19 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
     )
 
 
-def findings(profile: Profile) -> str:
-    """Findings that explain a gap, the gravest first: one line that opens."""
+def list_of(matters: Sequence[tuple[str, str]]) -> str:
+    """Texts by (severity, text); nothing without any."""
+    names = {"error": "error", "warning": "warning"}
+    items = "".join(
+        f'<li class="{name}"><b>{word}</b> {escape(text)}</li>'
+        for severity, text in matters
+        for name, word in [(names.get(severity, "info"), names.get(severity, "note"))]
+    )
+    return f'<ul class="findings">{items}</ul>' if items else ""
+
+
+def findings(profile: Profile, said: Sequence[str] = ()) -> str:
+    """Findings, the gravest first: one line that opens. said: texts that hold some of them."""
     rank = {"error": 0, "warning": 1, "info": 2}
     rows = []  # (severity, code, text, evidence)
     several = len(profile.devices) > 1
@@ -54,12 +91,16 @@ def findings(profile: Profile) -> str:
         text += f": {count(len(failed), 'measurement')} failed" if failed else ""
         rows.append(("warning", "partial", f"{text}. What is missing was not measured.", ""))
     for finding in sorted(profile.findings, key=lambda f: rank[f.severity]):
+        if any(finding.message in text for text in said):
+            continue
         name = finding.device and (several or finding.device == HOST)
         where = f" ({profile.device_name(finding.device)})" if name else ""
         evidence = ", ".join(f"{k} {v}" for k, v in finding.evidence.items())
         code = finding_name(finding.code)
         rows.append((finding.severity, code, finding.message + where, evidence))
     if not rows:
+        if said:
+            return ""
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
     items = "".join(
         f'<li class="{severity}"><b>{escape(code)}</b> {escape(text)}'

@@ -87,10 +87,10 @@ def factors(profile: Profile, device: str, identity: str) -> str:
 
 # The meaning of each factor.
 _FACTORS = {
-    "half rate": "with sums in FP32, this product has half the rate of its architecture",
+    "half rate": "with sums in FP32, this GEMM has half the rate of its architecture",
     "boost clock": "that of the datasheet over the maximum",
     "clock": "observed over maximum, or over the boost clock where that is a factor too",
-    "waves": "SMs that the tiles of a product keep busy",
+    "waves": "SMs that the tiles of a GEMM keep busy",
     "instruction": "what the matrix instructions alone reach per clock",
     "launch": "what its start and end leave",
     "turnaround": "mixed traffic against reads and writes alone",
@@ -132,8 +132,9 @@ def kernels(
 
     curves_at: where the page has the picture of a topic's curve. steps: those that times are of.
     """
-    heads = ["#", "kernel", "launches", "time", *(["a step"] if steps > 1 else []), "of time"]
-    heads += ["as written", "to gain ≤", "rewritten", "to gain ≤"]
+    # A phone shows the first of them.
+    heads = ["#", "kernel", "time", "to gain ≤", *(["a step"] if steps > 1 else []), "of time"]
+    heads += ["as written", "rewritten", "to gain ≤", "launches"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
@@ -181,19 +182,19 @@ def _kernel(
     return [
         cell(number, number=True),
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
-        cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
+        figure(p.as_written.gain_s if p.as_written else None, units.time),
         *([figure(seconds and seconds / steps, units.time)] if steps > 1 else []),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
         ),
-        figure(p.as_written.gain_s if p.as_written else None, units.time),
         cell(
             described(profile, p, p.rewritten) if p.rewritten else "–",
             raw=", ".join(_bound_by(p.rewritten)),
         ),
         figure(p.rewritten.gain_s if p.rewritten else None, units.time),
+        cell(p.kernel.launches, number=True),
     ]
 
 

@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from peakline.page.answers import verdict_of
 from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
-from peakline.page.sections import contents, findings, picture
+from peakline.page.screen import Screen
+from peakline.page.sections import contents, picture
 from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
@@ -25,12 +27,14 @@ def work_page(
     profile: Profile,
     placements: Sequence[Placement],
     pictures: Mapping[str, Sequence[Picture]],
+    screen: Screen | str,
     steps: Analysis | Change | None = None,
     drawn: Sequence[Picture] = (),
 ) -> str:
     """The page of what ran on a machine.
 
-    pictures: of the kernels and of the curves that their texts rest on, by device. steps: those of
+    pictures: of the kernels and of the curves that their texts rest on, by device. screen: that of
+    the machine, or why there is none. steps: those of
     a run, or what changed between two, with their pictures `drawn`.
     """
     numbers = itertools.count(1)
@@ -65,12 +69,12 @@ def work_page(
             body += _pictures(others, number, numbers)
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
-    body.append(findings(profile) + provenance(profile))
+    body.append(provenance(profile))
     file = Path(profile.path).name or "the profile"
     header = (
         f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what {escape(file)} '
         f"measured on {profile.created[:10]}. <code>peakline-report {escape(file)}</code> draws "
-        "that machine itself: roofline, ceilings, links.</p></header>"
+        f"that machine itself: roofline, ceilings, links.</p>{verdict_of(profile, screen)}</header>"
     )
     return page(f"peakline: {title}", "".join([contents(entries), header, *body]))
 

@@ -21,6 +21,7 @@ from peakline.pictures import (
     storage,
 )
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.groups import group_of
 from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
@@ -92,6 +93,7 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
         picture,
         reading=" ".join(sentences),
         headline=picture.headline or (titles[0] if titles else ""),
+        group=picture.group or group_of(device, [f.id for c in found if c for f in c.figures]),
         stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
     )
 

@@ -57,7 +57,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Share of theoretical: every basis",
         "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
         "squares under load: the gap between burst and sustained is the price of unbroken load. "
-        "Hollow marks are the datasheet, matrix instructions alone, and what the products of "
+        "Hollow marks are the datasheet, matrix instructions alone, and what the GEMMs of "
         "transformer layers reach from rest (model-burst) and under load (model-shaped).",
         draw,
         every_device=True,
@@ -66,7 +66,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
-    """The measured marks that come closest to the theoretical value and stay furthest from it."""
+    """The measured mark that stays furthest from the theoretical value."""
     marks = []
     for row in rows:
         limit = row.by_basis["theoretical"].value
@@ -75,11 +75,8 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
                 # A bandwidth has one way of being measured: it needs no word.
                 how = "" if basis == "measured" else f", {basis_name(basis)}"
                 marks.append((ceiling.value / limit, f"{profile.label(row.resource)}{how}"))
-    (low, lowest), (high, highest) = min(marks), max(marks)
-    return (
-        f"Measured: from {units.percent(low)} of theoretical ({lowest}) "
-        f"to {units.percent(high)} ({highest})"
-    )
+    share, furthest = min(marks)
+    return f"Furthest below theoretical: {furthest}, at {units.percent(share)}"
 
 
 def _best(row: CeilingRow) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from peakline.limits.ceilings import ceiling_label
+from peakline.names import plain_label
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
@@ -34,8 +36,9 @@ def verdict_name(verdict: str) -> str:
 
 
 def ceiling_name(row: Mapping[str, Any]) -> str:
-    """A ceiling as `peakline compare` prints it: "tensor.bf16/burst"."""
-    return f"{row['resource']}/{row['basis']}"
+    """The printed name of a ceiling: "BF16 Tensor Cores burst"; of an older program's document,
+    which has no labels, that of its resource."""
+    return str(row.get("label") or ceiling_label(plain_label(row["resource"]), row["basis"]))
 
 
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -84,5 +87,5 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
         f"the right. Changes within the grey band, of {threshold * 100:g} %, do not count. "
         "Verdicts are those of peakline compare, which also knows how cards of the model differ.",
         draw,
-        headline=f"Of {len(rows)} ceilings: {tally(rows)}",
+        headline=f"{len(rows)} ceilings: {tally(rows)}",
     )

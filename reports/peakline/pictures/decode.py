@@ -42,8 +42,8 @@ def decode_picture(
         "decode",
         f"Decoding {name} after {serving.context} tokens: tokens/s by batch",
         "Solid: no program that makes one token a forward pass is faster. Dashed: library kernels "
-        "one after the other, an estimate; dotted, its products alone, by the measured curve of "
-        "products of few rows. The vertical line is the largest batch whose KV cache fits in "
+        "one after the other, an estimate; dotted, its GEMMs alone, by the measured curve of "
+        "skinny GEMMs. The vertical line is the largest batch whose KV cache fits in "
         "memory beside the weights.",
         lambda canvas: _draw(canvas, bounds, kernels),
         headline=f"{name} decodes at most {units.number(bounds[1].tokens_per_s)} tokens/s "
@@ -60,7 +60,7 @@ def _draw(
     axes.plot(list(bounds), rates, "o-", color=SERIES[0], label="bound")
     if kernels:
         products = [batch / step.products_s for batch, step in kernels.items()]
-        axes.plot(list(kernels), products, ":", color=SERIES[2], label="products alone, measured")
+        axes.plot(list(kernels), products, ":", color=SERIES[2], label="GEMMs alone, measured")
         estimates = [step.tokens_per_s for step in kernels.values()]
         axes.plot(
             list(kernels), estimates, "s--", color=SERIES[1], label="library kernels (estimate)"

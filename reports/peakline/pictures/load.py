@@ -10,6 +10,7 @@ from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, note, plain_log_ticks
 from peakline.pictures.curves import amount
+from peakline.pictures.groups import COMPUTE
 from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
@@ -90,11 +91,12 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "burst rate: it was measured at another time, from rest, and a line that begins below it "
         "was still held down by what ran before. The rate is a share of the theoretical one, the "
         "clock one of its maximum: where the two fall together, the clock alone decides, and the "
-        "power limit or heat decides the clock; the distance between them is what the product "
+        "power limit or heat decides the clock; the distance between them is what the GEMM "
         "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),
         every_device=True,
+        group=COMPUTE,
     )
 
 
@@ -213,6 +215,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
         lambda canvas: _draw_soak(canvas, wanted, last, rest),
         ("soak",),
         every_device=True,
+        group=COMPUTE,
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, decade_ticks, note
+from peakline.pictures.groups import MEMORY
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, SERIES
 from peakline.profile import MemoryLevel, Profile, shown_text
@@ -55,6 +56,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "it was found to hold.",
         draw,
         ("memory map",),
+        group=MEMORY,
     )
 
 

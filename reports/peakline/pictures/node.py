@@ -197,7 +197,7 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
         "pcie.concurrent.d2h": "to the host",
         "pcie.concurrent.both": "both ways",
         "hbm.concurrent": "memory reads",
-        "gemm.concurrent": "BF16 products",
+        "gemm.concurrent": "BF16 GEMMs",
     }
     bars: list[tuple[str, float, str]] = []
     for id_, name in kinds.items():
@@ -226,7 +226,7 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
         "node-concurrent",
         "All GPUs at once: what is left to each",
         "A bar that reaches the line at 1 loses nothing to the other GPUs. Host links share "
-        "switches, sockets and the host's memory; products share the node's power and cooling.",
+        "switches, sockets and the host's memory; GEMMs share the node's power and cooling.",
         draw,
         ("host links at once", "GPUs at once"),
     )

@@ -36,6 +36,7 @@ class Picture:
     draw: Callable[[Canvas], Figure]
     topics: tuple[str, ...] = ()  # of the profile's curves that it shows
     every_device: bool = False  # devices of one model differ in it, by power, heat or slot
+    group: str = ""  # the part of a page that it belongs to
     reading: str = ""  # what it says about this device
     headline: str = ""  # the one thing of it worth telling
     stamp: str = ""  # what was measured, when, and by which version

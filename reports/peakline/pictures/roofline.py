@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # than that shows them all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
-_KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
+_KINDS = {"sweep": "the measured sweep", "GEMMs": "skinny GEMMs"}
 
 # Points this far above a roof are more than scatter.
 _ABOVE = 1.05
@@ -92,16 +92,17 @@ def every(profile: Profile, device: str) -> Picture | None:
         "As above, with all roofs and slopes. Of the roofs of one precision the highest is solid, "
         "the next dotted, a third dash-dotted. Integer operations have a panel of their own.",
         lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs)),
-        headline="; ".join(
-            f"{kind} from {_said(limits_[-1])} to {_said(limits_[0])}"
-            for kind, limits_ in (("Roofs", panels[0].roofs), ("slopes", found.slopes))
-        ),
+        headline=_lead(panels[0].roofs),
     )
 
 
-def _said(limit: Limit) -> str:
-    """ "831 TFLOP/s (BF16 Tensor Cores)"."""
-    return f"{units.rate(limit.value, limit.best.unit)} ({limit.label})"
+def _lead(roofs: Sequence[Limit]) -> str:
+    """How far the highest of the roofs is above the next and the lowest one."""
+    first, *others = roofs
+    text = f"Highest: {first.label}, {units.rate(first.value, first.best.unit)}"
+    times = [f"{units.number(first.value / r.value, 2)} × {r.label}" for r in others]
+    compared = ", ".join(dict.fromkeys([*times[:1], *times[-1:]]))
+    return f"{text}: {compared}" if compared else text
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -143,7 +144,7 @@ def scaled(first: Limit, value: float) -> tuple[str, str]:
 
 
 def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Points]:
-    """The measured sweep and the products of few rows, as far as their roofs are shown."""
+    """The measured sweep and the skinny GEMMs, as far as their roofs are shown."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     roofline = profile.roofline(device)
     for p in roofline.points if roofline else ():
@@ -151,9 +152,7 @@ def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Point
     for m in profile.of(device, "gemm.skinny"):
         moved = m.work.bytes_read + m.work.bytes_written
         if moved:
-            rows.setdefault(("products", format_of(m)), []).append(
-                (m.work.flops / moved, amount(m))
-            )
+            rows.setdefault(("GEMMs", format_of(m)), []).append((m.work.flops / moved, amount(m)))
     shown = {roof.precision for roof in roofs}
     return [
         Points(f"{format_name(precision)} {kind}", precision, known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
         "Colour and dash tell the machines apart; the slope is the main memory's, the flat lines "
         "are the best measured rate of each precision.",
         lambda canvas: _draw_overlay(canvas, found),
-        headline=_ranges(found),
+        headline=_leads(found),
         stamp=_stamp(items),
     )
 
@@ -50,28 +50,30 @@ def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
     )
 
 
-def _ranges(found: Sequence[tuple[str, Limits]]) -> str:
-    """From where to where the slopes reach, and the first machine's highest roof that all have."""
+def _leads(found: Sequence[tuple[str, Limits]]) -> str:
+    """Who leads in the slope, and in the first machine's highest roof that all have."""
     by_resource = [{r.resource: r for r in limits_.roofs} for _, limits_ in found]
     shared = [
         [roofs[resource] for roofs in by_resource]
         for resource in by_resource[0]
         if all(resource in roofs for roofs in by_resource)
     ]
+    names = [name for name, _ in found]
     return "; ".join(
-        _range(limits_) for limits_ in ([limits_.main for _, limits_ in found], *shared[:1])
+        _lead(names, rows) for rows in ([limits_.main for _, limits_ in found], *shared[:1])
     )
 
 
-def _range(rows: Sequence[Limit]) -> str:
-    """ "HBM read: 4583 to 4702 GB/s"."""
-    low, high = (
-        units.rate(choose(row.value for row in rows), rows[0].best.unit) for choose in (min, max)
+def _lead(names: Sequence[str], rows: Sequence[Limit]) -> str:
+    """ "HBM read: h200 leads with 4617 GB/s, 1.44 × h100"."""
+    (best, leader), *others = sorted(
+        zip(rows, names, strict=True), key=lambda row: row[0].value, reverse=True
     )
-    number, unit = low.split(" ")
-    if low == high:
-        return f"{rows[0].label}: {low}"
-    return f"{rows[0].label}: {number if high.endswith(' ' + unit) else low} to {high}"
+    last, slowest = others[-1]
+    value = units.rate(best.value, best.best.unit)
+    if value == units.rate(last.value, best.best.unit):
+        return f"{best.label}: {value} each"
+    return f"{best.label}: {leader} leads with {value}, {best.value / last.value:.3g} × {slowest}"
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
@@ -160,21 +162,23 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         "are on the right. A ratio alone is no verdict: peakline compare weighs intervals, the "
         "spread between runs, and how cards of a model differ.",
         lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
-        headline=_from_to(rows, base),
+        headline=_furthest(rows, labels, base),
         stamp=_stamp(items),
     )
 
 
-def _from_to(rows: dict[str, dict[str, Ceiling]], base: str) -> str:
-    """The range of the ratios, without a verdict: that is peakline compare's."""
-    ratios = [
-        row.value / found[base].value
-        for found in rows.values()
-        for name, row in found.items()
-        if name != base
-    ]
-    low, middle, high = map(units.percent, (min(ratios), statistics.median(ratios), max(ratios)))
-    return f"Ratios to {base}: from {low} to {high}, their median {middle}"
+def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base: str) -> str:
+    """Where a machine is furthest from the first, without a verdict: that is peakline compare's."""
+    ratio, name, resource = max(
+        (
+            (row.value / found[base].value, name, resource)
+            for resource, found in rows.items()
+            for name, row in found.items()
+            if name != base
+        ),
+        key=lambda each: abs(math.log(each[0])),
+    )
+    return f"Furthest apart: {labels[resource]}, {name} at {units.percent(ratio)} of {base}"
 
 
 def _draw_side_by_side(

@@ -14,6 +14,7 @@ from peakline.peaks.storage import (
     input_rates,
 )
 from peakline.pictures.canvas import Canvas, decade_ticks, note
+from peakline.pictures.groups import LINKS
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
@@ -57,6 +58,7 @@ def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Pic
         lambda canvas: _draw(canvas, rates, wanted),
         ("input", "storage"),
         every_device=True,
+        group=LINKS,
         headline=_headline(profile, device, rates, need),
     )
 

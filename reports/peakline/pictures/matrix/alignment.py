@@ -104,7 +104,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "matrix-alignment",
-        "Odd sides: what alignment costs a matrix product",
+        "Odd sides: what alignment costs a GEMM",
         f"Of M × N × K = {_SIDES} one side is moved slightly away, the other two stay; the axis "
         "shows the largest power of two that divides it. Small marks are single sizes, lines "
         "their median; 100 % is the rate per clock of the aligned product.",

@@ -1,0 +1,108 @@
+"""The first screen of `peakline show`: what a page begins with, computed by the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakline.profile import shown_text
+
+_SECONDS = 60  # of a program that is stuck; a busy machine takes three
+_MOST_OF_A_REASON = 300  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of the screen; a row is its label and a cell for each column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The verdict with what it covers, the answers, and the findings that matter here."""
+
+    code: str  # "pass", "fail" or "cannot_judge"
+    word: str
+    sentence: str
+    reasons: tuple[str, ...]
+    sections: tuple[Section, ...]
+    matters: tuple[tuple[str, str], ...]  # (severity, text)
+
+
+def first_screen(path: str | Path) -> Screen | str:
+    """The first screen of a profile's file, from the installed program; a text where there is none,
+    which says why."""
+    program = _program()
+    if program is None:
+        return "the program peakline is not installed here"
+    # A pipe has been read already.
+    if not Path(path).is_file():
+        return "the profile is no regular file"
+    try:
+        done = subprocess.run(
+            [program, "show", "--json", "--", str(path)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(program, str(error))
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
+        return _failed(program, said)
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        return _failed(program, "its output is not JSON")
+    if not isinstance(document, dict) or "screen" not in document:
+        return _failed(program, "it is of an older version")
+    try:
+        return read_screen(document["screen"])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return _failed(program, "it is of another version")
+
+
+def read_screen(document: Mapping[str, Any]) -> Screen:
+    """The screen of the member "screen" of `peakline show --json`. Raises KeyError, TypeError,
+    AttributeError or ValueError where it is not one."""
+    verdict = document["verdict"]
+    return Screen(
+        str(verdict["code"]),
+        str(verdict["text"]),
+        str(verdict["sentence"]),
+        tuple(map(str, verdict["reasons"])),
+        tuple(map(_section, document["sections"])),
+        tuple((str(row["severity"]), str(row["text"])) for row in document["matters"]),
+    )
+
+
+def _section(section: Mapping[str, Any]) -> Section:
+    columns = tuple(map(str, section["columns"]))
+    rows = tuple((str(row["label"]), tuple(map(str, row["cells"]))) for row in section["rows"])
+    if any(len(cells) != len(columns) for _, cells in rows):
+        raise ValueError("a row has other columns than its section")
+    return Section(str(section["title"]), columns, rows, tuple(map(str, section["notes"])))
+
+
+def _program() -> str | None:
+    """The program that was installed with this package, else the one on PATH."""
+    beside = Path(sysconfig.get_path("scripts"), "peakline")
+    if beside.is_file() and os.access(beside, os.X_OK):
+        return str(beside)
+    return shutil.which("peakline")
+
+
+def _failed(program: str, why: str) -> str:
+    return shown_text(f"{program} show failed: {why}", _MOST_OF_A_REASON)

@@ -1,0 +1,174 @@
+"""The first screen on the page: from the installed program, or why there is none."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import ONE_GPU, SHOWN, document_of, loaded, only, shown_screen, unfolded
+from peakline.commands.report import main
+from peakline.page.answers import answers, verdict_of, what_to_do
+from peakline.page.screen import Screen, first_screen, read_screen
+
+
+@pytest.fixture
+def shown() -> dict[str, Any]:
+    """The first screen, to be changed."""
+    return shown_screen()
+
+
+@pytest.fixture
+def alone() -> peakline.Profile:
+    """The profile that the screen is of, without what takes long to draw."""
+    return loaded(only(document_of()), ONE_GPU.name)
+
+
+Installed = Callable[[str], None]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+    """Puts a program `peakline` first on PATH, given its script; none stands beside Python's."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setattr("peakline.page.screen.sysconfig.get_path", lambda _: str(tmp_path / "no"))
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def install(script: str) -> None:
+        path = folder / "peakline"
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    return install
+
+
+def test_the_program_is_asked(installed: Installed, shown: dict[str, Any], tmp_path: Path) -> None:
+    installed(f'echo "$@" > {tmp_path}/asked; exec gzip -dc {SHOWN}')
+    screen = first_screen(ONE_GPU)
+    assert screen == read_screen(shown)
+    assert (tmp_path / "asked").read_text() == f"show --json -- {ONE_GPU}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'bad field' >&2; exit 2", "show failed: bad field"),
+        ("exit 3", "show failed: exit code 3"),
+        ("echo '{'", "its output is not JSON"),
+        ("echo '{}'", "it is of an older version"),
+        ('echo \'{"screen": {"verdict": 1}}\'', "it is of another version"),
+    ],
+)
+def test_why_there_is_no_verdict(
+    installed: Installed, alone: peakline.Profile, script: str, why: str
+) -> None:
+    installed(script)
+    reason = first_screen(ONE_GPU)
+    assert isinstance(reason, str) and why in reason
+    said = verdict_of(alone, reason)
+    assert "NO VERDICT" in said and why in said
+    assert f"<code>peakline show {ONE_GPU.name}</code>" in said
+
+
+def test_a_program_that_hangs_is_not_waited_for(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peakline.page.screen._SECONDS", 0.2)
+    installed("exec sleep 60")
+    assert "timed out" in str(first_screen(ONE_GPU))
+
+
+def test_without_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("peakline.page.screen.sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert first_screen(ONE_GPU) == "the program peakline is not installed here"
+
+
+def test_a_pipe_is_not_read_again(installed: Installed, tmp_path: Path) -> None:
+    installed("exit 1")
+    os.mkfifo(tmp_path / "pipe")
+    assert first_screen(tmp_path / "pipe") == "the profile is no regular file"
+
+
+@pytest.mark.parametrize(
+    ("code", "look"), [("pass", "pass"), ("fail", "fail"), ("cannot_judge", "open"), ("x", "open")]
+)
+def test_a_verdict_has_words_coverage_and_reasons(
+    alone: peakline.Profile, shown: dict[str, Any], code: str, look: str
+) -> None:
+    shown["verdict"] = {"code": code, "text": "WORD", "sentence": "gpu0: memory", "reasons": ["a"]}
+    said = verdict_of(alone, read_screen(shown))
+    assert said.startswith(f'<div class="verdict {look}"><p><b>WORD</b> <span>gpu0: memory</span>')
+    assert "<li>a</li>" in said
+
+
+def test_answers_are_the_sections_in_order(alone: peakline.Profile, shown: dict[str, Any]) -> None:
+    unknown = {
+        "name": "of tomorrow",
+        "title": "A title 3 x as new",
+        "columns": ["slowest", "", "share"],
+        "rows": [{"label": "HBM", "cells": ["4700 GB/s", "GPU 1", "98 %"]}],
+        "notes": ["It takes 2 us."],
+    }
+    shown["sections"].append(unknown)
+    page = answers(alone, read_screen(shown))
+    first = re.findall("<tbody><tr><td>([^<]*)", page)
+    assert first == [section["rows"][0]["label"] for section in shown["sections"]]
+    assert "A title 3 × as new" in page and "It takes 2 µs." in page
+    # A column without a name is part of the one before it.
+    one = '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>'
+    assert one in page
+    assert page.count('data-picture="answer"') == len(shown["sections"])
+
+
+def test_without_a_screen_the_first_figures_are_the_answers(alone: peakline.Profile) -> None:
+    page = answers(alone, "there is none")
+    assert "BF16 burst" in page and "% of datasheet" in page
+    assert answers(loaded({**only(document_of()), "headlines": []}), "") == ""
+
+
+def test_what_matters_is_not_said_twice(alone: peakline.Profile, shown: dict[str, Any]) -> None:
+    page = unfolded(what_to_do(alone, read_screen(shown)))
+    first = shown["matters"][0]
+    message = next(f.message for f in alone.findings if f.message in first["text"])
+    assert first["severity"] == "warning"
+    assert page.count(message) == 1
+    assert f"{len(alone.findings) - len(shown['matters'])} notes" in page
+
+
+def test_nothing_of_a_screen_is_markup(alone: peakline.Profile, shown: dict[str, Any]) -> None:
+    hostile = "</p><script>alert(1)</script>\"'"
+
+    def damaged(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: damaged(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [damaged(item) for item in value]
+        return value + hostile if isinstance(value, str) else value
+
+    screen = read_screen(damaged(copy.deepcopy(shown)))
+    page = verdict_of(alone, screen) + answers(alone, screen) + what_to_do(alone, screen)
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 50
+    assert "<script" not in verdict_of(alone, hostile)
+
+
+def test_the_command_puts_it_on_the_page(
+    installed: Installed, tmp_path: Path, shown: dict[str, Any]
+) -> None:
+    installed(f"exec gzip -dc {SHOWN}")
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(only(document_of())), encoding="utf-8")
+    assert main([str(path)]) == 0
+    page = (tmp_path / "node/report.html").read_text(encoding="utf-8")
+    assert isinstance(read_screen(shown), Screen)
+    order = ['class="verdict pass"', 'id="answers"', 'id="to-do"', 'data-picture="roofline"']
+    places = [page.index(part) for part in order]
+    assert places == sorted(places)
