@@ -19,6 +19,7 @@
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
+#include "harness/judge/lint.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/coordinator.hpp"
@@ -26,6 +27,7 @@
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
+#include "harness/show/lint.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
@@ -40,7 +42,7 @@ struct CheckArguments {
   std::vector<std::string> allowed;
   std::optional<std::string> device;
   std::optional<double> time_limit_s;
-  std::optional<std::string> junit, prometheus;
+  std::optional<std::string> junit, prometheus, lint;
   std::string rules, explain, output;
   std::string exit_codes = "peakline";
   std::optional<int> gpus;
@@ -179,6 +181,21 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                     : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
+// Says what the rules of a file would judge.
+int lint_rules(const CheckArguments& arguments) {
+  const std::string& file = *arguments.lint;
+  const std::vector<Population> known = populations(arguments, {});
+  std::vector<LintedRule> rules;
+  for (const RuleChange& change : read_rules(file)) {
+    rules.push_back(lint(change, known));
+    if (const std::string& mistake = rules.back().mistake; !mistake.empty())
+      throw UsageError(fmt::format("{}, line {}: {}: {}", file, change.line,
+                                   printable(change.name, 80), mistake));
+  }
+  return print(lint_text(file, rules, {.color = color_wanted(), .width = terminal_width()}),
+               kExitOk);
+}
+
 }  // namespace
 
 void add_check_command(CLI::App& app, const Program& program, std::vector<std::string> command,
@@ -201,10 +218,14 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  check_app
-      ->add_option("--rules", arguments->rules,
-                   "Limits and exceptions of your own, in TOML (see --help)")
+  check_app->add_option("--rules", arguments->rules, "Limits and exceptions of your own, in TOML")
       ->type_name("FILE");
+  check_app
+      ->add_option("--lint", arguments->lint,
+                   "Say what each rule of such a file would judge, or what is wrong with it; "
+                   "nothing is measured")
+      ->type_name("FILE")
+      ->excludes(profiles);
   check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 140 s per GPU")
       ->excludes(profiles);
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")
@@ -259,7 +280,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app->callback([arguments, &program, &action] {
     action = [arguments, &program] {
       try {
-        return check_machine(*arguments, program);
+        return arguments->lint ? lint_rules(*arguments) : check_machine(*arguments, program);
       } catch (const UsageError& error) {
         return fail(unusable_code(arguments->exit_codes), error.what());
       } catch (const ProfileError& error) {

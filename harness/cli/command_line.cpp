@@ -66,6 +66,7 @@ std::vector<const char*> separator_as_option(int argc, char** argv) {
 
 constexpr const char* kFooter =
     "Examples:\n"
+    "  peakline demo try                   files to try the others with, without a GPU\n"
     "  peakline run                        measure every GPU and the host\n"
     "  peakline run --quick                the main figures in about 15 s, less precisely\n"
     "  peakline list                       what can be measured\n"
@@ -119,6 +120,7 @@ CommandLine::CommandLine(const Program& program, const std::vector<std::string>&
   add_benchmark_command(app, program, action);
   add_fleet_command(app, action);
   add_repeatability_command(app, action);
+  add_demo_command(app, action);
   add_peaks_command(app, action);
   add_schema_command(app, action);
   add_man_command(app, action);

@@ -23,6 +23,7 @@ void add_show_command(CLI::App& app, const Program& program, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 // Takes the options of Google Benchmark as they are.
 void add_benchmark_command(CLI::App& app, const Program& program, Action& action);
+void add_demo_command(CLI::App& app, Action& action);
 void add_fleet_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                        Action& action);

@@ -32,18 +32,22 @@ constexpr std::size_t kShown = 80;  // characters of what a file says
 // Reads the keys of one rule.
 class RuleTable {
  public:
-  RuleTable(std::string where, const toml::table& table)
-      : where_(std::move(where)), table_(table) {}
+  RuleTable(const std::string& file, const toml::table& table) : file_(file), table_(table) {}
 
-  [[noreturn]] void fail(std::string_view what) const {
-    throw UsageError(fmt::format("{}: {}", where_, what));
+  std::size_t line() const { return table_.source().begin.line; }
+
+  [[noreturn]] void fail(std::string_view what) const { fail(line(), what); }
+  // key: in whose line the mistake is.
+  [[noreturn]] void fail(std::string_view key, std::string_view what) const {
+    const toml::node* node = table_.get(key);
+    fail(node == nullptr ? line() : node->source().begin.line, fmt::format("{}: {}", key, what));
   }
 
   std::optional<std::string> text(std::string_view key) const {
     const toml::node* node = table_.get(key);
     if (node == nullptr) return std::nullopt;
     const auto value = node->value_exact<std::string>();
-    if (!value || value->empty()) fail(fmt::format("{}: expected a text", key));
+    if (!value || value->empty()) fail(key, "expected a text");
     return value;
   }
 
@@ -59,20 +63,25 @@ class RuleTable {
     if (node == nullptr) return std::nullopt;
     const auto value = node->is_number() ? node->value<double>() : std::nullopt;
     if (!value || !(*value > 0) || !(*value < most))
-      fail(fmt::format("{}: expected a number above 0{}", key,
-                       most < INFINITY ? fmt::format(" and below {:g}", most) : ""));
+      fail(key, fmt::format("expected a number above 0{}",
+                            most < INFINITY ? fmt::format(" and below {:g}", most) : ""));
     return value;
   }
 
   void expect_only(std::span<const std::string_view> keys) const {
     for (const auto& [key, value] : table_)
       if (std::ranges::find(keys, key.str()) == keys.end())
-        fail(fmt::format("{}: no such key; expected {}", printable(key.str(), kShown),
+        fail(key.source().begin.line,
+             fmt::format("{}: no such key; expected {}", printable(key.str(), kShown),
                          fmt::join(keys, ", ")));
   }
 
  private:
-  std::string where_;
+  [[noreturn]] void fail(std::size_t line, std::string_view what) const {
+    throw UsageError(fmt::format("{}, line {}: {}", file_, line, what));
+  }
+
+  const std::string& file_;
   const toml::table& table_;
 };
 
@@ -81,7 +90,7 @@ std::optional<Outcome> outcome_of(const RuleTable& table) {
   if (!word) return std::nullopt;
   if (*word == "warn") return Outcome::kWarn;
   if (*word == "ignore") return Outcome::kExcused;
-  table.fail("outcome: expected \"warn\" or \"ignore\"");
+  table.fail("outcome", "expected \"warn\" or \"ignore\"");
 }
 
 RuleChange rule_of(const RuleTable& table) {
@@ -94,11 +103,12 @@ RuleChange rule_of(const RuleTable& table) {
   rule.outcome = outcome_of(table);
   rule.mode = table.text("mode").value_or("");
   if (!rule.mode.empty() && rule.mode != "quick" && rule.mode != "full")
-    table.fail("mode: expected \"quick\" or \"full\"");
+    table.fail("mode", "expected \"quick\" or \"full\"");
   if (rule.limit && rule.loss) table.fail("expected limit or loss_percent, not both");
   if (!rule.limit && !rule.loss && !rule.outcome)
     table.fail("expected one of limit, loss_percent and outcome");
   rule.reason = table.required_text("reason", "why the rule differs, which is printed with it");
+  rule.line = table.line();
   return rule;
 }
 
@@ -118,12 +128,13 @@ std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string
   std::vector<RuleChange> rules;
   std::set<std::pair<std::string, std::string>> known;
   for (const toml::node& row : *rows) {
-    const std::string where = fmt::format("{}, rule {}", file, rules.size() + 1);
-    if (!row.is_table()) throw UsageError(where + ": expected a [[rule]] table");
-    const RuleTable table(where, *row.as_table());
+    if (!row.is_table())
+      throw UsageError(
+          fmt::format("{}, line {}: expected a [[rule]] table", file, row.source().begin.line));
+    const RuleTable table(file, *row.as_table());
     rules.push_back(rule_of(table));
     if (!known.emplace(rules.back().name, rules.back().mode).second)
-      table.fail(fmt::format("a second one for {}", printable(rules.back().name, kShown)));
+      table.fail("name", fmt::format("a second rule for {}", printable(rules.back().name, kShown)));
   }
   return rules;
 }

@@ -18,7 +18,7 @@
 
 namespace peakline::bench {
 
-// Throws UsageError, which names the file and the line or rule, for what is no such file.
+// Throws UsageError, which names file, line and key, for what is no such file.
 std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file);
 
 // Throws ProfileError, too, for a file that cannot be read.

@@ -70,6 +70,7 @@ struct RuleChange {
   std::optional<Outcome> outcome = {};  // of what does not pass: kWarn or kExcused
   std::string mode = {};                // of the runs that it is for; empty: any
   std::string reason = {};
+  std::size_t line = 0;  // of the file that it stands in
 };
 
 // Collects the rules about one device.

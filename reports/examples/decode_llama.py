@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import needs_torch  # noqa: F401
 import torch
 import torch.distributed as distributed
 import torch.nn.functional as functional

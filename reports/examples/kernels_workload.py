@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+import needs_torch  # noqa: F401
 import torch
 import torch.nn.functional as functional
 

@@ -27,6 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import needs_torch  # noqa: F401
 import torch
 from torch import nn
 

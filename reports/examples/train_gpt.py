@@ -19,6 +19,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import needs_torch  # noqa: F401
 import peakline
 import torch
 import torch.nn.functional as functional

@@ -174,17 +174,91 @@ def test_rules_of_a_site(checked):
         ("[[rule]]\nlimit = \u03e0\n", ["line 2", "TOML"]),
         ("[rule]\n", ["[[rule]]"]),
         ("", ["[[rule]]"]),
-        ('[[rule]]\nname = "a"\nlimit = 1\n', ["rule 1", "reason"]),
-        (REASONED, ["rule 1", "limit"]),
-        (f"{REASONED}limit = -1\n", ["rule 1", "limit"]),
-        (f"{REASONED}loss_percent = 100\n", ["loss_percent"]),
-        (f'{REASONED}outcome = "pass"\n', ["warn", "ignore"]),
-        (f"{REASONED}limits = 1\n", ["limits", "loss_percent"]),
-        (STRICT + STRICT, ["rule 2", "hbm.read/measured"]),
+        ('[[rule]]\nname = "a"\nlimit = 1\n', ["line 1", "reason"]),
+        (REASONED, ["line 1", "limit"]),
+        (f"{REASONED}limit = -1\n", ["line 4", "limit"]),
+        (f"{REASONED}loss_percent = 100\n", ["line 4", "loss_percent"]),
+        (f'{REASONED}outcome = "pass"\n', ["line 4", "outcome", "warn", "ignore"]),
+        (f"{REASONED}limits = 1\n", ["line 4", "limits", "loss_percent"]),
+        (STRICT + STRICT, ["line 6", "name", "hbm.read/measured"]),
     ],
 )
 def test_bad_rules(checked, rules, words):
-    refused(*checked(rules), words=["rules.toml", *words])
+    command = checked(rules)
+    refused(*command, words=["rules.toml", *words])
+    refused("check", "--lint", command[-1], words=["rules.toml", *words])
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """Writes a file of rules, each `key = value` lines, and returns its name."""
+
+    def write(*texts):
+        file = tmp_path / "rules.toml"
+        file.write_text("".join(f'[[rule]]\n{text}\nreason = "why"\n' for text in texts))
+        return file
+
+    return write
+
+
+def test_lint_says_what_each_rule_judges(rules):
+    file = rules(
+        'name = "tensor.bf16/burst"\nlimit = 780e12',
+        'name = "gpu1/hbm.read/measured"\nloss_percent = 10\nmode = "quick"',
+        'name = "gpu0/tensor.bf16/burst/siblings"\noutcome = "warn"',
+        'name = "power_limit"\nlimit = 650\noutcome = "ignore"',
+    )
+    text = stdout_of("check", "--lint", file)
+    first, *rest = text.split("\n\n")
+    assert first == f"SOUND  {file}: 4 rules"
+    burst, read, siblings, power = (" ".join(part.split()) for part in rest)
+    assert (
+        "BF16 Tensor Cores burst of every device, in all runs fails below 780 TFLOP/s: why" in burst
+    )
+    shares = re.findall(
+        r"NVIDIA H200, (\w+) runs: ([\d.]+) % below the median, 8\d\d TFLOP/s", burst
+    )
+    assert [mode for mode, _ in shares] == ["full", "quick"]
+    assert all(5 < float(share) < 10 for _, share in shares)
+    assert "HBM read of gpu1, in quick runs fails 10 % below the median" in read
+    assert re.search(r"NVIDIA H200, quick runs: below 41\d\d GB/s \(median 46\d\d GB/s\)", read)
+    assert "full runs" not in read
+    assert "beside other precisions of gpu0, in all runs only warns: why" in siblings
+    assert "power_limit of every device, in all runs is left out below 650: why" in power
+    # A file that is sound does what it says.
+    slow = peakline("check", REFERENCE, "--rules", file, code=0)
+    assert slow.stdout.startswith("PASS")
+
+
+def test_lint_knows_every_rule_of_a_check(rules):
+    names = set()
+    for profile in (REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json")):
+        for checked in document("check", profile, "--gpus", 1)["profiles"]:
+            for device in checked["devices"]:
+                names |= {rule["name"] for rule in device["rules"]}
+    assert {"gpu0/ecc", "gpu1/health", "node/gpus", "node/p2p.latency/measured"} <= names
+    linted = stdout_of(
+        "check", "--lint", rules(*(f'name = "{name}"\noutcome = "warn"' for name in names))
+    )
+    assert linted.count("only warns: why") == len(names)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ('name = "tensor.bf61/burst"\nlimit = 7e14', ["tensor.bf61/burst", "name"]),
+        ('name = "tensor.bf16/bursts"\nlimit = 7e14', ["tensor.bf16/bursts", "name"]),
+        ('name = "gpux/ecc"\noutcome = "warn"', ["gpux/ecc", "name"]),
+        ('name = "health/"\noutcome = "warn"', ["health/", "name"]),
+        ('name = "coverage/ram"\noutcome = "warn"', ["coverage/ram", "name"]),
+        ('name = "health/xid"\nlimit = 1', ["health/xid", "limit"]),
+        ('name = "ecc"\nloss_percent = 3', ["ecc", "loss_percent"]),
+        ('name = "hbm.read/measured/steady"\nlimit = 4e12', ["steady", "limit"]),
+    ],
+)
+def test_lint_finds_what_judges_nothing(rules, rule, words):
+    sound = 'name = "hbm.read/measured"\nlimit = 4e12'
+    refused("check", "--lint", rules(sound, rule), words=["rules.toml", "line 5", *words])
 
 
 @pytest.mark.parametrize(
@@ -196,6 +270,9 @@ def test_bad_rules(checked, rules, words):
         # Refused before anything is measured, so there is one line.
         ("--device none --against missing.json", ["missing.json", "no such file"]),
         ("REFERENCE --rules missing.toml", ["missing.toml", "no such file"]),
+        ("--lint missing.toml", ["missing.toml", "no such file"]),
+        ("--lint missing.toml --against missing.json", ["missing.json", "no such file"]),
+        ("REFERENCE --lint missing.toml", ["--lint"]),
         ("REFERENCE --full", ["--full"]),
         ("REFERENCE --time-limit 9", ["--time-limit"]),
         ("--time-limit 0", ["--time-limit", "a number above 0"]),

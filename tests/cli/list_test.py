@@ -100,9 +100,11 @@ def completed(prefix, *words):
     return done.stdout.split()
 
 
-def test_installed_program(prefix):
-    program = [prefix / "bin/peakline", "--version"]
-    assert subprocess.check_output(program, text=True) == stdout_of("--version")
+def test_installed_program(prefix, tmp_path):
+    program = prefix / "bin/peakline"
+    assert subprocess.check_output([program, "--version"], text=True) == stdout_of("--version")
+    demo = subprocess.check_output([program, "demo", tmp_path / "try"], text=True)
+    assert demo == (tmp_path / "try/README.txt").read_text()
 
 
 def test_manual_page_has_every_command_and_option(prefix):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from program import PATIENCE_S, REFERENCE, SOURCE
+from program import PATIENCE_S, REFERENCE, SOURCE, peakline
 
 pytest.importorskip("matplotlib")
 
@@ -38,7 +38,7 @@ STAND_INS = {
         esac""",
     "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
-    "peakline-llm": "[[ $* == *--hf-config* ]]",
+    "peakline-llm": 'exec "$PYTHON" -m peakline llm "$@"',
     # They run the program that comes after their options.
     **dict.fromkeys(
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),
@@ -52,10 +52,11 @@ STAND_INS = {
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": r"""
-        [[ $1 =~ ^(install|wheel)$ && $2 == . ]] || exit 1
+        [[ $1 =~ ^(install|wheel)$ && $2 =~ ^([.]|peakline-.*[.]whl)$ ]] || exit 1
         for name in $(grep -o 'PEAKLINE_[A-Z]*' <<<"$*"); do
           grep -q "$name" pyproject.toml CMakeLists.txt || exit 1
         done""",
+    "uvx": '[[ $1 == --from && $2 == ./peakline-*.whl ]] && shift 2 && exec "$@" node7.json',
     "cmake": r"""
         [[ -f CMakePresets.json && $* =~ ^(--build\ )?--preset\ release$ ||
           $* =~ ^--install\ build/release\ --prefix\ / ]]""",
@@ -94,13 +95,34 @@ def outputs(file):
 
 
 @pytest.fixture
-def run_line(tmp_path):
-    """Runs a line of a README in a folder with the files that the READMEs name."""
-    (tmp_path / "bin").mkdir()
+def run_in(tmp_path):
+    """Runs a line of a README in a folder."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
     for name, body in STAND_INS.items():
-        file = tmp_path / "bin" / name
+        file = programs / name
         file.write_text(f"#!/bin/bash\n{body}\n")
         file.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHON": sys.executable,
+        "PYTHONPATH": str(SOURCE / "reports"),
+    }
+    settings = {"capture_output": True, "text": True, "timeout": PATIENCE_S, "env": environment}
+    return lambda folder, line: subprocess.run(["bash", "-c", line], cwd=folder, **settings)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """What README.md tells readers without a GPU to work on."""
+    folder = tmp_path / "demo"
+    peakline("demo", folder, code=0)
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The files that the other READMEs name."""
     for name in ("reports", "scripts", "CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
         (tmp_path / name).symlink_to(SOURCE / name)
     profile = json.loads(REFERENCE.read_text())
@@ -116,15 +138,10 @@ def run_line(tmp_path):
         base.executescript(EXPORT)
     (tmp_path / "run.nsys-rep").touch()
     (tmp_path / "old.json").write_text("{}")
-    environment = os.environ | {
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "PYTHON": sys.executable,
-        "PYTHONPATH": str(SOURCE / "reports"),
-    }
-    settings = {"capture_output": True, "text": True, "timeout": PATIENCE_S}
-    return lambda line: subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, env=environment, **settings
-    )
+    (tmp_path / "Llama-3.1-8B").mkdir()
+    config = SOURCE / "tests/python/data/configs/llama-3-8b.json"
+    shutil.copy(config, tmp_path / "Llama-3.1-8B/config.json")
+    return tmp_path
 
 
 def test_readme_has_commands():
@@ -132,7 +149,8 @@ def test_readme_has_commands():
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_commands(run_line, subtests, file):
+def test_commands(run_in, files, demo, subtests, file):
+    folder = demo if file == "README.md" else files
     for line in commands(file):
         if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):
             # tests/python/test_scripts.py runs it
@@ -142,7 +160,7 @@ def test_commands(run_line, subtests, file):
             continue
         with subtests.test(line):
             assert "..." not in line
-            result = run_line(line)
+            result = run_in(folder, line)
             # This build or machine may lack what GPU benchmarks need.
             if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
                 assert result.returncode == 0, result.stderr
@@ -153,5 +171,5 @@ def test_commands(run_line, subtests, file):
     [output for file in FILES for output in outputs(file)],
     ids=lambda value: value.splitlines()[0][:40],
 )
-def test_outputs(run_line, command, text):
-    assert run_line(command).stdout == text
+def test_outputs(run_in, files, command, text):
+    assert run_in(files, command).stdout == text

@@ -84,6 +84,12 @@ def test_it_measures_and_draws(environment: Path) -> None:
     assert f"peakline {version}" in (environment.parent / "host/report.html").read_text()
 
 
+def test_it_brings_the_demo(environment: Path) -> None:
+    folder = environment.parent / "try"
+    assert "peakline check node7.json" in run(environment, "peakline", "demo", folder)
+    assert run(environment, "peakline", "check", folder / "node7.json").startswith("PASS")
+
+
 def test_its_manual_page_and_license(environment: Path) -> None:
     assert (environment / "share/man/man1/peakline.1").read_text().startswith(".TH PEAKLINE 1 ")
     (license_file,) = environment.rglob("peakline-*.dist-info/licenses/LICENSE")

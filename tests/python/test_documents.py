@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-README_WORDS = 1500  # five minutes
+README_WORDS = 1300  # five minutes
 
 
 def documents() -> list[Path]:

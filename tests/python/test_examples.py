@@ -1,4 +1,4 @@
-"""The examples run: on the CPU here, where PyTorch is installed."""
+"""The examples run: on the CPU here, where PyTorch is installed. Without it they say so."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ import peakline
 import pytest
 from conftest import NO_TOOLS, ROOT, document_of, only
 
-pytest.importorskip("torch", reason=NO_TOOLS)
-
 EXAMPLES = ROOT / "reports/examples"
 
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("torch", reason=NO_TOOLS)
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "reports"), "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.run(
         [sys.executable, str(EXAMPLES / script), *arguments],
@@ -108,3 +107,22 @@ def test_decoding_is_timed(tmp_path: Path) -> None:
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert [row["kind"] for row in rows] == ["decode"] * 6 + ["prefill"]
     assert all(row["seconds"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    "script",
+    sorted(set(EXAMPLES.glob("*.py")) - {EXAMPLES / "needs_torch.py"}),
+    ids=lambda script: script.name,
+)
+def test_without_torch_it_says_what_to_install(script: Path) -> None:
+    hidden = "import runpy, sys; sys.modules['torch'] = None; sys.argv = sys.argv[1:]; "
+    code = f"{hidden}sys.path.insert(0, {str(EXAMPLES)!r}); runpy.run_path(sys.argv[0])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(script), "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{script.name} needs PyTorch: pip install 'torch>=2.4'\n"
+    assert "torch>=2.4" in (ROOT / "pyproject.toml").read_text()

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/profile/file.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/plan.hpp"
+
+namespace peakline::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the program, where the build and `cmake --install` put it.
+fs::path demo_folder() {
+  const fs::path folder =
+      fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/peakline/demo";
+  if (!fs::is_regular_file(folder / "README.txt"))
+    throw UsageError(
+        fmt::format("the demo's files are not in {}: the wheel and cmake --install bring them",
+                    folder.string()));
+  return folder;
+}
+
+// Into a directory that is new or empty. Where that fails, what was written is removed.
+void copy_demo(const fs::path& from, const fs::path& to) {
+  const auto refuse = [&](const std::error_code& error) {
+    throw UsageError(fmt::format("demo {}: {}", shown(to.string()), error.message()));
+  };
+  std::error_code error, unremoved;
+  const bool is_new = fs::create_directory(to, error);
+  const bool is_empty = !error && fs::is_empty(to, error);
+  if (error) refuse(error);
+  if (!is_empty) refuse(std::make_error_code(std::errc::directory_not_empty));
+  fs::copy(from, to, fs::copy_options::recursive, error);
+  if (!error) return;
+  for (const fs::directory_entry& file : fs::directory_iterator(from))
+    fs::remove_all(to / file.path().filename(), unremoved);
+  if (is_new) fs::remove(to, unremoved);
+  refuse(error);
+}
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, Action& action) {
+  auto directory = std::make_shared<std::string>();
+  CLI::App* demo_app = app.add_subcommand(
+      "demo", "Write files of real machines to try every command with, without a GPU");
+  demo_app->add_option("DIR", *directory, "A directory that is new or empty")->required();
+  demo_app->footer("Example:\n  peakline demo try && cd try");
+  demo_app->callback([=, &action] {
+    action = [=] {
+      const fs::path folder = demo_folder();
+      const std::string text = profile_format::read_text(folder / "README.txt");
+      copy_demo(folder, *directory);
+      return print(text, kExitOk);
+    };
+  });
+}
+
+}  // namespace peakline::bench

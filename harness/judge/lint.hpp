@@ -1,0 +1,33 @@
+#pragma once
+
+// What a site's rules would judge, as far as that is known before anything is measured.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/rules.hpp"
+#include "harness/values/population.hpp"
+
+namespace peakline {
+
+// What healthy cards of a model measure of a rule's figure, in one mode.
+struct HealthyLevel {
+  std::string model, mode;  // "NVIDIA H200", "2 x NVIDIA H200"; "quick"
+  double median = 0;
+};
+
+// A rule as a site changes it.
+struct LintedRule {
+  RuleChange change;
+  std::string device = {};  // "gpu0", "node"; empty: of all
+  std::string label = {};  // "BF16 Tensor Cores burst"; the rule's name where it is about no figure
+  std::string unit = {};   // of a figure; empty: it has no value, or a fact's
+  std::vector<HealthyLevel> levels = {};
+  // Empty, or the mistake: "name: no such rule". It begins with the key.
+  std::string mistake = {};
+};
+
+LintedRule lint(const RuleChange& change, std::span<const Population> known);
+
+}  // namespace peakline

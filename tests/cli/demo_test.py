@@ -1,0 +1,108 @@
+"""What `peakline demo` writes; the commands of README.md run on it in readmes_test.py."""
+
+import functools
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+from program import PATIENCE_S, PEAKLINE, SANITIZED, SOURCE, refused, stdout_of
+
+# Commands of the Python package, which is not installed beside the program under test.
+PYTHON = {
+    f"peakline-{name}": [sys.executable, "-m", "peakline", name]
+    for name in ("report", "mfu", "llm")
+}
+
+
+def command_lines(text):
+    return [line.strip() for line in text.splitlines() if line.startswith("  peakline")]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder with the files, and what the command printed."""
+    folder = tmp_path_factory.mktemp("demo") / "try"
+    return folder, stdout_of("demo", folder)
+
+
+def test_every_file_is_listed_and_tried(demo):
+    folder, text = demo
+    assert (folder / "README.txt").read_text() == text
+    listed = text.split("\n\n")[1]
+    tried = shlex.split(" ".join(command_lines(text)))
+    for file in folder.iterdir():
+        assert not file.is_symlink()
+        name = f"{file.name}/" if file.is_dir() else file.name
+        assert file.name == "README.txt" or (name in listed and name in tried), name
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_every_command_that_it_prints_runs(demo, subtests):
+    if SANITIZED:
+        pytest.skip("each command starts the program, which is slower then")
+    pytest.importorskip("matplotlib")
+    folder, text = demo
+    lines = command_lines(text)
+    assert len(lines) > 10
+    for line in lines:
+        with subtests.test(line):
+            command, *arguments = shlex.split(line)
+            done = subprocess.run(
+                [*PYTHON.get(command, [PEAKLINE]), *arguments],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": str(SOURCE / "reports")},
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+            )
+            assert done.returncode == 0, done.stderr
+            assert done.stdout
+
+
+@pytest.mark.parametrize("name", ["empty", "empty/", "new", "new/", "link"])
+def test_a_new_or_empty_folder_is_filled(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    stdout_of("demo", tmp_path / name if name[-1] != "/" else f"{tmp_path}/{name}")
+    assert (tmp_path / name / "profiles/node1.json").is_file()
+
+
+def test_the_current_folder_is_filled(tmp_path):
+    stdout_of("demo", ".", cwd=tmp_path)
+    assert (tmp_path / "node7.json").is_file()
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))
+    for name in ("empty", "new"):
+        refused("demo", name, words=["demo", name], cwd=tmp_path, preexec_fn=limit)
+    assert list(tmp_path.rglob("*")) == [folder]
+
+
+def test_nothing_is_overwritten(tmp_path):
+    folder, file, link = tmp_path / "mine", tmp_path / "file", tmp_path / "link"
+    folder.mkdir()
+    (folder / "node7.json").write_text("mine")
+    file.write_text("mine")
+    link.symlink_to(folder)
+    before = sorted(tmp_path.rglob("*"))
+    for name in ("mine", "file", "link", "no/such/parent", "", "."):
+        refused("demo", name, words=["demo", name], cwd=tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (folder / "node7.json").read_text() == "mine"
+
+
+def test_a_program_without_its_files_says_so(tmp_path):
+    program = tmp_path / "bin/peakline"
+    program.parent.mkdir()
+    shutil.copy(PEAKLINE, program)
+    done = subprocess.run([program, "demo", tmp_path / "try"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"{tmp_path}/share/peakline/demo" in done.stderr
+    assert not (tmp_path / "try").exists()
