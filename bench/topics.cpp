@@ -14,7 +14,7 @@ std::span<const TopicWord> topic_words() {
       {"ridge", {"ridge points"}},
       {"roofline", {"ridge points", "roofline sweep"}},
       {"gemm",
-       {"product variants", "product sides", "skinny products", "vocabulary", "waves",
+       {"GEMM sizes", "product variants", "product sides", "skinny products", "vocabulary", "waves",
         "model layer", "operand data"}},
       {"power", {"sustained load", "operand data", "soak"}},
       {"instructions", {"instructions"}},

@@ -416,7 +416,7 @@ CurveRule model_layer_curve(const std::string& format) {
   return rule(kModelLayer, format,
               {{"share_of_burst", "1", {"format", "tokens"}},
                {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}},
-               {"full_rate_tokens", "1", {"format", "hidden"}}},
+               {"full_rate_tokens", "1", {"format", "hidden"}, role::kFullRateTokens}},
               summarize_model_layer);
 }
 

@@ -18,7 +18,8 @@ constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  
 // Figures share_per_clock, of the format's burst, by n; full_rate_n.
 CurveRule size_curve(const std::string& format) {
   return {kSizes,
-          {{"share_per_clock", "1", {"format", "n"}}, {kSizeAtShare, "1", {"format"}}},
+          {{"share_per_clock", "1", {"format", "n"}},
+           {kSizeAtShare, "1", {"format"}, role::kFullRateSide}},
           [format](const CurveView& curve, Sentence& sentence) {
             std::vector<std::pair<std::int64_t, double>> shares;
             for (const CurvePoint& point : sweep(curve, "n")) {
@@ -47,7 +48,7 @@ std::string size_title(const TitleView& view) {
     sizes.push_back(
         fmt::format("{} from N = {:.0f}", format_label(*text_param(n->by, "format")), n->value));
   if (sizes.empty()) throw Missing();
-  return fmt::format("N x N x N products keep {} of burst: {}", format_percent(kFullShare),
+  return fmt::format("N x N x N GEMMs keep {} of burst per clock: {}", format_percent(kFullShare),
                      fmt::join(sizes, ", "));
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/conclude/curves.hpp"
 #include "harness/conclude/decoding.hpp"
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/headlines.hpp"
@@ -182,6 +183,36 @@ std::string host_link_title(const DeviceFacts& gpu, const BandwidthRow& one_way,
   return "Host link: the size of its packets, whose headers take a part, is not known";
 }
 
+// "GEMMs reach 90 % of burst per clock from N x N x N with N = 4096 in BF16, 5120 in FP8; a
+// transformer's layers from 1024 tokens in BF16, 4096 in FP8": the largest of the GPUs and shapes.
+std::optional<std::string> gemm_sizes(const Alike& group) {
+  const auto from = [&](const char* role) {
+    std::vector<std::pair<std::string, double>> largest;  // by format
+    for (const DeviceOverview* device : group.devices) {
+      for (const Curve& curve : device->curves) {
+        for (const Figure& figure : curve.figures) {
+          const auto format = text_param(figure.by, "format");
+          if (figure.role != role || !format) continue;
+          const auto known =
+              std::ranges::find(largest, *format, &std::pair<std::string, double>::first);
+          if (known == largest.end())
+            largest.emplace_back(*format, figure.value);
+          else
+            known->second = std::max(known->second, figure.value);
+        }
+      }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [format, size] : largest)
+      texts.push_back(fmt::format("{:.0f} in {}", size, upper(format)));
+    return joined(texts);
+  };
+  const std::string sides = from(role::kFullRateSide), tokens = from(role::kFullRateTokens);
+  if (sides.empty()) return std::nullopt;
+  return fmt::format("GEMMs of N x N x N reach 90 % of burst per clock from N = {}{}.", sides,
+                     tokens.empty() ? "" : "; a transformer's layers from tokens = " + tokens);
+}
+
 // The slowest GPU's figure of that role.
 std::optional<double> slowest_figure(const Alike& group, const char* role) {
   std::optional<double> rate;
@@ -255,6 +286,7 @@ Screen::Section gpus_section(const Profile& profile, const Alike& group,
     note("In brackets: computed from units and clocks; what is published is not known.");
   if (!left_out.empty()) note(not_measured(profile, left_out));
   note(power_note(group, labels));
+  note(gemm_sizes(group));
   note(decoding(group, labels));
   return section;
 }

@@ -62,6 +62,10 @@ inline constexpr const char* kBeyondRate = "random.beyond_rate";
 inline constexpr const char* kResults = "instruction.results";
 inline constexpr const char* kDocumentedResults = "instruction.documented_results";
 inline constexpr const char* kCycles = "instruction.cycles";
+// N of the smallest square GEMM, by "format", and tokens of the smallest batch of a model's layers,
+// by "format" and "hidden", that keep nearly all of the format's burst rate per clock.
+inline constexpr const char* kFullRateSide = "gemm.full_rate_side";
+inline constexpr const char* kFullRateTokens = "gemm.full_rate_tokens";
 // s that an empty kernel takes on the device.
 inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 

@@ -197,11 +197,11 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
 // What the harness and the reports ask for by role, some figure answers.
 TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
   const std::set<std::string> known = {
-      role::kLatency,           role::kHeldByLatency, role::kHeldByRate,  role::kNearHeld,
-      role::kFullRate,          role::kLine,          role::kSector,      role::kReach,
-      role::kReachRate,         role::kBeyond,        role::kBeyondRate,  role::kResults,
-      role::kDocumentedResults, role::kCycles,        role::kEmptyKernel, role::kPageableToDevice,
-      role::kPageableToHost};
+      role::kLatency,           role::kHeldByLatency, role::kHeldByRate,    role::kNearHeld,
+      role::kFullRate,          role::kLine,          role::kSector,        role::kReach,
+      role::kReachRate,         role::kBeyond,        role::kBeyondRate,    role::kResults,
+      role::kDocumentedResults, role::kCycles,        role::kEmptyKernel,   role::kPageableToDevice,
+      role::kPageableToHost,    role::kFullRateSide,  role::kFullRateTokens};
   std::set<std::string> declared;
   for (const Benchmark& benchmark : registry_.benchmarks())
     for (const CurveRule& rule : benchmark.curves)
