@@ -57,7 +57,7 @@ std::string model_of(const Population& population) {
 }
 
 // Fills in label, unit and levels; false where no figure has that name.
-bool find_figure(std::string_view name, std::span<const Population> known, LintedRule& rule) {
+bool describe_figure(std::string_view name, std::span<const Population> known, LintedRule& rule) {
   const bool steady = take_end(name, "/steady") || take_end(name, "/twice");
   const bool beside_siblings = !steady && take_end(name, "/siblings");
   const std::size_t slash = name.rfind('/');
@@ -69,7 +69,7 @@ bool find_figure(std::string_view name, std::span<const Population> known, Linte
   std::string unit;
   for (const Population& population : known) {
     const PopulationFigure* const figure =
-        peakline::find_figure(population, resource_name, *basis, beside_siblings);
+        find_figure(population, resource_name, *basis, beside_siblings);
     if (figure == nullptr) continue;
     unit = figure->unit;
     if (rule.change.mode.empty() || rule.change.mode == population.mode)
@@ -95,16 +95,12 @@ LintedRule lint(const RuleChange& change, std::span<const Population> known) {
   LintedRule rule{.change = change};
   std::string_view name = change.name;
   rule.device = take_device(name);
+  const bool figure = describe_figure(name, known, rule);
   const bool fact = std::ranges::find(kFacts, name) != kFacts.end();
-  const bool figure = !fact && find_figure(name, known, rule);
-  if (!fact && !figure) {
-    rule.label = name;
-    if (!is_statement(name)) rule.mistake = "name: no such rule; check --all lists them";
-  } else if (fact) {
-    rule.label = name;
-  }
-  if (!rule.mistake.empty()) return rule;
-  if (change.loss && rule.unit.empty())
+  if (!figure) rule.label = name;
+  if (!figure && !fact && !is_statement(name))
+    rule.mistake = "name: no such rule; check --all lists them";
+  else if (change.loss && rule.unit.empty())
     rule.mistake = "loss_percent: the rule has no median to be below";
   else if (change.limit && rule.unit.empty() && !fact)
     rule.mistake = "limit: the rule has no value to compare with it";
