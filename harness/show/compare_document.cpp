@@ -87,6 +87,7 @@ std::string compare_json(const CompareResult& result) {
   const json document = {{"schema", "peakline-comparison"},
                          {"schema_version", 2},
                          {"verdict", result.verdict()},
+                         {"sentence", main_point(result)},
                          {"base_profiles", result.base_runs},
                          {"new_profiles", result.next_runs},
                          {"threshold", result.threshold},

@@ -283,7 +283,24 @@ std::string largest_loss(const CompareResult& result) {
   return text;
 }
 
-// What the verdict rests on, in a few words.
+std::string first_line(const CompareResult& result, bool gate) {
+  std::vector<std::string> kept;
+  for (const std::string& file : result.kept_in) kept.push_back(file.substr(file.rfind('/') + 1));
+  const std::string text =
+      main_point(result) +
+      (kept.empty() ? std::string() : fmt::format(" (with {})", fmt::join(kept, ", ")));
+  if (gate)
+    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons), text);
+  const std::string_view word = result.verdict();
+  return verdict_line(spaced(word),
+                      word == "same" || word == "faster" ? Style::kGreen
+                      : word == "cannot_judge"           ? Style::kYellow
+                                                         : Style::kRed,
+                      text);
+}
+
+}  // namespace
+
 std::string main_point(const CompareResult& result) {
   const std::string_view verdict = result.verdict();
   const JudgedRule* found = nullptr;
@@ -306,24 +323,6 @@ std::string main_point(const CompareResult& result) {
   return fmt::format("{} of {} by more than {:.1f} %, none slower", faster,
                      format_count(all, "ceiling"), result.threshold * 100);
 }
-
-std::string first_line(const CompareResult& result, bool gate) {
-  std::vector<std::string> kept;
-  for (const std::string& file : result.kept_in) kept.push_back(file.substr(file.rfind('/') + 1));
-  const std::string text =
-      main_point(result) +
-      (kept.empty() ? std::string() : fmt::format(" (with {})", fmt::join(kept, ", ")));
-  if (gate)
-    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons), text);
-  const std::string_view word = result.verdict();
-  return verdict_line(spaced(word),
-                      word == "same" || word == "faster" ? Style::kGreen
-                      : word == "cannot_judge"           ? Style::kYellow
-                                                         : Style::kRed,
-                      text);
-}
-
-}  // namespace
 
 std::string explanation(const CeilingComparison& c) {
   if (c.method_changed) return "measurement method changed";

@@ -77,14 +77,14 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
             look = {"marker": marker, "fillstyle": fill, "color": color, "markersize": 5.5}
             plot_marks(axes, points, 0, label=name, **look)
         canvas.legend_above(axes, canvas.columns(legend))
-        canvas.labels(axes, "new against base, %: right is faster")
+        canvas.labels(axes, "change from base, %")
         return figure
 
     return Picture(
         "ratios",
         "Ratios: new over base, ceiling by ceiling",
-        "Each row is a ceiling, each line the interval in which its ratio lies, which stands at "
-        f"the right. Changes within the grey band, of {threshold * 100:g} %, do not count. "
+        "Each row is a ceiling, each line the interval of its ratio; right of the dashed line new "
+        f"is faster. Changes within the grey band, of {threshold * 100:g} %, do not count. "
         "Verdicts are those of peakline compare, which also knows how cards of the model differ.",
         draw,
         headline=f"{len(rows)} ceilings: {tally(rows)}",
