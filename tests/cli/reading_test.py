@@ -174,7 +174,7 @@ def test_the_first_screen_as_data(file):
     assert printed.startswith(f"{verdict['text']} {verdict['sentence']}")
     assert verdict["code"] in ("pass", "warn", "fail", "cannot_judge")
     names = [section["name"] for section in screen["sections"]]
-    assert {"machine", "gpus", "mfu", "host_link"} <= set(names)
+    assert {"machine", "gpus"} <= set(names)
     for section in screen["sections"]:
         for text in (section["title"], *section["notes"]):
             assert text in printed
