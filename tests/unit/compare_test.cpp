@@ -547,7 +547,8 @@ TEST(CompareText, NoAdviceHidesALoss) {
 }
 
 TEST(CompareText, WhereNothingDeviatesTheLargestLossIsStated) {
-  CompareResult result{.base_runs = 1, .next_runs = 1, .threshold = 0.02};
+  CompareResult result;
+  result.threshold = 0.02;
   DeviceComparison& device = result.devices.emplace_back();
   const auto add = [&](const char* resource, double ratio_low, Verdict verdict,
                        std::optional<std::size_t> runs) {

@@ -455,7 +455,7 @@ TEST(Curves, HaveTitles) {
            {"device memory by size", "HBM read: 4583 GB/s, 95.2 % of theoretical"},
            {"sustained load", "BF16 Tensor Cores hold 86.0 % of their burst, at 1410 of 1980 MHz"},
            {"operand data", "BF16 runs 20 % faster on zeros than on normal data"},
-           {"product sides", "An odd N (8191) costs BF16 products 2.2 x"},
+           {"product sides", "An odd N (8191) costs BF16 GEMMs 2.2 x"},
            {"skinny products", "BF16 needs 256 rows for half of its burst rate"},
            {"waves",
             "Just past a full wave one kernel runs at 55.0 % of its rate, the best one at 80.0 %"},

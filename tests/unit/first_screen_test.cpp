@@ -142,17 +142,19 @@ TEST(FirstScreen, AnswersForOneGpu) {
 }
 
 TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
-  for (const auto& [profile, names] :
-       {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, "},
-        {eight_gpus(), "\nGPUs 0-7  NVIDIA H200, "}}) {
+  // Nodes of eight are judged by those of two, with a wider limit.
+  for (const auto& [profile, names, healthy] :
+       {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, ", "380"},
+        {eight_gpus(), "\nGPUs 0-7  NVIDIA H200, ", "370"}}) {
     const std::string text = screen(profile);
     EXPECT_LE(lines_of(text), kMostLinesOfSeveral) << text;
     EXPECT_THAT(text,
                 StartsWith(fmt::format("PASS  {} GPUs, NVIDIA H200: ", profile.devices.size())));
     EXPECT_THAT(text, HasSubstr(names));
-    EXPECT_THAT(
-        text,
-        HasSubstr("\n  NVLink read       396 GB/s     450 GB/s  88.0 %      380 GB/s    ±0.6 %\n"));
+    EXPECT_THAT(text,
+                HasSubstr(fmt::format(
+                    "\n  NVLink read       396 GB/s     450 GB/s  88.0 %      {} GB/s    ±0.6 %\n",
+                    healthy)));
     EXPECT_THAT(text, HasSubstr("\n  NCCL all-reduce   330 GB/s     450 GB/s  73.4 %"));
     EXPECT_LT(text.find("Between GPUs"), text.find("slowest"));
     EXPECT_THAT(text, HasSubstr("\n  FP8 burst        1647 TFLOP/s GPU 0  1979 TFLOP/s  83.2 %   "
@@ -231,7 +233,7 @@ TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
 TEST(FirstScreen, OfAHostAlone) {
   const std::string text = screen(concluded(without_gpus(reference("nvidia-h200"))));
   EXPECT_THAT(text, StartsWith("CANNOT JUDGE  no GPU in the profile\n\nHost  "));
-  EXPECT_THAT(text, HasSubstr("\n  memory read     about 100 GB/s    varies\n"));
+  EXPECT_THAT(text, HasSubstr("\n  memory read      about 100 GB/s    varies\n"));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("MFU")), Not(HasSubstr("Host link"))));
 }
 

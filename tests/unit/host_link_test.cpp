@@ -70,7 +70,7 @@ TEST(HostLink, OfAGpuBehindC2cIsNotPcie) {
   EXPECT_EQ(host->bytes_per_s, measured->value);
   const auto topic = std::ranges::find(profile.curves, "PCIe copies", &Curve::topic);
   ASSERT_NE(topic, profile.curves.end());
-  EXPECT_THAT(topic->title, HasSubstr("NVLink-C2C: 346 GB/s to the device"));
+  EXPECT_THAT(topic->title, HasSubstr("NVLink-C2C: 346 GB/s H2D"));
   for (const Factor& factor : measured->factors) EXPECT_NE(factor.name, "packets");
 }
 
