@@ -186,7 +186,7 @@ std::string host_link_title(const DeviceFacts& gpu, const BandwidthRow& one_way,
 // "GEMMs reach 90 % of burst per clock from N x N x N with N = 4096 in BF16, 5120 in FP8; a
 // transformer's layers from 1024 tokens in BF16, 4096 in FP8": the largest of the GPUs and shapes.
 std::optional<std::string> gemm_sizes(const Alike& group) {
-  const auto from = [&](const char* role) {
+  const auto from = [&](const char* role, const char* unit) {
     std::vector<std::pair<std::string, double>> largest;  // by format
     for (const DeviceOverview* device : group.devices) {
       for (const Curve& curve : device->curves) {
@@ -204,13 +204,15 @@ std::optional<std::string> gemm_sizes(const Alike& group) {
     }
     std::vector<std::string> texts;
     for (const auto& [format, size] : largest)
-      texts.push_back(fmt::format("{:.0f} in {}", size, upper(format)));
+      texts.push_back(
+          fmt::format("{:.0f}{} in {}", size, texts.empty() ? unit : "", upper(format)));
     return joined(texts);
   };
-  const std::string sides = from(role::kFullRateSide), tokens = from(role::kFullRateTokens);
+  const std::string sides = from(role::kFullRateSide, "");
+  const std::string tokens = from(role::kFullRateTokens, " tokens");
   if (sides.empty()) return std::nullopt;
   return fmt::format("GEMMs of N x N x N reach 90 % of burst per clock from N = {}{}.", sides,
-                     tokens.empty() ? "" : "; a transformer's layers from tokens = " + tokens);
+                     tokens.empty() ? "" : "; a transformer's layers from " + tokens);
 }
 
 // The slowest GPU's figure of that role.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/gemm/curves.hpp"
 #include "harness/conclude/limits.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/values/figure.hpp"
@@ -192,6 +193,11 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
       }
     }
   }
+}
+
+TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
+  EXPECT_EQ(first_at_share({{512, 0.95}, {1024, 0.85}, {2048, 0.9}, {4096, 0.93}}), 2048);
+  EXPECT_EQ(first_at_share({{512, 0.95}, {1024, 0.89}}), std::nullopt);
 }
 
 // What the harness and the reports ask for by role, some figure answers.

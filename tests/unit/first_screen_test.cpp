@@ -181,6 +181,30 @@ TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
 }
 
+TEST(FirstScreen, SaysHowLargeAGemmHasToBe) {
+  Profile profile = reference("nvidia-h200-x2");
+  for (std::size_t gpu = 0; gpu < 2; ++gpu) {
+    Curve& curve = profile.curves.emplace_back(
+        Curve{.device = profile.devices[gpu].uuid, .topic = "GEMM sizes", .sentence = "measured"});
+    const auto add = [&](const char* role, const char* format, double size) {
+      curve.figures.push_back({.id = "gemm.size",
+                               .name = "n",
+                               .by = {{"format", format}},
+                               .value = size,
+                               .unit = "1",
+                               .role = role});
+    };
+    add(role::kFullRateSide, "bf16", gpu == 0 ? 4096 : 5120);
+    add(role::kFullRateSide, "fp8", 8192);
+    add(role::kFullRateTokens, "bf16", 1024);
+    add(role::kFullRateTokens, "fp8", 4096);
+  }
+  EXPECT_THAT(screen(profile),
+              HasSubstr("  GEMMs of N x N x N reach 90 % of burst per clock from N = 5120 in BF16, "
+                        "8192 in FP8; a\n  transformer's layers from 1024 tokens in BF16, 4096 in "
+                        "FP8.\n"));
+}
+
 TEST(FirstScreen, OneOfAModelThatLagsIsNamed) {
   Profile profile = reference("nvidia-h200-x2");
   DeviceFacts& second = profile.devices[1];
