@@ -24,6 +24,19 @@ BANDWIDTH = ceiling("hbm.read", "datasheet")
 BURST, SUSTAINED = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
 
 
+def test_the_peaks_of_the_first_screen_are_bases(
+    capsys: pytest.CaptureFixture[str], ceilings_path: str
+) -> None:
+    printed = []
+    for basis in ("published", "datasheet", "achievable", "sustained", "model", "model_shaped"):
+        command = ["export", "--for", "json", "--profile", ceilings_path, "--dtype", "bf16"]
+        code, out, _ = run(capsys, *command, "--basis", basis)
+        assert code == 0
+        printed.append(json.loads(out))
+    assert printed[::2] == printed[1::2]
+    assert len({document["basis"] for document in printed}) == 3
+
+
 @pytest.mark.parametrize("tool", [t for t in EXPORTS if t not in (*DOCUMENTS, "aiconfigurator")])
 @pytest.mark.parametrize("basis", ["datasheet", "burst", "model_shaped"])
 def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,17 +146,22 @@ run = functools.partial(outcome, main)
 def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
     arguments += MODEL
-    code, out, _ = run(capsys, *arguments, "--recompute", "full", "--intensity", "200")
-    assert code == 0
-    for name in (
-        "MFU (datasheet)",
-        "of achievable (burst)",
-        "of achievable (sustained)",
-        "of achievable (model-shaped)",
-        "HFU (datasheet)",
-        "of the roofline (burst)",
+    named = ["MFU (published)", "of achievable", "of model"]
+    more = ["--recompute", "full", "--intensity", "200"]
+    hardware = ["HFU (published)", "hardware FLOPs, of achievable", "hardware FLOPs, of model"]
+    for options, names in (
+        ([], named),
+        (more, [*named, *hardware, "of the roofline (burst)"]),
+        (
+            ["--all"],
+            [*named[:1], "of achievable (burst)", *named[1:2], "of achievable (model-burst)"],
+        ),
     ):
-        assert name in out
+        code, out, _ = run(capsys, *arguments, *options)
+        assert code == 0
+        printed = re.findall(r" %  (.+?)  +of \d", out)
+        assert [name for name in printed if name in names] == names
+        assert options == ["--all"] or printed == names
     code, out, _ = run(capsys, *arguments, "--intensity", ".1e+3", "--json")
     result = json.loads(out)
     shares = {row["name"]: row["share"] for row in result["utilization"]}
@@ -177,20 +183,10 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
         (
             "15600",
             "50",
-            {
-                "of the roofline (burst)": "--intensity",
-                "of achievable (sustained), of achievable (model-shaped)": "--dtype",
-            },
+            {"of the roofline (burst)": "--intensity", "of achievable, of model": "--dtype"},
         ),
         # Right of the ridge the limit is the peak, and not the intensity is wrong.
-        (
-            "19000",
-            "1e4",
-            {
-                "of achievable (burst), of achievable (sustained), of achievable (model-burst), "
-                "of achievable (model-shaped), of the roofline (burst)": "--dtype"
-            },
-        ),
+        ("19000", "1e4", {"of achievable, of model, of the roofline (burst)": "--dtype"}),
     ],
 )
 def test_what_lies_above_100_percent_is_named_with_its_remedy(

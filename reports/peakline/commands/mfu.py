@@ -261,13 +261,44 @@ def _published(result: dict[str, Any]) -> str:
     if result["sequence"]:
         how.append(f"{result['sequence']} tokens a sequence")
     return (
-        f"To publish: {units.percent(figure['share'])} {figure['name']}"
+        f"To publish: {units.percent(figure['share'])} {_called(figure['name'])}"
         f"{', by ' + ', '.join(how) if how else ''}. Of achievable is against what this hardware "
         "was measured to do, and compares with no published figure."
     )
 
 
-def _text(result: dict[str, Any]) -> str:
+# The peaks that `peakline show` names, each by the first of these bases that is known.
+_NAMED = (
+    ("datasheet", "theoretical"),
+    ("sustained", "burst", "measured", "instruction"),
+    ("model_shaped",),
+)
+_CALLED = {"(datasheet)": "(published)", " (sustained)": "", "achievable (model-shaped)": "model"}
+
+
+def _called(name: str) -> str:
+    """A share by the name that its peak has on every screen: "of achievable"."""
+    for basis, named in _CALLED.items():
+        name = name.replace(basis, named)
+    return name
+
+
+def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The shares of the named peaks: of MFU first, then of HFU."""
+    found: list[Mapping[str, Any]] = []
+    for hardware in (False, True):
+        shares = {
+            row["basis"]: row
+            for row in rows
+            if row["name"].startswith(("HFU", "hardware")) == hardware
+        }
+        for bases in _NAMED:
+            found += [shares[basis] for basis in bases if basis in shares][:1]
+    return found
+
+
+def _text(result: dict[str, Any], every: bool) -> str:
+    """The result as text; every: the shares of all peaks, not of the named ones alone."""
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
     lines = [
@@ -278,10 +309,11 @@ def _text(result: dict[str, Any]) -> str:
         f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
         f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
     ]
-    width = max(len(row["name"]) for row in result["utilization"])
-    for row in result["utilization"]:
+    rows = result["utilization"] if every else _named(result["utilization"])
+    width = max(len(_called(row["name"])) for row in rows)
+    for row in rows:
         lines.append(
-            f"{units.percent(row['share']):>8}  {row['name']:{width}}  of "
+            f"{units.percent(row['share']):>8}  {_called(row['name']):{width}}  of "
             f"{units.rate(row['peak'], row['unit'])}, {row['resource']}"
             f"{' (' + row['work'] + ')' if row['work'] else ''}, {row['device']}"
         )
@@ -295,7 +327,7 @@ def _text(result: dict[str, Any]) -> str:
         )
     if result["train_bound"]:
         lines.append(_allowed(result["train_bound"]))
-    above = [row["name"] for row in result["utilization"] if row["share"] > 1]
+    above = [_called(row["name"]) for row in rows if row["share"] > 1]
     if roofline and roofline["share_of_limit"] > 1:
         if roofline["intensity"] < roofline["ridge_intensity"]:
             lines.append(
@@ -337,5 +369,5 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
     except (ProfileError, PeakError, ValueError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(result, indent=2) if options.json else _text(result))
+    print(json.dumps(result, indent=2) if options.json else _text(result, options.every))
     return 0

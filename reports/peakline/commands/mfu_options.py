@@ -140,8 +140,18 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         action="store_true",
         help="allow several GPU models: the slowest device counts",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="every",
+        help="shares of every peak; without it of published, achievable and model",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, which has all of them")
     return parser
+
+
+# The bases of the peaks that `peakline show` names.
+_NAMED = {"published": "datasheet", "achievable": "sustained", "model": "model_shaped"}
 
 
 def export_parser(program: str) -> argparse.ArgumentParser:
@@ -154,8 +164,10 @@ def export_parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--device", help="index, UUID or model (default: the GPUs, the slowest)")
     parser.add_argument(
         "--basis",
+        type=lambda name: _NAMED.get(name, name),
         choices=BASES,
-        help="which peak (default: datasheet, as MFU is published; for tracelens burst, since it "
-        "asks for achievable rates)",
+        metavar="PEAK",
+        help=f"which peak: {', '.join(_NAMED)}, or one of {', '.join(BASES)} (default: datasheet, "
+        "as MFU is published; for tracelens burst, since it asks for achievable rates)",
     )
     return parser
