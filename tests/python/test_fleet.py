@@ -82,7 +82,7 @@ def fleet() -> dict[str, Any]:
 def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     page = fleet_page(fleet)
     assert "A fleet of 11 GPUs in 11 machines" in page
-    said = "11 devices judged: 1 FAIL, 10 PASS. Slower than their peers or at fault: slow GPU 0."
+    said = "11 devices judged: 1 FAIL (slow GPU 0), 10 PASS."
     assert f'<div class="verdict fail"><p><b>FAIL</b> <span>{said}</span>' in page
     assert '<td>slow GPU 0</td><td class="error"><b>FAIL</b></td>' in page
     assert "HBM read −7.0 %: no cause known" in page

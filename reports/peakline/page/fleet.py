@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,17 +45,17 @@ def fleet_page(document: Mapping[str, Any]) -> str:
 
 
 def _sentence(document: Mapping[str, Any]) -> str:
-    """How many devices have which outcome, the gravest by name."""
+    """How many devices have which outcome; those that do not pass by name."""
     judged = [m for g in document["groups"] if g["judged"] for m in g["members"]]
-    found = Counter(str(m["verdict"]) for m in judged)
-    parts = [f"{found[outcome]} {word}" for outcome, word in WORDS.items() if found[outcome]]
-    bad = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == "fail"]
-    named = f". Slower than their peers or at fault: {_shortened(bad)}" if bad else ""
-    return (
-        f"{_of(len(judged), 'device')} judged: {', '.join(parts)}{named}."
-        if judged
-        else ("No device could be judged.")
-    )
+    if not judged:
+        return "No device could be judged."
+    parts = []
+    for outcome, word in WORDS.items():
+        names = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == outcome]
+        named = f" ({_shortened(names)})" if outcome != "pass" else ""
+        if names:
+            parts.append(f"{len(names)} {word}{named}")
+    return f"{_of(len(judged), 'device')} judged: {', '.join(parts)}."
 
 
 def _shortened(names: Sequence[str], most: int = 5) -> str:
@@ -66,7 +65,7 @@ def _shortened(names: Sequence[str], most: int = 5) -> str:
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
     # A device that was measured in several modes is in several groups.
-    gpus = {m["uuid"] for g in groups if _kind(g) == "GPUs" for m in g["members"]}
+    gpus = {m["uuid"] for g in groups if _kind(g) == "GPU" for m in g["members"]}
     nodes = {m["node"] for g in groups for m in g["members"]}
     devices = f"{_of(len(gpus), 'GPU')} in " if gpus else ""
     return devices + _of(len(nodes), "machine")
@@ -85,8 +84,9 @@ def _profiles(document: Mapping[str, Any]) -> str:
 
 
 def _kind(group: Mapping[str, Any]) -> str:
-    kinds = {"host": "hosts", "node": "nodes"}
-    return next((kinds[m["uuid"]] for m in group["members"] if m["uuid"] in kinds), "GPUs")
+    """ "host", "node" or "GPU"."""
+    kinds = (m["uuid"] for m in group["members"] if m["uuid"] in ("host", "node"))
+    return next(kinds, "GPU")
 
 
 def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
@@ -95,19 +95,25 @@ def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 
 def _heading(group: Mapping[str, Any]) -> str:
-    return f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
+    return f"{group['model']}, {group['mode']} runs: {_of(len(group['members']), _kind(group))}"
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:
     order = list(WORDS)
     # Failed and missing figures come first: no strip shows them.
     unsound = sorted(
-        (member for member in group["members"] if not member["sound"]),
+        (
+            m
+            for m in group["members"]
+            if not m["sound"] or (group["judged"] and m["verdict"] != "pass")
+        ),
         key=lambda member: (order.index(member["verdict"]), not _incomplete(member)),
     )
     parts = [f'<h2 id="group-{number}">{escape(_heading(group))}</h2>']
     if not group["judged"]:
         parts.append("<p>Not judged: hosts that virtual machines share.</p>")
+    elif len(group["members"]) == 1:
+        parts.append("<p>It has no peers here.</p>")
     elif not unsound:
         parts.append("<p>None falls behind its peers.</p>")
     if unsound:
@@ -177,7 +183,7 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
             f"{_of(len(flat), 'ceiling')} within {_FLAT:g} % of the median",
             "and without an outlier",
             "".join(flat),
-            opened=not shown,
+            opened=not shown and len(group["members"]) > 1,
         )
     # "<" ends no script where it is written as JSON may write it.
     return (
