@@ -89,6 +89,17 @@ bool describe_figure(std::string_view name, std::span<const Population> known, L
   return true;
 }
 
+// A level that the limit is so far from that its unit is mistaken: TFLOP/s for FLOP/s.
+const HealthyLevel* far_off(const LintedRule& rule) {
+  constexpr double kOtherUnit = 100;
+  if (!rule.change.limit) return nullptr;
+  const double limit = *rule.change.limit;
+  const auto found = std::ranges::find_if(rule.levels, [&](const HealthyLevel& level) {
+    return limit * kOtherUnit < level.median || limit > level.median * kOtherUnit;
+  });
+  return found == rule.levels.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 LintedRule lint(const RuleChange& change, std::span<const Population> known) {
@@ -104,6 +115,9 @@ LintedRule lint(const RuleChange& change, std::span<const Population> known) {
     rule.mistake = "loss_percent: the rule has no median to be below";
   else if (change.limit && rule.unit.empty() && !fact)
     rule.mistake = "limit: the rule has no value to compare with it";
+  else if (const HealthyLevel* const level = far_off(rule))
+    rule.mistake = fmt::format("limit: {:g} {} is far from what healthy cards measure, {:.4g} {}",
+                               *change.limit, rule.unit, level->median, rule.unit);
   return rule;
 }
 

@@ -86,6 +86,12 @@ struct Lost {
   std::string text() const { return with_reason(format_count(points, "point"), why); }
 };
 
+std::set<std::string_view> versions_of(const Runs& runs) {
+  std::set<std::string_view> versions;
+  for (const DeviceView& run : runs) versions.insert(run.profile->software.git_revision);
+  return versions;
+}
+
 std::set<std::optional<int>> threads_of(const Runs& runs) {
   std::set<std::optional<int>> threads;
   for (const DeviceView& run : runs) threads.insert(run.profile->host.usable_threads);
@@ -103,6 +109,7 @@ bool has_others(const Points& points, std::string_view id) {
 struct Expected {
   bool all_tried;      // the new runs measure whatever the old ones did
   bool other_threads;  // than the old ones had
+  bool other_version;  // of the program, which may lack whole benchmarks
   std::size_t base_runs;
   Runs alike;  // new runs of which each should have what every old one has
 
@@ -121,6 +128,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
   Expected expected{
       .all_tried = !device.untried,
       .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
+      .other_version = versions_of(pair.base) != versions_of(pair.next),
       .base_runs = pair.base.size(),
       .alike = {}};
   std::set<std::string_view> modes;
@@ -139,6 +147,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   std::map<std::string_view, Lost> failed, missing, unclocked, changed;
   std::int64_t unverified = 0;
   const Points alike = points_of(expected.alike);
+  std::set<std::string_view> tried;
+  for (const auto& [name, after] : next) tried.insert(after.id);
   const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
     const auto found = alike.find(name);
     return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
@@ -149,7 +159,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
         expected.other_threads && before.by_threads && has_others(next, before.id);
     const auto found = next.find(name);
     if (found == next.end()) {
-      if (expected.all_tried && !replaced) missing[before.id].add("");
+      const bool unknown = expected.other_version && !tried.contains(before.id);
+      if (expected.all_tried && !replaced && !unknown) missing[before.id].add("");
       continue;
     }
     const SidePoint& after = found->second;

@@ -76,7 +76,7 @@ std::optional<std::string> decoding(const Alike& group, const ResourceLabels& la
       if (row.resource == kRead && row.measured)
         keep_smallest(slowest_rate, llama_tokens_per_s(*device->gpu, *row.measured));
   if (!slowest_rate) return std::nullopt;
-  return fmt::format("Llama-3.1-8B in BF16 decodes at most {} tokens/s ({}).",
+  return fmt::format("Llama-3.1-8B in BF16 decodes one sequence at {} tokens/s at most ({}).",
                      format_number(*slowest_rate), labels(kRead));
 }
 

@@ -254,6 +254,7 @@ def test_lint_knows_every_rule_of_a_check(rules):
         ('name = "health/xid"\nlimit = 1', ["health/xid", "limit"]),
         ('name = "ecc"\nloss_percent = 3', ["ecc", "loss_percent"]),
         ('name = "hbm.read/measured/steady"\nlimit = 4e12', ["steady", "limit"]),
+        ('name = "tensor.bf16/burst"\nlimit = 780', ["780 FLOP/s", "far from"]),
     ],
 )
 def test_lint_finds_what_judges_nothing(rules, rule, words):

@@ -139,7 +139,7 @@ def test_report_bounds_decoding_alike(file):
     gpus = {gpu.uuid for gpu in profile.devices} & set(profile.measured_devices())
     bounds = [reports.decode_bound(profile, llama, reports.Serving(device=gpu)) for gpu in gpus]
     rate = units.number(min(bound.tokens_per_s for bound in bounds))
-    line = f"Llama-3.1-8B in BF16 decodes at most {rate} tokens/s (HBM read)."
+    line = f"Llama-3.1-8B in BF16 decodes one sequence at {rate} tokens/s at most (HBM read)."
     assert line in peakline("show", file).stdout
 
 

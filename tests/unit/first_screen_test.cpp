@@ -119,7 +119,7 @@ TEST(FirstScreen, AnswersForOneGpu) {
         "\n  HBM read            4617 GB/s     4800 GB/s  96.2 %    ±0.3 %\n",
         "\n  BF16 sustained    701 TFLOP/s   989 TFLOP/s  70.8 %    ±1.7 %\n",
         "\n  Under load the 700 W limit holds BF16 at 1321 of 1980 MHz: that is normal.\n",
-        "\n  Llama-3.1-8B in BF16 decodes at most 306 tokens/s (HBM read).\n",
+        "\n  Llama-3.1-8B in BF16 decodes one sequence at 306 tokens/s at most (HBM read).\n",
         "\nMFU in BF16: which peak to divide by\n",
         "\n  published   989 TFLOP/s  ",
         "\n  achievable  701 TFLOP/s  ",
@@ -167,8 +167,8 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
 
 TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   Profile profile = reference("nvidia-h200-x2");
-  const std::string llama = "Llama-3.1-8B in BF16 decodes at most ";
-  EXPECT_THAT(screen(profile), HasSubstr(llama + "312 tokens/s (HBM read).\n"));
+  const std::string llama = "Llama-3.1-8B in BF16 decodes one sequence at ";
+  EXPECT_THAT(screen(profile), HasSubstr(llama + "312 tokens/s at most (HBM read).\n"));
   for (Ceiling& row : profile.ceilings)
     if (row.device == profile.devices[1].uuid && row.resource == "hbm.read") row.value /= 2;
   EXPECT_THAT(screen(profile), HasSubstr(llama + "156 tokens/s"));

@@ -108,6 +108,19 @@ TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
   EXPECT_THAT(reasons(gate_of({good, bad}, {bad})), ElementsAre("missing gpu0/launch.submit"));
 }
 
+TEST(Gate, AnotherVersionMayLackABenchmark) {
+  const Profile good = sample::h200_run();
+  Profile older = good;
+  std::erase_if(older.measurements, [](const Measurement& m) { return m.id == "launch.submit"; });
+  EXPECT_THAT(reasons(gate_of({good}, {older})), ElementsAre("missing gpu0/launch.submit"));
+  older.software.git_revision = "another";
+  EXPECT_THAT(reasons(gate_of({good}, {older})), IsEmpty());
+  // Points of a benchmark that it has are missed.
+  for (Measurement& m : older.measurements)
+    if (m.id == "gemm.tf32") m.status = Status::kError;
+  EXPECT_THAT(reasons(gate_of({good}, {older})), Contains("failed gpu0/gemm.tf32"));
+}
+
 TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   const auto good = sample::h200_run();
   const auto without_gpu = changed([](Profile& p) {
