@@ -90,7 +90,7 @@ Picture skinny_picture() {
                              {"FP8", {kFp8}},
                              {"BF16 roofline", {kBf16, "roofline"}},
                              {"FP8 roofline", {kFp8, "roofline"}}},
-                  .marks = {ridge("BF16 ridge (rows)", kBf16), ridge("FP8 ridge (rows)", kFp8)},
+                  .marks = {ridge("BF16 ridge", kBf16), ridge("FP8 ridge", kFp8)},
                   .naming = Naming::kEndsWithValue}}};
 }
 

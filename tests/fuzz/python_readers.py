@@ -209,12 +209,19 @@ def _populations() -> list[bytes]:
 def _fleets() -> list[bytes]:
     row = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12, "deviation": 0.0}
     group = {
+        "judged": True,
         "ceilings": [{"resource": "hbm.read", "basis": "measured", "median": 4.6e12}],
-        "members": [{"node": "a", "rules": [], "ceilings": [{**row, "standing": "usual"}]}],
+        "members": [
+            {
+                "node": "a",
+                "verdict": "pass",
+                "rules": [],
+                "ceilings": [{**row, "standing": "usual"}],
+            }
+        ],
     }
-    return [
-        json.dumps({"schema": "peakline-fleet", "schema_version": 2, "groups": [group]}).encode()
-    ]
+    document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "pass"}
+    return [json.dumps({**document, "groups": [group]}).encode()]
 
 
 READERS = {

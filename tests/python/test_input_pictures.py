@@ -127,7 +127,7 @@ def test_the_page_has_its_part(write: Callable[..., Path], tmp_path: Path) -> No
     path = write(only(with_storage(), "host.storage", "input."))
     assert main([str(path), "-o", str(tmp_path / "out"), *NEED]) == 0
     page = (tmp_path / "out/report.html").read_text()
-    assert 'href="#at-input-0"' in page
+    assert 'id="at-input-0"' in page
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 

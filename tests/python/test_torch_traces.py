@@ -70,7 +70,7 @@ def test_every_kernel_of_a_trace_appears() -> None:
         sum(e["dur"] for e in events) / 1e6
     )
     for kernel in kernels:
-        if any(part in kernel.name for part in ("gather", "nhwcSliceC")):
+        if any(part in kernel.name for part in ("nhwcSliceC",)):
             assert kernel.unknown == ("flops", "hbm")
     # Of elementwise operators and normalizations the bytes are known.
     assert {k.unknown for k in kernels if "SoftMax" in k.name} == {("flops",)}
@@ -135,16 +135,16 @@ def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profi
     assert not any(p.as_written.complete for p in known if p.as_written)
     text = " ".join(advice(profile, placed))
     assert "of 5.41 ms to gain" in text
-    assert "nothing is known of 5.9 % of the time" in text
+    assert "nothing is known of 5.1 % of the time" in text
     assert "the bytes are compulsory ones" in text
-    assert "(5.9 % of the time). Missing: FLOPs, bytes." in text
+    assert "(5.1 % of the time). Missing: FLOPs, bytes." in text
     assert "inside a CUDA graph only with its capture" in text
     assert "Held against burst ceilings: the device had been busy without a rest for no" in text
     assert "more than 8.16 ms, and sustained ones count from 1.00 s on." in text
     page = tables.kernels(profile, placed, "kernels")
     by_shapes = sum(p.kernel.from_shapes for p in placed)
     assert page.count("compulsory bytes by shapes") == by_shapes == len(known)
-    assert page.count("not known: FLOPs, bytes") == 7
+    assert page.count("not known: FLOPs, bytes") == 5
     # One adds an array to itself: read twice, its bytes would be more than the ceiling allows.
     (twice,) = (p for p in known if "operands" in p.missing)
     assert twice.as_written and twice.as_written.share == pytest.approx(0.934, abs=0.01)
@@ -311,7 +311,7 @@ def test_operators_whose_work_is_not_clear() -> None:
     assert count(**{"Input Dims": [query, longer, longer, *([[]] * 12)]}) == 0
     packed = [8192, 16, 128]
     assert count(**{"Input Dims": [packed, packed, packed, *([[]] * 12)]}) == 0
-    assert works({"name": "aten::sort", "args": arguments}) == []
+    assert works({"name": "aten::nonzero", "args": arguments}) == []
 
 
 def test_repeated_elements_are_read_once() -> None:

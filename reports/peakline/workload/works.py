@@ -364,6 +364,8 @@ def _looked_up(name: str, arguments: _Arguments) -> Work:
     elif name == "aten::index_select":
         table, along = arguments.shape(0, range(1, 9)), int(arguments.value(1))
         written *= math.prod(table) // table[along]
+    elif written * arguments.element(index) == arguments.bytes(index):
+        raise _Unclear  # elements from anywhere, not rows: what memory moves for one is not told
     read, written = arguments.bytes(index), written * arguments.element(0)
     return Work(_NO_UNIT, 0.0, checked(read), checked(written))
 
