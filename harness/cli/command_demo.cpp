@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the program, where the build and `cmake --install` put it.
+// It lies beside the program, where the build and `cmake --install` put it.
 fs::path demo_folder() {
   const fs::path folder =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/peakline/demo";

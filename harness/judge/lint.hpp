@@ -1,6 +1,6 @@
 #pragma once
 
-// What a site's rules would judge, as far as that is known before anything is measured.
+// Tells what a site's rules would judge, as far as that is known before anything is measured.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// What healthy cards of a model measure of a rule's figure, in one mode.
+// The figure of a rule as healthy cards of a model measure it, in one mode.
 struct HealthyLevel {
   std::string model, mode;  // "NVIDIA H200", "2 x NVIDIA H200"; "quick"
   double median = 0;

@@ -25,7 +25,7 @@ struct Checks {
   Outcome verdict() const;  // the worst of all
 };
 
-// What the verdict rests on: device and groups, or the worst reason. count: whether it says that
+// The grounds of the verdict: device and groups, or the worst reason. count: whether it says that
 // the number of GPUs was not given.
 std::string check_sentence(const Checks& checks, bool count = true);
 // That with the verdict before it, in a line.

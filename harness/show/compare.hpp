@@ -7,7 +7,7 @@
 
 namespace peakline {
 
-// What the verdict rests on, in a few words: "no loss above 3 % in any figure".
+// The grounds of the verdict, in a few words: "no loss above 3 % in any figure".
 std::string main_point(const CompareResult& result);
 
 // Says what changed along with a ceiling's value: its rate per clock, clock, power, or the method

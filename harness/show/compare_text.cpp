@@ -66,7 +66,7 @@ bool deviates(Verdict verdict) {
          verdict == Verdict::kUneven;
 }
 
-// What decides figures that are inconclusive.
+// Says what would decide the inconclusive figures.
 struct Settling {
   std::ptrdiff_t by_runs = 0, by_threshold = 0;
   std::size_t runs = 0;  // a side, for `by_runs` of them
