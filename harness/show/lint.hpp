@@ -8,7 +8,7 @@
 
 namespace peakline {
 
-// What each rule of a file would judge. file: its name.
+// Tells what each rule of a file would judge. file: its name.
 std::string lint_text(const std::string& file, std::span<const LintedRule> rules,
                       const ShowOptions& options);
 

@@ -175,7 +175,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// What packet headers leave of a link's raw rate, where it is known.
+// The part of a link's raw rate that packet headers leave, where it is known.
 std::optional<double> packets_share(const Ceiling& row) {
   const auto packets = std::ranges::find(row.factors, kPacketsFactor, &Factor::name);
   return packets == row.factors.end() ? std::nullopt : std::optional(packets->value);

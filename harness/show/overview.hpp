@@ -63,7 +63,7 @@ struct BandwidthRow {
   // The rate that packet headers leave of `theoretical`, for a link whose packet size is known.
   std::optional<double> data_rate;
   std::string how;  // access width, footprint, link; or what keeps it from being measured
-  // Of a collective: what the library chose, and whether the switch was kept from adding up.
+  // The algorithm that the library chose for a collective, and whether multicast was off.
   std::string algorithm;
   bool multicast_off = false;
 };

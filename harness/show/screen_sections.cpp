@@ -67,7 +67,7 @@ std::optional<std::string> power_note(const Alike& group, const ResourceLabels& 
   return std::nullopt;
 }
 
-// What the slowest GPU's memory allows a language model.
+// The rate that the slowest GPU's memory allows a language model.
 std::optional<std::string> decoding(const Alike& group, const ResourceLabels& labels) {
   constexpr std::string_view kRead = "hbm.read";
   std::optional<double> slowest_rate;

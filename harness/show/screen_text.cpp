@@ -16,7 +16,7 @@
 namespace peakline {
 namespace {
 
-// What a section's rows and notes are indented by; those of a section without heads and title,
+// The indent of a section's rows and notes; those of a section without heads and title,
 // which is a list, are not.
 constexpr std::size_t kIndent = 2;
 

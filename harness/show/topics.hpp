@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// What was asked for. Nothing in either: there is no such topic.
+// The topics that were asked for. Both lists are empty where there is no such topic.
 struct ChosenTopics {
   std::vector<std::string> names;      // the parts and topics to print
   std::vector<std::string> ambiguous;  // words that begin alike

@@ -238,3 +238,15 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
     # These depend on values, or on how an operand is padded.
     most_unknown = {"conv7x7": 0.2, "embedding": 0.45, "sort": 0.12, "topk": 0.12}
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
+
+
+def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path: Path) -> None:
+    """A convolution's backward pass: cuDNN's small kernels have names of arithmetic too."""
+    text = json.dumps(counted()["traces"]["conv1x1"])
+    (renamed,) = set(re.findall(r"nvjet_sm90_tst_128x256\w+", text))
+    trace = tmp_path / "trace.json"
+    trace.write_text(text.replace(renamed, "scudnn_winograd"))
+    kernels = {kernel.name: kernel for kernel in read_kernels(trace)}
+    assert not kernels["scudnn_winograd"].bytes
+    bounded = [name for name, kernel in kernels.items() if kernel.bytes]
+    assert len(bounded) == 2 and not any("splitk" in n or "split_k" in n for n in bounded)

@@ -224,8 +224,8 @@ def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tu
     left = [role for role, found in doers.items() if not found and roles[role][0].flops]
     if left:
         # A library may use a kernel for it whose name does not say so.
-        taken = [one for found in doers.values() for one in found]
-        doers |= dict(zip(left, _unnamed(group, taken, len(left)), strict=False))
+        others = [one for one in group if not any(role and role in one.name for role in roles)]
+        doers |= dict(zip(left, _longest(others, len(left)), strict=False))
     for role, works in roles.items():
         if len(works) > 1:
             yield from _one_each(works, [one for one in group if role in one.name])
@@ -246,16 +246,15 @@ def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[
             yield one.activity, work
 
 
-def _unnamed(
-    group: Sequence[_Launched], taken: Sequence[_Launched], wanted: int
-) -> Sequence[list[_Launched]]:
-    """The arithmetic kernels that are not taken, those of one name together, longest first."""
+def _longest(group: Sequence[_Launched], wanted: int) -> Sequence[list[_Launched]]:
+    """The launches of so many names that take the longest; none where one of these does no
+    arithmetic, since what does is not known then."""
     names: dict[str, list[_Launched]] = {}
     for one in group:
-        if one not in taken and _ARITHMETIC.search(one.name.lower()):
-            names.setdefault(one.name, []).append(one)
+        names.setdefault(one.name, []).append(one)
     longest = sorted(names.values(), key=lambda found: -sum(one.nanoseconds for one in found))
-    return longest[:wanted]
+    found = longest[:wanted]
+    return found if all(_ARITHMETIC.search(of[0].name.lower()) for of in found) else []
 
 
 def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
