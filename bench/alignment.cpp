@@ -15,7 +15,6 @@ namespace {
 constexpr const char* kTopic = "alignment";
 constexpr std::int64_t kMaxStrideBytes = 256;
 
-// The title names the worst offset and, for the same width, the worst stride.
 std::string alignment_title(const TitleView& view) {
   const Figure& offset = view.least({.id = "alignment.offset", .name = "share"});
   const auto width = *find_param(offset.by, "width");
@@ -78,7 +77,7 @@ void register_alignment(Registry& registry) {
   };
   constexpr const char* kUseful = "useful bytes read, not the sectors fetched for them";
   add("alignment.offset", "Bandwidth of contiguous reads, by offset from a line boundary",
-      "useful bytes read", 3,  // 2 searched the shape for aligned reads alone
+      "useful bytes read", 3,  // v2 searched the shape for aligned reads only
       {worst_share_curve(kTopic, "offset", 0, " B", "aligned")}, std::move(offsets),
       on_gpu([](auto& bench) { alignment_offset(bench); }),
       {{kTopic, alignment_title, alignment_picture()}});
@@ -87,7 +86,7 @@ void register_alignment(Registry& registry) {
       std::move(strides), on_gpu([](auto& bench) { alignment_stride(bench); }));
   add("alignment.granularity",
       "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time", kUseful,
-      2,  // 1 searched the shape for aligned reads alone
+      2,  // v1 searched the shape for aligned reads only
       {fetch_curve(kTopic)},
       points_over({{"width", {4}}, {"limit", {32, 64, 128}}, {"stride", {4, 8, 16, 32, 64}}},
                   {.seconds = kSeconds}),

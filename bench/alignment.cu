@@ -1,6 +1,3 @@
-// Measures reads at an offset from a line's boundary, at a stride, and with a limit on what the L2
-// fetches at a time.
-
 #include "bench/alignment.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/alignment.cuh"
@@ -11,21 +8,19 @@ namespace {
 using kernels::kAlignmentThreads;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// Useful bytes, at every offset and stride: as many elements each time, and many times any L2 even
-// where they lie side by side.
+// Useful bytes at every offset and stride; many times any L2 even when contiguous.
 constexpr std::size_t kUsefulBytes = 1024 * kMiB;
-// A search reads less, so that every shape has its turn where memory is slow.
+// A search reads less, so that every shape gets a turn on slow memory.
 constexpr std::size_t kSearchUsefulBytes = 256 * kMiB;
-// The granularity shows at strides from a sector on, where a fraction of that is beyond the L2.
+// Granularity shows at strides of a sector or more, where even a fraction of this exceeds the L2.
 constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
 constexpr double kUsefulL2s = 4;
-constexpr std::size_t kMisaligned = kMostAlignmentOffset / 2;  // where a shape is searched
+constexpr std::size_t kMisaligned = kMostAlignmentOffset / 2;  // offset of the search
 constexpr double kSearchSeconds = 0.1;
-// Among shapes closer than this the first counts. On an H200 three took turns from run to run, one
-// of which loses 4.7 instead of 1.8 % of 16-byte accesses at offsets that the search does not try.
+// Among shapes this close the first wins, for repeatability: of three equal ones on an H200, one
+// loses 4.7 instead of 1.8 % with 16-byte accesses at offsets outside the search.
 constexpr double kSearchTolerance = 0.01;
 
-// Bytes in flight per thread, and blocks per SM.
 template <class Vec>
 struct Shape {
   void (*kernel)(const Vec*, std::size_t, std::size_t, std::uint32_t*);
@@ -51,9 +46,9 @@ struct Reads {
   std::size_t useful_bytes, offset = 0, stride = 1;
 };
 
-// The shape is the fastest for contiguous reads of this width, aligned and not, so that points
-// differ only in what is swept. Some shapes that are equal where aligned lose four times as much
-// where not.
+// Measures with the fastest shape for contiguous reads of this width, aligned and misaligned, so
+// that only the swept parameter differs between points. Some shapes that tie when aligned lose four
+// times as much when misaligned.
 template <class Vec>
 void strided_read(CudaBench& bench, const Reads& reads) {
   const std::size_t count = reads.useful_bytes / sizeof(Vec);
@@ -119,10 +114,10 @@ std::size_t parameter(const CudaBench& bench, std::string_view name) {
   return static_cast<std::size_t>(bench.integer(name));
 }
 
-// The limit of this process on how much the L2 fetches at a time, put back at the end.
+// Sets this process's limit on L2 fetch granularity; the destructor restores it.
 class FetchLimit {
  public:
-  // Skips the point if the device does not take it.
+  // Skips the point if the device rejects the limit.
   explicit FetchLimit(std::size_t bytes) {
     if (cudaDeviceGetLimit(&before_, cudaLimitMaxL2FetchGranularity) != cudaSuccess ||
         cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, bytes) != cudaSuccess) {

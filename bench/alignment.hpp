@@ -4,7 +4,7 @@
 
 namespace peakline::bench {
 
-// Reads begin at most this many bytes after a line's boundary: one cache line.
+// Largest offset from a line boundary: one cache line.
 inline constexpr std::int64_t kMostAlignmentOffset = 128;
 
 }  // namespace peakline::bench

@@ -1,4 +1,4 @@
-// What does memory cost before it is used: on the device, page-locked on the host, touched first?
+// What does memory cost before it is used?
 
 #include "bench/copies.hpp"
 #include "bench/question.hpp"
@@ -15,7 +15,7 @@ void allocation_first_touch(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// This much host memory has enough pages that the call itself costs little beside them.
+// So many pages that the cost of the call itself is negligible.
 constexpr std::int64_t kManyPages = 64 * kMiB;
 
 }  // namespace

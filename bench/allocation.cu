@@ -1,5 +1,3 @@
-// Measures what the driver and the kernel take to give memory, and verifies that they gave it.
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,8 +13,7 @@ namespace {
 
 using host::HostBuffer;
 
-// The driver clears at least this much per second of the memory that a process gave back, while all
-// else finds less bandwidth.
+// The driver clears freed memory at least this fast, taking bandwidth from other work.
 constexpr double kClearedBytesPerSecond = 300e9;
 
 std::size_t bytes_of(const CudaBench& bench) {
@@ -33,7 +30,7 @@ std::string expect_type(const void* memory, cudaMemoryType type) {
   return type_of(memory) == type ? "" : "the driver does not know the memory as what was asked for";
 }
 
-// cudaMalloc and cudaFree of `bytes`, and a wait for the driver to clear what was given back.
+// Times cudaMalloc and cudaFree of `bytes`, then waits for the driver to clear the freed memory.
 class DeviceMemory {
  public:
   explicit DeviceMemory(CudaBench& bench)
@@ -67,7 +64,7 @@ class DeviceMemory {
   double freed_bytes_ = 0;
 };
 
-// A pool of its own that keeps what it is given back.
+// A memory pool that keeps freed memory.
 class Pool {
  public:
   Pool() {
@@ -101,7 +98,7 @@ class Pool {
   cudaMemPool_t pool_ = nullptr;
 };
 
-// The kernel takes the advice even where it will not follow it.
+// The kernel accepts the advice even if it will not follow it.
 bool huge_pages_off() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string choice;
@@ -109,7 +106,6 @@ bool huge_pages_off() {
   return choice.find("[never]") != std::string::npos;
 }
 
-// Host memory in pages of the point's kind.
 HostBuffer host_buffer(CudaBench& bench) {
   const bool huge = bench.text("pages") == "huge";
   HostBuffer buffer(bytes_of(bench), huge ? HostBuffer::Pages::kHuge : HostBuffer::Pages::kSmall);
@@ -120,7 +116,6 @@ HostBuffer host_buffer(CudaBench& bench) {
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Writes to each page.
 void touch(const HostBuffer& buffer) {
   volatile auto* const bytes = buffer.as<char>();
   for (std::size_t at = 0; at < buffer.size_bytes(); at += page_bytes()) bytes[at] = 1;

@@ -1,4 +1,4 @@
-// What do atomic operations cost, on one address, on a few, and where no two threads share one?
+// What do atomic operations cost, by how many threads share an address?
 
 #include "bench/atomics_table.hpp"
 #include "bench/question.hpp"
@@ -45,7 +45,7 @@ Picture atomics_picture() {
                  panel("atomics.shared", "10⁹ operations/s, shared memory", {})}};
 }
 
-// How far the threads spread; a scope other than the usual one only at both ends.
+// Scopes other than the device's are measured only at both ends of sharing.
 std::vector<Point> points_of(std::span<const AtomicOp> ops) {
   std::vector<Point> points;
   for (const AtomicOp& op : ops)

@@ -1,5 +1,3 @@
-// This times atomic operations on one address, on a few, and where no two threads share one.
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -26,12 +24,12 @@ using kernels::kWarpLanes;
 constexpr double kLaunchSeconds = 1e-3;
 constexpr int kCalibrationTrips = kernels::atomics::kUnroll;
 constexpr double kCalibrationSeconds = 2e-3;
-// If threads try this many swaps each, as many or more succeed on every address, whoever is first.
+// If each thread tries this many swaps, at least this many succeed on every address, in any order.
 constexpr int kVerifiedTrips = 2;
-// An L2 works on one sector at a time: warps with an address of their own do not meet there.
+// The L2 works on one sector at a time: atomics on different sectors do not contend.
 constexpr std::uint32_t kSectorBytes = 32;
 
-// The largest sum that is exact in whatever order it is made.
+// Largest sum that is exact in any order of additions.
 template <class T>
 constexpr std::uint64_t kExactSum = std::uint64_t{1} << 31;
 template <>
@@ -72,12 +70,11 @@ class AtomicWork {
       : bench_(bench), kernel_(kernel), shared_(shared) {}
 
   unsigned blocks() const { return blocks_; }
-  // A sum of halves would soon be too large to change, and a swap then always find what it expects.
+  // Halves add 1 and -1 in turn: a growing sum would stop changing, and swaps would always succeed.
   CudaBench::Launch launch(int trips) const {
     return adding(std::is_same_v<Value, __half2> ? -1 : 1, blocks_, trips);
   }
 
-  // Compares every sum with what its threads have added.
   std::string find_mismatch() const {
     const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(
         kExactSum<Value> / (kAtomicThreads * kVerifiedTrips), 1, blocks_));
@@ -103,7 +100,6 @@ class AtomicWork {
   }
 
  private:
-  // Adds 1 and `second` in turn.
   CudaBench::Launch adding(int second, unsigned blocks, int trips) const {
     return [this, second, blocks, trips](cudaStream_t stream) {
       kernel_<<<blocks, kAtomicThreads, 0, stream>>>(data_.data(), targets_, number<Value>(1),
@@ -111,7 +107,6 @@ class AtomicWork {
                                                      trips);
     };
   }
-  // Returns where a thread's element ends up.
   std::size_t target_of(std::size_t thread) const {
     const std::size_t first = shared_ ? thread / kAtomicThreads * kAtomicThreads : 0;
     return first + targets_.of(static_cast<std::uint32_t>(thread - first));
@@ -187,7 +182,6 @@ constexpr std::array kShared = {
     shared<Add<__half2>>("fp16x2_add"), shared<CompareAndSwap>("int32_cas")};
 static_assert(std::ranges::equal(kShared, kSharedAtomics, {}, &Rate::op));
 
-// Measures what the point names.
 template <std::size_t kCount>
 void measure_named(CudaBench& bench, const std::array<Rate, kCount>& rates) {
   const std::string name = bench.text("op"), scope = bench.find_text("scope").value_or("");

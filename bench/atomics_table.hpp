@@ -1,6 +1,6 @@
 #pragma once
 
-// The atomic operations that are measured, in the order of their points.
+// The measured atomic operations, in the order of their points.
 
 #include <array>
 #include <string_view>
@@ -9,7 +9,7 @@ namespace peakline::bench {
 
 struct AtomicOp {
   std::string_view name;
-  std::string_view scope;  // empty in shared memory, which has only one
+  std::string_view scope;  // empty in shared memory
   bool operator==(const AtomicOp&) const = default;
 };
 inline constexpr std::array kGlobalAtomics = {

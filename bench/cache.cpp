@@ -5,7 +5,7 @@
 namespace peakline::bench {
 
 void l1_read(CudaBench& bench);
-// in_flight_of_l1, in_flight_of_l2: bytes that an SM has under way, by the cache read through.
+// in_flight_of_l1, in_flight_of_l2: bytes in flight per SM, by the cache that is read through.
 void cache_sweep(CudaBench& bench, std::size_t in_flight_of_l1, std::size_t in_flight_of_l2);
 
 namespace {
@@ -13,16 +13,15 @@ namespace {
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int kPointsPerOctave = 4;
 
-// One of the sweep's two curves: what each SM has in flight, and its footprints: the least, and
-// then multiples of what is in flight.
+// One curve of the sweep, per SM. Footprints above `least` are multiples of the bytes in flight.
 struct Sweep {
   const char* through;
   std::size_t in_flight, least, to;
 };
-// An H200's L1 needs 16 KiB in flight, with 8 it gives 74 % of its rate: over less, several warps
-// read the same.
+// An H200's L1 needs 16 KiB in flight; 8 KiB reach 74 % of its rate. In smaller footprints several
+// warps read the same data.
 constexpr Sweep kThroughL1{"l1", 16 * kKiB, 8 * kKiB, 512 * kKiB};
-// Past the L1, from 8 MiB of an H200's 60 MiB of L2 to 17 times that.
+// Past the L1; on an H200 from 8 MiB to 17 times its 60 MiB of L2.
 constexpr Sweep kThroughL2{"l2", 64 * kKiB, 64 * kKiB, 8 * kMiB};
 
 std::vector<Point> sweep_points() {

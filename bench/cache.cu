@@ -1,5 +1,3 @@
-// Measures reads that the caches serve: each SM goes over a part of its own, again and again.
-
 #include <algorithm>
 #include <numeric>
 
@@ -12,23 +10,21 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
-// This is half of the smallest L1 there is.
+// Half of the smallest L1.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
-// The bytes that an SM moves, enough that the start and the first pass are below 0.3 % on an H200:
-// some 2 ms at 128 B per clock.
+// Bytes per SM: 2 ms on an H200 at 128 B per clock, so that launch and first pass cost below 0.3 %.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB;
-// The sweep's: 0.5 ms from the L1, 4 ms from memory.
+// 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr double kSearchSeconds = 0.3;
 
-// Each block of a launch goes over `chunks` chunks of its own.
 struct Job {
   const void* data;
   unsigned chunks, trips;
   std::uint32_t* of_warp;
 };
 
-// A kernel with its accesses of `width` bytes, `unroll` of a thread in flight.
+// A kernel with accesses of `width` bytes, `unroll` in flight per thread.
 struct Way {
   const void* kernel;
   unsigned width, unroll;
@@ -45,9 +41,9 @@ Way read_way() {
           }};
 }
 
-// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16. Several shapes are
-// equal in a search, which takes the first of them: 8 loads of 8 bytes, whose median over a run was
-// the lowest on two H200s (2.124 to 2.127 ms in five runs of six; with 4 loads 2.129 to 2.137).
+// 4- and 8-byte accesses read the L1 slightly faster than 16-byte ones. Several shapes tie, and the
+// first wins: the one with the lowest median on two H200s (2.124 to 2.127 ms in five runs of six;
+// with 4 loads in flight 2.129 to 2.137).
 std::vector<Way> l1_reads() {
   using kernels::ThroughL1;
   return {read_way<ThroughL1, uint2, 8>(), read_way<ThroughL1, uint2, 4>(),
@@ -60,7 +56,6 @@ struct Shape {
   unsigned threads, blocks_per_sm;
 
   std::size_t chunk_bytes() const { return std::size_t{32} * way.width * way.unroll; }
-  // A block moves so much in one trip, and has it in flight.
   std::size_t trip_bytes() const { return std::size_t{threads} * way.width * way.unroll; }
 };
 
@@ -69,8 +64,7 @@ void prefer_l1(const Way& way) {
                                      cudaSharedmemCarveoutMaxL1));
 }
 
-// These are the shapes that fit on an SM and whose warps have parts of their own of `part` bytes of
-// an SM.
+// Shapes that fit on an SM and whose warps have their own parts of the SM's `part` bytes.
 std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   std::vector<Shape> all;
   for (const Way& way : ways) {
@@ -87,7 +81,7 @@ std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   return all;
 }
 
-// A footprint of which each SM has an equal part, and the launches of any shape over it.
+// A footprint split evenly over the SMs, and the launches of any shape over it.
 class Passes {
  public:
   Passes(CudaBench& bench, std::size_t footprint_of_sm, std::size_t bytes_per_sm)
@@ -97,7 +91,6 @@ class Passes {
         words_(random_words(bench.sm_count() * part_ / sizeof(std::uint32_t), bench.seed())),
         of_warp_(bench.sm_count() * std::size_t{kMostWarpsPerSm}) {}
 
-  // Searched once for each benchmark.
   Shape fastest(const std::vector<Shape>& candidates) const {
     return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
       return bench_.search(
@@ -151,7 +144,7 @@ class Passes {
   DeviceBuffer<std::uint32_t> words_, of_warp_;
 };
 
-// One block on an SM, with that many bytes in flight.
+// One block per SM, with this many bytes in flight.
 template <class Cache, class Vec, int kUnroll>
 Shape sweep_shape(std::size_t bytes_in_flight) {
   const Way way = read_way<Cache, Vec, kUnroll>();

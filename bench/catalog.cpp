@@ -3,7 +3,7 @@
 namespace peakline::bench {
 
 void register_all(Registry& registry, const CatalogInput& input) {
-  // A line a file: it declares the function that the file defines, and calls it.
+  // One line per file: declares the file's registration function and calls it.
   // clang-format off
   { void register_host_memory(Registry&, int); register_host_memory(registry, input.threads); }
   { void register_host_fma(Registry&, int); register_host_fma(registry, input.threads); }

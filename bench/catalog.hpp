@@ -9,14 +9,13 @@
 
 namespace peakline::bench {
 
-// The one list: every benchmark. A build without CUDA knows all of them, and measures those of the
-// host.
+// Registers every benchmark. A build without CUDA lists all, but measures only the host's.
 void register_all(Registry& registry, const CatalogInput& input);
 
-// The words that show --topic takes.
+// The words that `show --topic` takes.
 std::span<const TopicWord> topic_words();
 
-// Version of the cuBLASLt in use, "13.0.2"; "" if there is none. Opens the library.
+// The cuBLASLt version in use, such as "13.0.2"; "" if there is none. Opens the library.
 std::string cublaslt_version();
 
 }  // namespace peakline::bench

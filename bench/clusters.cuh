@@ -1,6 +1,6 @@
 #pragma once
 
-// Launches with attributes, and grids of clusters of blocks.
+// Launch attributes, and grids of thread block clusters.
 
 #include <array>
 #include <cstddef>
@@ -37,12 +37,12 @@ inline cudaLaunchAttribute clusters_of(unsigned blocks) {
   return attribute;
 }
 
-// Launches as many clusters of so many blocks as the device holds at a time. Each block has an SM
-// to itself, because more than half of the SM's shared memory is the block's.
+// Launches as many clusters of `size` blocks as the device holds at once. Each block takes more
+// than half of an SM's shared memory, so it has the SM to itself.
 template <class... Parameters>
 class Clusters {
  public:
-  // Throws Skipped where the device runs none.
+  // Throws Skipped if the device can run none.
   Clusters(const CudaBench& bench, void (*kernel)(Parameters...), unsigned size, unsigned threads)
       : kernel_(kernel), size_(size) {
     if (bench.device().compute_major < kClustersSince)

@@ -9,7 +9,7 @@
 namespace peakline::bench {
 namespace {
 
-// Up to kSmall the time of an operation matters, from kLarge on its bandwidth.
+// Operations up to kSmall are reported by time, from kLarge on by bandwidth.
 constexpr double kSmall = 2 * kMiB, kLarge = 256 * kKiB;
 
 }  // namespace
@@ -49,7 +49,7 @@ double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_
 Limit collective_limit() {
   return {.of = [](const Measurement* m,
                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    // The switch adds up, so that GPUs send less than bus bytes say.
+    // With NVLS the switch reduces, so GPUs send less than the bus bandwidth implies.
     if (m != nullptr) {
       const auto algorithm = text_param(m->launch, "algorithm");
       if (algorithm ? algorithm->starts_with("NVLS")

@@ -1,10 +1,9 @@
 #pragma once
 
-// Collective operations and what their figures mean, by the convention of nccl-tests
-// (https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md). The algorithm bandwidth is
-// an operation's bytes over its time. The bus bandwidth is the bytes that each GPU has to send over
-// the time, whatever the algorithm: it can be compared with a link's rate, and between nodes of
-// different size.
+// Collectives and their figures as in nccl-tests
+// (https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md): algorithm bandwidth is an
+// operation's bytes over its time; bus bandwidth is the bytes that each GPU has to send over the
+// time, so it compares with a link's rate, and between nodes of different size.
 
 #include <array>
 #include <cstddef>
@@ -28,21 +27,18 @@ inline constexpr std::array kCollectives = {Collective::kAllReduce,     Collecti
 std::string_view to_string(Collective collective);  // "all_reduce", as in ids
 std::string_view label_of(Collective collective);   // "all-reduce"
 
-// The bytes that each GPU has to send for an operation on `bytes`: those of the whole array, which
-// for all-gather, reduce-scatter and all-to-all each rank has a part of.
+// Bytes that each GPU has to send for an operation on `bytes`, the size of the whole array.
 double bus_bytes(Collective collective, std::size_t ranks, double bytes);
 // The algorithm bandwidth at a bus bandwidth, both in B/s.
 double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate);
 
-// The rate of all NVLinks of a GPU that are up, in one direction. Unknown where the switches sum
-// (NVLS), because GPUs then send less.
+// One-way rate of all NVLinks of a GPU that are up. Unknown with NVLS, where GPUs send less.
 Limit collective_limit();
 
 // "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
-// the links carry)". The bus bandwidths over "bytes"; the links' rate is what each GPU sends while
-// all send to all others, nvlink.all_to_all over "ranks". Figures small_time and
-// large_bandwidth by bytes, smallest, half_rate,
-// bus_bandwidth, algorithm_bandwidth and share_of_links.
+// the links carry)": bus bandwidths over "bytes", and nvlink.all_to_all for the links. Figures
+// small_time and large_bandwidth by bytes, smallest, half_rate, bus_bandwidth, algorithm_bandwidth
+// and share_of_links.
 CurveRule collective_curve(Collective collective);
 inline constexpr const char* kCollectivesTopic = "collectives";
 std::string collectives_title(const TitleView& view);

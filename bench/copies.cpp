@@ -7,10 +7,9 @@ namespace peakline::bench {
 namespace {
 
 constexpr const char* kAllocation = "allocation";
-// A size is enough from this share of the highest rate of all ways on.
+// A size suffices from this share of the highest rate of all ways.
 constexpr double kNear = 0.9;
 
-// The values of a text parameter, in the order of the points.
 std::vector<std::string> values_of(const CurveView& curve, std::string_view param) {
   std::vector<std::string> values;
   for (const Measurement* m : curve.points) {
@@ -51,7 +50,7 @@ CurveRule copy_rate_curve(const std::string& label) {
     double top = 0;
     for (const Measurement* m : curve.points) top = std::max(top, *m->value);
     std::vector<std::string> parts;
-    std::map<double, std::vector<std::string>> enough_from;  // ways by the size
+    std::map<double, std::vector<std::string>> enough_from;  // ways by size
     for (const std::string& way : values_of(curve, "way")) {
       const auto points = sweep_where(curve, "tile", "way", way);
       if (points.empty()) continue;

@@ -9,41 +9,35 @@
 namespace peakline::bench {
 
 inline constexpr const char* kToShared = "copies to shared memory";  // the topic of the next two
-// The ways as CUDA's documentation calls them: "cp_async" is "cp.async".
+// Names as in CUDA's documentation: "cp_async" is "cp.async".
 std::string way_label(const std::string& way);
-// The quickest way of copying the largest tile, against plain loads.
 std::string copies_title(const TitleView& view);
 // "from memory: plain 4310 GB/s, cp async 4420 GB/s from 2 KiB on, ...": the highest rate of each
-// "way", and the smallest "tile" with which it comes near to the highest of all. Figures
-// rate and, where a way comes near, enough_from, by way.
+// "way", and the smallest "tile" near the highest rate of all. Figures rate and enough_from, by
+// way.
 CurveRule copy_rate_curve(const std::string& label);
 // "512 B in 640 ns plain, 700 ns cp async, ...; 8 KiB in ...": by "tile" and "way". Figures
 // latency by way and tile.
 CurveRule copy_latency_curve();
 
-// The topic that compares kinds of host memory by copy rate and by the cost of having them.
 inline constexpr const char* kHostMemory = "host memory";  // the topic of the next seven
-// The rate of pageable copies to the device over that of pinned ones, at the size at which all
-// kinds of memory are compared and at the largest one. Figures share_of_pinned by bytes.
+// Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size. Figures
+// share_of_pinned by bytes.
 CurveRule pageable_share_curve();
-// "write-combined H2D 55.2 GB/s": the rate of a benchmark's largest size, beside those of
-// other memory and directions. Figure largest_size_rate.
+// "write-combined H2D 55.2 GB/s": rate at a benchmark's largest size. Figure largest_size_rate.
 CurveRule link_way_curve(const std::string& memory, const std::string& direction);
-// The rate at the size at which all kinds of memory are compared, without a sentence. Figure
-// compared_rate by memory and direction.
+// Rate at kComparedBytes; no sentence. Figure compared_rate by memory and direction.
 CurveRule compared_rate_curve(const std::string& memory, const std::string& direction);
 // "16 MiB at once in 300 us, in pieces of 4 KiB in 10 ms": one copy beside the smallest "piece".
 // Figures whole, in_pieces and smallest_piece.
 CurveRule pieces_curve();
-// "node 0 h2d 55.4 GB/s, d2h 55.3 GB/s, node 1 ...": by "node" and "direction". Figures
-// rate by node and direction.
+// "node 0 h2d 55.4 GB/s, d2h 55.3 GB/s, node 1 ...". Figures rate by node and direction.
 CurveRule numa_curve();
 
-// "cudaMalloc 1 MiB in 80 us, 1 GiB in 410 us": the smallest and the largest of "bytes". Figures
-// time by bytes.
+// "cudaMalloc 1 MiB in 80 us, 1 GiB in 410 us": smallest and largest size. Figures time by bytes.
 CurveRule size_cost_curve(const std::string& label);
-// "cudaHostAlloc 340 ms per GiB", or by "pages": "first touch 250 ms per GiB in small pages, ...":
-// from the largest of "bytes". Figures time_per_gib, by pages where there are several.
+// "cudaHostAlloc 340 ms per GiB", or by "pages": "first touch 250 ms per GiB in small pages, ...",
+// at the largest size. Figures time_per_gib, by pages where there are several.
 CurveRule gib_cost_curve(const std::string& label);
 
 }  // namespace peakline::bench

@@ -66,8 +66,7 @@ void register_copy(Registry& registry) {
   add("copy.hbm", "Bandwidth of copies from device to shared memory, by way and size", kOnce,
       Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth(),
       copy_rate_curve("from memory"), on_gpu([](auto& bench) { copy_hbm(bench); }));
-  // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
-  // L2.
+  // Shared memory's data path is the bound; NVIDIA states none for the L2.
   add("copy.l2", "Bandwidth of copies from the L2 to shared memory, by way and size", kOnce,
       Quantity::kByteRate, Loads::kCores, on_chip_bandwidth(), copy_rate_curve("from the L2"),
       on_gpu([](auto& bench) { copy_l2(bench); }));

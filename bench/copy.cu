@@ -1,5 +1,4 @@
-// Measures copies from global to shared memory: each warp copies tiles into slots of its own and
-// reads them there.
+// Each warp copies tiles into its own slots of shared memory and reads them there.
 
 #include <cuda.h>
 
@@ -20,20 +19,19 @@ namespace copy = kernels::copy;
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
-// One launch copies this much in some 0.4 ms, long enough that launch overhead is small.
+// One launch takes about 0.4 ms, long enough that launch overhead is small.
 constexpr std::size_t kCopiedBytes = 2 * kGiB;
-// One share of the L2 is well inside it, the other inside a part that is near to an SM.
+// Shares of the L2: well inside it, and inside the partition near to an SM.
 constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
 constexpr double kSearchSeconds = 0.02;
 constexpr int kMostWarpsOfSm = 2 * copy::kMostWarps;  // of any shape
-// Added to a walk past every tile; prime.
+// Steps of the verified walk, after one over every tile; prime.
 constexpr std::uint64_t kVerifiedSteps = 1009;
 
 using CopyTiles = void (*)(CUtensorMap, const std::byte*, unsigned, unsigned, std::uint32_t*);
 using CopyWalk = void (*)(CUtensorMap, const std::byte*, std::uint32_t*, std::uint64_t,
                           ClockReading*);
 
-// A way with tiles of one size.
 struct Copy {
   int tile_bytes;
   int rank, least_major;
@@ -79,13 +77,13 @@ std::array<Copy, sizeof...(kIndex)> all_copies(std::index_sequence<kIndex...>) {
   return {nth_copy<kIndex>()...};
 }
 
-// These are in the order of kCopyTiles.
+// In the order of kCopyTiles.
 const auto& copies() {
   static const auto all = all_copies(std::make_index_sequence<kCopyTiles.size()>{});
   return all;
 }
 
-// Finds the copy of the point, and skips the point where the device lacks it.
+// Returns the point's copy; skips the point if the device lacks it.
 const Copy& copy_of(const CudaBench& bench) {
   for (std::size_t i = 0; i < kCopyTiles.size(); ++i) {
     if (kCopyTiles[i].way != bench.text("way") || kCopyTiles[i].bytes != bench.integer("tile"))
@@ -100,7 +98,7 @@ const Copy& copy_of(const CudaBench& bench) {
   throw std::logic_error("no such way of copying");
 }
 
-// Makes what the tensor copies take, empty for the others. Skips the point where the driver cannot.
+// Makes the map of tensor copies, empty for others. Skips the point if the driver cannot.
 CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   CUtensorMap map{};
   if (copy.rank == 0) return map;
@@ -132,13 +130,12 @@ CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   return map;
 }
 
-// A shape is what a launch puts on an SM.
 struct Shape {
-  int blocks, warps;  // on an SM, of a block
+  int blocks, warps;  // blocks per SM, warps per block
 };
 
-// These are the shapes that an SM holds and that have a tile for every warp: too few warps have too
-// little under way, too many wait for one another.
+// Shapes that an SM holds and that have a tile for every warp: few warps leave little in flight,
+// many wait for one another.
 std::vector<Shape> shapes_of(const Copy& copy, const CudaBench& bench, unsigned tiles) {
   constexpr int kReserved = 1024;  // bytes of shared memory for each block
   const auto of_sm = static_cast<int>(bench.device().shared_per_sm_bytes.value_or(0));
@@ -152,7 +149,6 @@ std::vector<Shape> shapes_of(const Copy& copy, const CudaBench& bench, unsigned 
   return shapes;
 }
 
-// Copies kCopiedBytes that lie within `bytes` of memory.
 void copy_from(CudaBench& bench, std::size_t bytes) {
   const Copy& copy = copy_of(bench);
   const auto words = random_words(bytes / sizeof(std::uint32_t), bench.seed());
@@ -194,8 +190,7 @@ void copy_from(CudaBench& bench, std::size_t bytes) {
   bench.measure({.bytes_read = static_cast<double>(passes * bytes)}, launch);
 }
 
-// A whole number of tiles of any kind, because the part is a multiple of the rows of a matrix of
-// the largest two-dimensional tiles.
+// Rounded to the rows of a matrix of the largest 2D tiles, and so to whole tiles of any kind.
 std::size_t part_of_l2(const CudaBench& bench, double share) {
   constexpr std::size_t kWhole = copy::kRowBytes * 8192 / copy::kTileRowBytes;
   const auto part = static_cast<std::size_t>(share * bench.device().l2_bytes.value_or(0));
@@ -227,7 +222,7 @@ void copy_latency(CudaBench& bench) {
     };
   };
   at.from_host(std::array{static_cast<std::uint32_t>(order.offset(0))});
-  // Past every tile: a part of the L2 that was only just written is slower at the first copy.
+  // Over every tile: the first copy of L2 lines that were just written is slower.
   bench.launch_once(launch_of(order.slots));
   bench.verify([&]() -> std::string {
     bench.launch_once(launch_of(kVerifiedSteps));

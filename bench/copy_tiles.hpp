@@ -1,6 +1,6 @@
 #pragma once
 
-// The ways of copying from global to shared memory, each with the tiles that it copies.
+// The ways of copying from global to shared memory, with the tile sizes of each.
 
 #include <array>
 #include <string_view>
@@ -12,7 +12,7 @@ struct CopyTile {
   int bytes;
 };
 
-// A tensor map's box has at most 256 elements a side, of at most 8 bytes.
+// A tensor map's box has at most 256 elements a side, each of at most 8 bytes.
 inline constexpr auto kCopyTiles = std::to_array<CopyTile>({{"plain", 512},
                                                             {"plain", 2048},
                                                             {"plain", 8192},

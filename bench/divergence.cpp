@@ -50,7 +50,7 @@ void register_divergence(Registry& registry) {
                   .what = what,
                   .work = "2 FLOP per FMA; every thread does the same number of FMAs",
                   .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 exceeded the instruction cache
+                  .method_version = 2,  // v1 exceeded the instruction cache
                   .loads = Loads::kCores,
                   .limit = compute_peak({"cuda_core.fp32"}),
                   .curves = {std::move(curve)},

@@ -1,5 +1,3 @@
-// What does it cost when the threads of a warp take different paths?
-
 #include <cmath>
 
 #include "harness/benchmark/cuda_data.cuh"
@@ -14,7 +12,7 @@ using kernels::kDivergenceUnroll;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerSm = 4;
-// About 0.3 ms with one path, so that launch overhead is small, and 10 ms with 32.
+// 0.3 ms with one path, so that launch overhead is small, and 10 ms with 32.
 constexpr int kTrips = 1024;
 constexpr int kVerifiedTrips = 3;
 constexpr auto kA = static_cast<float>(kFmaFactor), kB = static_cast<float>(kFmaAddend);
@@ -36,7 +34,7 @@ void divergence(CudaBench& bench, int group) {
   bench.verify([&]() -> std::string {
     poison(out, bench.stream());
     bench.launch_once(launch(kVerifiedTrips));
-    std::vector<float> expected = start.to_host();  // of each lane; the host is slow at all threads
+    std::vector<float> expected = start.to_host();  // by lane; the host is slow at all threads
     for (float& of_lane : expected) {
       float sum = 0;
       for (int c = 0; c < kDivergenceChains; ++c) {

@@ -1,4 +1,4 @@
-// How many fused multiply-adds do the CUDA cores do? Chains in registers, nothing else.
+// What is the FMA throughput of the CUDA cores?
 
 #include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
@@ -16,14 +16,14 @@ void register_fma(Registry& registry) {
                   .what = what,
                   .work = "2 FLOP per FMA and thread (4 for packed halves)",
                   .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 spent 1 % on the loop
+                  .method_version = 2,  // v1 spent 1 % on the loop
                   .loads = Loads::kCores,
-                  // A third of an H200's FP64 trains run a step of the clock lower.
+                  // A third of an H200's FP64 trains run one clock step lower.
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = load_ceilings(resource(unit)),
                   .curves = {sustained_load_curve(upper(format) + " FMA")},
-                  // No power cap acts on an H200: 436 to 501 of 700 W at the maximum clock.
+                  // An H200 stays below its power cap: 436 to 501 of 700 W at the maximum clock.
                   .points = load_points(kShortLoadSeconds)},
                  std::move(run));
   };

@@ -1,5 +1,3 @@
-// This times chains of fused multiply-adds in registers, and nothing else.
-
 #include <array>
 #include <cmath>
 
@@ -13,8 +11,7 @@ using cuda::DeviceBuffer;
 using kernels::kFmaChains;
 using kernels::kFmaUnroll;
 
-// It is long enough that the start and end of a launch are negligible, and short enough for five
-// launches in a train.
+// Long enough that launch overhead is negligible, short enough for five launches in a train.
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.3;
@@ -58,7 +55,7 @@ struct Format<__half2> {
   static std::array<double, 2> to(__half2 value) {
     return {__half2float(__low2half(value)), __half2float(__high2half(value))};
   }
-  // Products of halves and their sums are exact in FP64 (11-bit significands), so the only rounding
+  // Products and sums of halves (11-bit significands) are exact in FP64, so that the only rounding
   // is the one to half, as in an FMA.
   static double fma(double x, double a, double b) { return round(x * a + b); }
   static double round(double x) { return __half2float(__double2half(x)); }
@@ -96,7 +93,6 @@ class FmaWork {
     return enqueue;
   }
 
-  // Compares every thread's result with the host's, bit for bit.
   std::string find_mismatch(const Shape& shape, int trips) const {
     poison(out_, bench_.stream());
     bench_.launch_once(launch(shape, trips));

@@ -1,5 +1,3 @@
-// Measures chains of element-wise additions, as a kernel for each step and as one for all.
-
 #include <array>
 #include <string>
 #include <vector>
@@ -13,16 +11,14 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// Each array of a long chain is several times the L2, so that no step finds what the one before has
-// left there.
+// Several times the L2, so that no step finds the previous one's result there.
 constexpr std::size_t kLargeBytes = std::size_t{256} << 20;
 constexpr double kLargeL2s = 4;
-// As many steps as a bias, an activation, a dropout and a residual take.
+// As many as a bias, an activation, a dropout and a residual take.
 constexpr std::int64_t kSmallSteps = 4;
 constexpr double kSearchSeconds = 0.05;
 constexpr std::array kThreads = {128u, 256u, kernels::kMostSumThreads};
 
-// A sum of several arrays as one kernel, by threads of a block and vectors of a thread.
 template <int kArrays>
 struct Shape {
   void (*kernel)(kernels::Arrays<kArrays>, float4*, std::size_t);
@@ -42,7 +38,7 @@ std::vector<Shape<kArrays>> shapes() {
 
 using Launch = CudaBench::Launch;
 
-// Random arrays, one more than the chain has steps, and where their sum goes.
+// Random arrays, one more than the chain has steps, and buffers for their sums.
 class Chain {
  public:
   Chain(CudaBench& bench, std::int64_t steps, std::int64_t bytes)
@@ -53,7 +49,6 @@ class Chain {
     for (auto& sum : sums_) sum = DeviceBuffer<float>(words_);
   }
 
-  // All steps in one kernel.
   Launch fused() const {
     switch (steps_) {
       case 2:
@@ -64,8 +59,7 @@ class Chain {
         return fused<9>();
     }
   }
-  // A kernel for each step; its sum goes to another place than the one it read, as from an
-  // allocator that has just got that one back.
+  // The sums alternate between two buffers, as from an allocator that reuses freed memory.
   Launch separate() const {
     const Shape<2> shape = fastest<2>();
     return Launch(
@@ -89,7 +83,7 @@ class Chain {
     });
   }
 
-  // The first is what one kernel has to move, the second what one for each step has to.
+  // Bytes that one kernel, or one kernel per step, has to move.
   Work fused_work() const { return work(steps_ + 1, 1); }
   Work separate_work() const { return work(2 * steps_, steps_); }
 
@@ -121,7 +115,6 @@ class Chain {
   Launch fused() const {
     return fused<kArrays>(fastest<kArrays>());
   }
-  // The shape is searched once for each number and size of arrays.
   template <int kArrays>
   Shape<kArrays> fastest() const {
     const auto candidates = shapes<kArrays>();
@@ -139,7 +132,7 @@ class Chain {
   CudaBench& bench_;
   int steps_;
   std::size_t words_;
-  DeviceBuffer<float> arrays_;  // one behind the other
+  DeviceBuffer<float> arrays_;  // contiguous
   std::array<DeviceBuffer<float>, 2> sums_;
 };
 
@@ -167,7 +160,7 @@ void fusion_small(CudaBench& bench) {
       kernels == "graph" ? Launch([&](cudaStream_t stream) { graph.launch(stream); }) : chained;
   bench.verify([&] { return chain.find_mismatch(launch, fused); });
   const std::int64_t chains = bench.sampler().repeats(kChainsInARow);
-  // The work is what a fused kernel moves, however it is done, so that rates compare as speeds.
+  // All variants count what a fused kernel moves, so that their rates compare as speeds.
   Work work = chain.fused_work();
   work.bytes_read *= static_cast<double>(chains);
   work.bytes_written *= static_cast<double>(chains);

@@ -1,4 +1,4 @@
-// How fast is device memory? Each access pattern, by access width and footprint.
+// How fast is device memory, by access pattern, access width and footprint?
 
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
@@ -17,13 +17,12 @@ void hbm_memset(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-// Total size of all arrays. The smallest still exceeds most L2s, and its time shows what a launch
-// costs.
+// Of all arrays together. The smallest still exceeds most L2s, and shows the cost of a launch.
 constexpr std::array<std::int64_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
                                                   2 * kGiB, 4 * kGiB, 8 * kGiB};
-// The footprint of the ceilings: the start and end of a launch are below 0.2 % of its time.
+// Launch overhead is below 0.2 % of its time.
 constexpr std::int64_t kCeilingFootprint = 8 * kGiB;
-// 2: 8 GiB, a tile per block.
+// Version 2: 8 GiB, one tile per block.
 constexpr int kMethod = 2;
 
 std::vector<Point> copy_points() {
@@ -33,7 +32,7 @@ std::vector<Point> copy_points() {
   return points;
 }
 
-// How the rate grows with the footprint is a matter of the memory, not of the width.
+// The memory decides how the rate grows with the footprint, so one width has all of them.
 std::vector<Point> pattern_points() {
   auto points =
       points_over({{"width", {16}}, {"bytes", values_of(kFootprints)}}, {.seconds = 0.12});

@@ -1,6 +1,3 @@
-// Measures device memory: kernels of each access pattern over arrays of a footprint, in the fastest
-// of their shapes, and the driver's own copies and fills.
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,23 +10,23 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-// This is large enough to tell the candidates apart, and four times as fast as the largest.
+// Large enough to tell candidates apart, and four times as fast as the largest footprint.
 constexpr std::size_t kSearchFootprint = std::size_t{2} << 30;
 // Below this multiple of the L2, part of the traffic never reaches memory.
 constexpr double kLeastFootprintInL2 = 4;
-// All rounds of a search take 0.15 (copy) to 0.23 s (write) on an H200. With 0.1 s the last was cut
-// short, and one quick run of 16 took a shape that copies 0.57 % less.
+// All rounds of a search take 0.15 (copy) to 0.23 s (write) on an H200. With 0.1 s the last round
+// is cut short, and one quick run of 16 took a shape that copies 0.57 % less.
 constexpr double kSearchSeconds = 0.4, kSearchSecondsQuick = 0.25;
 constexpr float kTriadScale = 0.4f;
 
 struct Shape {
-  unsigned threads;  // of a block
-  int unroll;        // vectors of a thread
+  unsigned threads;  // per block
+  int unroll;        // vectors per thread
 };
 constexpr std::array<unsigned, 4> kThreads{128, 256, 512, 1024};
 constexpr std::array<int, 4> kUnrolls{1, 2, 4, 8};
 
-// Calls f(std::integral_constant<int, unroll>) for a run-time value from kUnrolls.
+// Calls f(std::integral_constant<int, unroll>) for an unroll of kUnrolls.
 template <class F>
 void with_unroll(int unroll, F f) {
   switch (unroll) {
@@ -44,8 +41,8 @@ void with_unroll(int unroll, F f) {
   }
 }
 
-// Bytes of each array when `arrays` of them share the point's footprint, or the free memory if that
-// is less. Skips the point if that is too small relative to the L2.
+// Bytes per array, of `arrays` that share the point's footprint or, if less, the free memory. Skips
+// the point if they are too small for the L2.
 std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
   const std::size_t granule = arrays * sizeof(uint4);
   const auto footprint = int_param(bench.record().params, "bytes");
@@ -65,7 +62,6 @@ constexpr std::size_t arrays_of(Pattern pattern) {
   return pattern == Pattern::kTriad ? 3 : pattern == Pattern::kCopy ? 2 : 1;
 }
 
-// The arrays of one point and the kernel over them.
 template <class Vec>
 class Stream {
  public:
@@ -109,7 +105,6 @@ class Stream {
     };
   }
 
-  // Launches once and compares with a plain kernel over the same data.
   std::string find_mismatch(const Shape& shape) const {
     if (pattern_ == Pattern::kRead) poison(partials_, bench_.stream());
     bench_.launch_once(launch(shape));
@@ -158,12 +153,11 @@ class Stream {
   Pattern pattern_;
   std::size_t words_, count_;
   std::array<DeviceBuffer<std::uint32_t>, 3> data_;
-  DeviceBuffer<std::uint32_t> partials_;  // of a read, for any of the shapes
+  DeviceBuffer<std::uint32_t> partials_;  // of a read, for any shape
 };
 
-// A triad has two vectors in flight for each of another pattern's. The first of those that are
-// equally fast is taken: of reads the largest tile, since small ones lose 3 % over the whole memory
-// of some H200s while they are equal over less.
+// A triad has two vectors in flight for each of another pattern's. The first of equal shapes wins:
+// for reads the largest tile, since on some H200s small ones lose 3 % over the whole memory.
 std::vector<Shape> shapes(Pattern pattern) {
   std::vector<Shape> all;
   for (const int unroll : kUnrolls)
@@ -180,7 +174,6 @@ template <class Vec>
 void measure_pattern(CudaBench& bench, Pattern pattern) {
   const std::size_t bytes = bytes_of_array(bench, arrays_of(pattern));
   const std::vector<Shape> candidates = shapes(pattern);
-  // The best shape is searched once per pattern and width.
   const auto best = bench.remember<std::size_t>(
       bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
         const std::size_t arrays = arrays_of(pattern);

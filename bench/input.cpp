@@ -1,5 +1,4 @@
-// How fast can fresh data reach the GPU, from storage through page-locked memory, all of it at
-// once, or written by the storage itself?
+// How fast can fresh data reach the GPU, through page-locked memory or directly from storage?
 
 #include "bench/question.hpp"
 #include "bench/storage_file.hpp"
@@ -12,12 +11,11 @@ void input_direct(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-// Buffers are page-locked before.
+// For page-locking the buffers.
 constexpr double kSetUpSeconds = 1.5;
 
 using Points = std::vector<const Measurement*>;
 
-// The fastest of them, nullptr of none.
 const Measurement* best_of(const Points& points) {
   const auto best = std::ranges::max_element(points, {}, [](const auto* m) { return *m->value; });
   return best == points.end() ? nullptr : *best;
@@ -30,7 +28,7 @@ std::string rate_and_how(const Measurement& m) {
                      format_count(*int_param(m.params, "threads"), "thread"));
 }
 
-// The best of each source. Figure rate by source.
+// Figure rate by source.
 CurveRule pipeline_curve() {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     for (const char* source : {"storage", "page_cache"}) {
@@ -46,7 +44,7 @@ CurveRule pipeline_curve() {
   return {"input", {{"rate", "B/s", {"source"}}}, summarize};
 }
 
-// The best one. Figure rate.
+// Figure rate.
 CurveRule direct_curve() {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     const Measurement* const best = best_of({curve.points.begin(), curve.points.end()});
@@ -66,7 +64,7 @@ std::string input_title(const TitleView& view) {
   return title;
 }
 
-// Points by block and threads, beside what `swept` names.
+// Points by block, threads and `swept`.
 std::vector<Point> input_points(std::vector<Swept> swept) {
   swept.push_back({"block", {kMiB, 8 * kMiB}});
   swept.push_back({"threads", {1, 4, 16}});

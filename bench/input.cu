@@ -1,6 +1,5 @@
-// Threads that bring blocks of a file to the GPU, each with two buffers there, so that it fetches
-// one while a kernel sums up the other. Through host memory, a block is read into page-locked
-// memory and copied; by GPUDirect Storage, the storage writes it to the GPU's memory.
+// Threads bring blocks of a file to the GPU, each with two buffers there: it fetches one while a
+// kernel sums the other. Blocks go through page-locked memory, or directly (GPUDirect Storage).
 
 #include <algorithm>
 #include <array>
@@ -20,7 +19,7 @@
 namespace peakline::bench {
 namespace {
 
-// The page cache holds this much without pushing out what others need.
+// The page cache holds this much without evicting much else.
 constexpr std::size_t kCachedBytes = std::size_t{1} << 30;
 
 // Page-locked memory that O_DIRECT can read into.
@@ -38,7 +37,6 @@ class LockedBlock {
   host::BlockBuffer memory_;
 };
 
-// A thread's stream, and room for two blocks on the device.
 struct Lane {
   explicit Lane(std::size_t block_bytes) : device(2 * block_bytes) {}
   std::byte* block(std::size_t slot) const { return device.data() + slot * device.size() / 2; }
@@ -49,12 +47,11 @@ struct Lane {
                                     cuda::Event(cudaEventDisableTiming)};
 };
 
-// How a block gets to the device.
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  // Brings a block of the file to a slot of the lane of that number, or enqueues that on its
-  // stream. Returns what went wrong, or "".
+  // Brings a block of the file to a slot of lane `number`, or enqueues that. Returns the error, or
+  // "".
   virtual std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
                             std::size_t slot) = 0;
 };
@@ -110,7 +107,6 @@ class Direct : public Carrier {
 
 class Pipeline {
  public:
-  // The carrier knows the lanes by their number.
   Pipeline(const std::vector<std::unique_ptr<Lane>>& lanes, Carrier& carrier,
            std::size_t file_bytes, std::size_t block_bytes)
       : lanes_(lanes),
@@ -120,7 +116,7 @@ class Pipeline {
     PEAKLINE_CUDA(cudaGetDevice(&gpu_));
   }
 
-  // Moves the next `count` blocks of the file, over and over; waits. Throws host::StorageError.
+  // Moves the next `count` blocks, cyclically; waits. Throws host::StorageError.
   void move(std::uint64_t count) {
     std::atomic<std::uint64_t> next{0};
     std::atomic<bool> failed{false};
@@ -139,11 +135,10 @@ class Pipeline {
     moved_ += count;
   }
 
-  // Compares what has arrived with the sum of the blocks that were moved.
   std::string find_mismatch() const {
     std::uint32_t expected = 0;
     const std::uint64_t rounds = moved_ / blocks_, rest = moved_ % blocks_;
-    // Blocks that were moved an even number of times cancel in the XOR.
+    // Blocks moved an even number of times cancel in the XOR.
     for (std::uint64_t block = 0; block < blocks_; ++block)
       if ((rounds + (block < rest ? 1 : 0)) % 2 == 1) expected ^= sum_of(block);
     return sum_.get() == expected ? "" : "the sum of what has arrived differs from the file's";
@@ -157,7 +152,6 @@ class Pipeline {
     return static_cast<std::uint32_t>(sum ^ (sum >> 32));
   }
 
-  // Returns what went wrong, or "".
   std::string feed(std::size_t number, std::atomic<std::uint64_t>& next, std::uint64_t count,
                    const std::atomic<bool>& failed) const {
     if (const cudaError_t code = cudaSetDevice(gpu_); code != cudaSuccess)
@@ -180,7 +174,8 @@ class Pipeline {
     return "";
   }
 
-  static constexpr unsigned kBlocks = 256;  // of the sum: it must not hold up other streams
+  static constexpr unsigned kBlocks =
+      256;  // of the sum; few, so that other streams are not held up
   const std::vector<std::unique_ptr<Lane>>& lanes_;
   Carrier& carrier_;
   std::size_t block_bytes_;
@@ -189,7 +184,6 @@ class Pipeline {
   Accumulator<std::uint32_t> sum_;
 };
 
-// The setting of one point: the file, and a lane for each thread.
 struct Setting {
   explicit Setting(CudaBench& bench)
       : file(storage_file(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
@@ -220,7 +214,7 @@ void input_pipeline(CudaBench& bench) {
   ThroughHost carrier(cached ? *from_cache : file, setting.block_bytes, setting.lanes.size());
   const std::size_t bytes = cached ? std::min(file.bytes(), kCachedBytes) : file.bytes();
   Pipeline pipeline(setting.lanes, carrier, bytes, setting.block_bytes);
-  if (cached) pipeline.move(bytes / setting.block_bytes);  // reads it in
+  if (cached) pipeline.move(bytes / setting.block_bytes);  // fills the page cache
   measure(bench, pipeline, setting, cached ? std::function<void()>() : forget_cached(bench, file));
 }
 
@@ -234,8 +228,7 @@ void input_direct(CudaBench& bench) {
     throw Skipped(unavailable.what());
   }
   bench.note("cufile", carrier->version());
-  // cuFile accepted everything so far, but its first read fails if storage and GPU cannot reach
-  // each other.
+  // cuFile's first read fails if storage and GPU cannot reach each other.
   const std::string refused = carrier->bring(0, *setting.lanes.front(), 0, 0);
   if (!refused.empty()) throw Skipped("no GPUDirect Storage: the first read fails: " + refused);
   Pipeline pipeline(setting.lanes, *carrier, setting.file.bytes(), setting.block_bytes);

@@ -1,4 +1,4 @@
-// This times chains of single instructions: as many as an SM holds, and one of a single warp.
+// Times chains of single instructions: as many as an SM holds, and one chain of a single warp.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,21 +32,21 @@ constexpr unsigned kThreads = 256;
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationSteps = 8 * kernels::kThroughputSteps;
 constexpr double kCalibrationSeconds = 2e-3;
-// Enough steps to go through the unrolled loop of either kernel and the loop of single steps. The
-// number is odd, since the values of some instructions go to and fro.
+// Covers the unrolled loop of either kernel and the loop of single steps. Odd, since the values of
+// some instructions alternate.
 constexpr int kVerifiedSteps = kernels::kLatencySteps + 3;
 
-// Start values and operands, and how exact a result is.
+// Start values and operands, and the precision of a result.
 struct Data {
   double low = 0.5, high = 2;         // of floating-point numbers
-  std::uint32_t bits = 0xffffffff;    // of words: those that may be set
-  double relative = 0, absolute = 0;  // the documented error of an approximation
+  std::uint32_t bits = 0xffffffff;    // of words: bits that may be set
+  double relative = 0, absolute = 0;  // documented error of an approximation
 };
 
 template <class T>
 using Row = std::array<T, kWarpLanes>;
 
-// Words serve as packed halves, factors and numbers of bits to shift by.
+// Words serve as packed halves, factors and shift counts.
 std::uint32_t packed_halves(double high, double low) {
   const auto half = [](double x) { return std::uint32_t{__half_raw(__double2half(x)).x}; };
   return half(high) << 16 | half(low);
@@ -64,7 +64,6 @@ T addend() {
   return static_cast<T>(packed_halves(kFmaAddend, kFmaAddend));
 }
 
-// The chains of an instruction with their data on the device, and what is known of their results.
 template <class I, class Function>
 class InstructionWork {
  public:
@@ -78,7 +77,7 @@ class InstructionWork {
         cudaMemcpy(start_data_.data(), start_.data(), sizeof(start_), cudaMemcpyHostToDevice));
   }
 
-  // One wave of as many blocks as the SMs hold.
+  // One wave: as many blocks as the SMs hold.
   CudaBench::Launch throughput(int steps) const {
     return [this, steps](cudaStream_t stream) {
       kernels::instruction_throughput<I>
@@ -97,8 +96,7 @@ class InstructionWork {
 
   std::size_t threads() const { return digests_.size(); }
 
-  // Holds the first step against the host, and all that the launch does against the same steps one
-  // at a time.
+  // Compares the first step with the host, and the whole launch with the same steps one at a time.
   std::string find_mismatch(const CudaBench::Launch& launch, std::size_t threads,
                             int chains) const {
     const std::string wrong = find_wrong_step();
@@ -136,7 +134,6 @@ class InstructionWork {
       return static_cast<Value>(static_cast<std::uint32_t>(random) & data_.bits);
   }
 
-  // Returns the reference results by chain and lane.
   std::vector<Value> reference(int steps) const {
     const DeviceBuffer<Value> results(I::kChains * kWarpLanes);
     poison(results, bench_.stream());
@@ -145,8 +142,8 @@ class InstructionWork {
     return results.to_host();
   }
 
-  // Computes what the first step of a chain should give, from the lane's x and y and the operands,
-  // or from all lanes' x and the lane's number.
+  // The first step's result, from the lane's x, y and operands, or from all lanes' x and the lane's
+  // number.
   auto expected(std::size_t chain, unsigned lane) const {
     if constexpr (std::is_invocable_v<Function, const Row<Value>&, unsigned>)
       return function_(start_[chain], lane);
@@ -194,13 +191,12 @@ void need_instruction() {
                   std::to_string(I::kSince % 10));
 }
 
-// An instruction of the table, and what the host says that its first step gives.
 template <class I, class Function>
 struct Op {
   std::string_view name;
   Function expected;
   Data data;
-  int results;  // of an instruction and lane
+  int results;  // per instruction and lane
 };
 template <class I, class Function>
 constexpr Op<I, Function> op(std::string_view name, Function expected, Data data = {},
@@ -252,7 +248,7 @@ using Warp = Row<Word>;
 double half(Word bits) {
   return __half2float(__half(__half_raw{.x = static_cast<unsigned short>(bits)}));
 }
-// Applies f(x, a, b) to both halves. Sums and products of halves are exact in FP64, so that the
+// Applies f(x, a, b) to both halves. FP64 is exact for sums and products of halves, so that the
 // only rounding is the one to half.
 template <class F>
 constexpr auto in_halves(F f) {
@@ -272,7 +268,7 @@ int dot_of_bytes(Word x, Word a, Word sum) {
   return static_cast<int>(sum);
 }
 
-// The values are below 2, so that no sum overflows.
+// Values below 2, so that no sum overflows.
 constexpr Data kHalves{.bits = 0x3fff3fff};
 
 constexpr auto all_ops() {
@@ -303,7 +299,7 @@ constexpr auto all_ops() {
       op<i::Int32Logic>("int32_logic", [](Word x, Word y, Word a, Word) { return x ^ y ^ a; }),
       op<i::Int32Dot>("int32_dot", [](Word x, Word y, Word a,
                                       Word) { return static_cast<Word>(dot_of_bytes(x, a, y)); }),
-      // The documented errors: PTX ISA, floating-point instructions.
+      // Errors as documented: PTX ISA, floating-point instructions.
       op<i::Rcp>("rcp", [](float x, float, float, float) { return 1 / -static_cast<double>(x); },
                  {.relative = 0x1p-23}),
       op<i::Rsqrt>("rsqrt", [](float x, float, float, float) { return 1 / std::sqrt(double{x}); },
@@ -338,7 +334,7 @@ constexpr auto all_ops() {
                 __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(x), __NV_E4M3);
             return Word{pair.y} << 16 | pair.x;
           },
-          {.bits = 0x77777777}, 2),  // none of them NaN
+          {.bits = 0x77777777}, 2),  // no NaN
       op<i::Fp32ToInt32>("f32_to_i32",
                          [](float x, float, float, float) {
                            return float_of(static_cast<Word>(static_cast<int>(x)));
@@ -383,7 +379,6 @@ constexpr auto kOps = all_ops();
 static_assert(std::apply([](const auto&... op) { return std::array{op.name...}; }, kOps) ==
               kInstructionNames);
 
-// Calls `measure` with the instruction that the point names.
 template <class Measure>
 void measure_named(CudaBench& bench, Measure measure) {
   const std::string name = bench.text("op");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The instructions that are measured, in the order of their points.
+// The measured instructions, in the order of their points.
 
 #include <array>
 #include <string_view>

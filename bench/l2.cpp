@@ -9,8 +9,8 @@ void l2_write(CudaBench& bench);
 
 namespace {
 
-// Footprints are percentages of the L2: first the ceiling's, which is hit however the L2 is divided
-// and where the shape is searched; then those on both sides of it.
+// Percentages of the L2. The first is the ceiling's: it hits, however the L2 is partitioned. The
+// others lie on both sides of it.
 constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 
 std::vector<Point> share_points() {
@@ -32,7 +32,7 @@ void register_l2(Registry& registry) {
          .what = what,
          .work = work,
          .quantity = Quantity::kByteRate,
-         .method_version = 3,  // 2: each SM had its own part, and an SM far from it held up all
+         .method_version = 3,  // v2: each SM had its own part, and one far from it held up all
          .limit = only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the L2"),
          .ceilings = {{.resource = resource(id), .counts = counts}},
          .points = share_points()},

@@ -1,5 +1,3 @@
-// Measures accesses that the L2 serves: all SMs go over a part of it together.
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,29 +14,27 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
-// An SM moves so much over one footprint on average that the start and the first pass are below
-// 0.3 % on an H200: some 2 ms at a third of 128 B per clock. A search moves a part of it.
+// Mean bytes per SM and footprint: 2 ms on an H200 at a third of 128 B per clock, so that launch
+// and first pass cost below 0.3 %. A search moves a part of it.
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
-// On an H200 three shapes of writes are 0.14 and 0.32 % apart; with less tolerance the search would
-// choose another one in each run. Seconds are compared, not cycles: the L2's rate does not follow
-// the SM clock.
+// On an H200 three shapes of writes are 0.14 and 0.32 % apart; a smaller tolerance would choose
+// another one in each run. Compares seconds, not cycles: the L2's rate does not follow the SM
+// clock.
 constexpr double kSearchTolerance = 0.005;
-// The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
-// footprints, one after the other.
+// Launches go over several footprints, since the rate depends by 0.2 % on where the data lie.
 constexpr std::size_t kL2Footprints = 4;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 
-// A kernel over tiles of the L2, with `threads` a block and `unroll` accesses of a thread in
-// flight.
+// A kernel over tiles of the L2, with `unroll` accesses in flight per thread.
 struct L2Shape {
   const void* kernel;
   void (*launch)(unsigned blocks, unsigned threads, cudaStream_t stream, uint4* data,
                  unsigned tiles, std::uint32_t* of_warp);
   unsigned unroll, threads;
 
-  // Counts as many blocks as fit on all SMs.
+  // With as many blocks as fit on all SMs.
   std::size_t bytes_in_flight(unsigned sms) const {
     int fit = 0;
     PEAKLINE_CUDA(
@@ -68,8 +64,7 @@ L2Shape l2_write_shape(unsigned threads) {
           kUnroll, threads};
 }
 
-// The first of the shapes that a search finds equal counts, so what is mostly the fastest on an
-// H200 comes first.
+// Ties go to the first shape: the one that mostly is the fastest on an H200.
 constexpr std::array kL2Threads = {128u, 256u, kernels::kMostL2Threads};
 std::vector<L2Shape> l2_reads() {
   std::vector<L2Shape> all;
@@ -86,7 +81,7 @@ std::vector<L2Shape> l2_writes() {
   return all;
 }
 
-// Footprints of the L2 that all SMs go over together, one footprint after the other.
+// All SMs go over the footprints together, one footprint after the other.
 class L2Passes {
  public:
   L2Passes(CudaBench& bench, std::vector<L2Shape> candidates)
@@ -133,7 +128,6 @@ class L2Passes {
   }
 
  private:
-  // Says how many tiles make the share of the L2 that the point names.
   static unsigned tiles_of(const CudaBench& bench) {
     const auto l2 = bench.device().l2_bytes;
     if (!l2) throw Skipped("the size of the L2 is not known");
@@ -142,8 +136,8 @@ class L2Passes {
     return static_cast<unsigned>(std::max(std::lround(tiles), 1l));
   }
 
-  // Searched once for each benchmark, on one footprint. Only shapes with less in flight than the
-  // footprint: of blocks that share a tile, the later ones could read what is on its way already.
+  // Searched once per benchmark, on one footprint. Shapes have less in flight than the footprint:
+  // else, of blocks that share a tile, later ones could read lines already on their way.
   L2Shape fastest(std::vector<L2Shape> candidates) const {
     const auto in_flight = [&](const L2Shape& shape) {
       return shape.bytes_in_flight(bench_.sm_count());
@@ -177,7 +171,6 @@ class L2Passes {
   std::uint32_t* at(const DeviceBuffer<std::uint32_t>& data, std::size_t footprint) const {
     return data.data() + footprint * words_of_one();
   }
-  // Moved over all footprints.
   double bytes() const { return static_cast<double>(blocks_ * kL2TileBytes * kL2Footprints); }
 
   CudaBench::Launch launch(const L2Shape& shape, std::uint32_t* data, unsigned blocks,
@@ -204,8 +197,8 @@ class L2Passes {
   }
 
   CudaBench& bench_;
-  unsigned tiles_;   // of a footprint
-  unsigned blocks_;  // over one footprint
+  unsigned tiles_;   // per footprint
+  unsigned blocks_;  // per footprint
   L2Shape shape_;
 };
 

@@ -1,4 +1,4 @@
-// How long does one load take? At each level of the memory, by footprint and from the host.
+// How long does one load take, at each level of memory?
 
 #include "harness/conclude/latency.hpp"
 
@@ -9,7 +9,7 @@ namespace peakline::bench {
 
 void latency_shared(CudaBench& bench);
 void latency_dsmem(CudaBench& bench);
-// bytes: of a footprint, over lines in random order, through all caches.
+// bytes: footprint of lines in random order, through all caches.
 void latency_within(CudaBench& bench, std::uint64_t bytes);
 void latency_sweep(CudaBench& bench);
 void latency_l2(CudaBench& bench);
@@ -20,12 +20,12 @@ void latency_stride_past_l2(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// This lies far inside the L1 of any device.
+// Far inside the L1 of any device.
 constexpr std::int64_t kL1Bytes = 16 * kKiB;
-// This is many times any L2, of which a walk that visits each line once finds nothing.
+// Many times any L2: a walk that visits each line once never hits.
 constexpr std::int64_t kHbmBytes = kGiB;
 
-// Footprints of the sweep: closer where caches end.
+// Footprints of the sweep, denser where caches end.
 std::vector<ParamValue> footprints() {
   struct Range {
     std::int64_t from, to, an_octave;
@@ -131,8 +131,7 @@ void register_latency(Registry& registry) {
       points_over({{"order", {"random", "sequential"}}, {"stride", {512, 256, 128, 64, 32, 16, 8}}},
                   brief),
       on_gpu([](auto& bench) { latency_stride_past_l1(bench); }));
-  // Read in order of address, the device memory's granularity would show, which alignment.*
-  // measures.
+  // Address order would show the granularity of device memory, which alignment.* measures.
   add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride",
       line_size_curve("L2", "l2"),
       points_over({{"order", {"random"}}, {"stride", {512, 256, 128, 64, 32}}}, brief),

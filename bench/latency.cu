@@ -1,4 +1,4 @@
-// Measures one load, by walks through memory in which each load waits for the one before.
+// Walks through memory in which each load waits for the one before.
 
 #include <algorithm>
 #include <functional>
@@ -20,35 +20,33 @@ using kernels::kLineBytes;
 
 constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
-// This lies far inside the shared memory of any device.
+// Far inside the shared memory of any device.
 constexpr std::uint64_t kSharedBytes = 16 * kKiB;
-// One share of the L2 is far beyond any L1 but inside a part near to an SM; the other exceeds that.
+// Shares of the L2: inside the partition near to an SM, though beyond any L1; and beyond that
+// partition.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
-// This is beyond the L2, should it hold host memory.
+// Beyond the L2, should it cache host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 constexpr double kHostL2s = 2;
-// No L1 is larger. A footprint that may be in one is walked through before the loads that count,
-// since an L1 is empty when a kernel starts.
+// No L1 is larger. A footprint that may fit is walked before the loads that count, since the L1 is
+// empty when a kernel starts.
 constexpr std::uint64_t kMostL1Bytes = kMiB;
-// A walk through 1 GiB of lines is beyond any cache; larger footprints are covered by as many
-// lines.
+// 1 GiB of lines is beyond any cache; larger footprints are sampled by as many lines.
 constexpr std::uint64_t kMostSlots = kGiB / kLineBytes;
-// The walk before the first load that counts, in multiples of the L2, so that it holds what it
-// would hold after going round for ever.
+// Walk before the first load that counts, in multiples of the L2: brings it to its steady state.
 constexpr std::uint64_t kTouchedL2s = 2;
-// Prime, so that no walk of fewer slots ends where it began.
+// Prime, so that no shorter walk ends where it began.
 constexpr std::uint64_t kVerifiedLoads = 1009;
 constexpr unsigned kFillThreads = 1024;
-// A footprint this many times the cache does not fit, except where only every other line is used.
+// Does not fit the cache, unless only every other line is used.
 constexpr double kBeyondCache = 1.75;
 
-// Every walk goes on from where the last launch left it: `warm_up` steps and then `loads` that
-// count.
+// Walks on from where the last launch ended: `warm_up` steps, then `loads` that count.
 using Enqueue = std::function<void(cudaStream_t, std::uint64_t* at, std::uint64_t warm_up,
                                    std::uint64_t loads, ClockReading* stamps)>;
 
-// Measures one load of the walk that is at address_of(i) after i steps, or the mean of one load on
-// each of several SMs at once, which begin at these positions of the walk.
+// Measures one load of the walk that is at address_of(i) after i steps. With several positions, the
+// mean over several SMs that walk at once, each from its own position.
 void measure_walk(CudaBench& bench, const std::function<std::uint64_t(std::uint64_t)>& address_of,
                   std::uint64_t warm_up, const Enqueue& enqueue,
                   const std::vector<std::uint64_t>& positions = {0}) {
@@ -96,7 +94,7 @@ std::function<std::uint64_t(std::uint64_t)> addresses(const char* memory, const 
   };
 }
 
-// memory: cycle.bytes() that the device can reach.
+// memory: cycle.bytes() that the device can access.
 template <class Load>
 void measure_cycle(CudaBench& bench, char* memory, const Cycle& cycle) {
   kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);
@@ -117,7 +115,7 @@ void measure_lines(CudaBench& bench, std::uint64_t bytes) {
                       {.slots = slots, .stride = stride, .lines = stride / kLineBytes});
 }
 
-// Measures with loads that a cache of this many bytes serves.
+// Measures strides in a footprint just beyond a cache of this many bytes.
 template <class Load>
 void stride_latency(CudaBench& bench, std::optional<double> cache_bytes) {
   if (!cache_bytes) throw Skipped("the size of the cache is not known");
@@ -164,8 +162,7 @@ void latency_sweep(CudaBench& bench) {
   latency_within(bench, static_cast<std::uint64_t>(bench.integer("bytes")));
 }
 
-// An SM has the part of the L2 that is near to it to itself; what that does not hold is in the
-// other, if the whole L2 holds it.
+// An SM has its near partition of the L2 to itself; a footprint beyond it also uses the far one.
 void latency_l2(CudaBench& bench) {
   const auto& l2 = bench.device().l2_bytes;
   if (!l2) throw Skipped("the size of the L2 is not known");
@@ -182,7 +179,7 @@ void latency_pcie(CudaBench& bench) {
                                      {.slots = bytes / kLineBytes, .stride = kLineBytes});
 }
 
-// The L1 and the shared memory of an SM are one memory.
+// L1 and shared memory are one memory.
 void latency_stride_past_l1(CudaBench& bench) {
   stride_latency<kernels::GlobalLoad>(bench, bench.device().shared_per_sm_bytes);
 }
@@ -192,7 +189,7 @@ void latency_stride_past_l2(CudaBench& bench) {
 }
 
 void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
-  // Enough loads for an SM to have found the way there.
+  // Enough loads for an SM to have set up its path there.
   constexpr std::uint64_t kWarmUp = 16;
   const Cycle cycle{.slots = lines, .stride = kLineBytes};
   kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);

@@ -1,4 +1,4 @@
-// What does a launch cost? Five different quantities, measured separately.
+// What does a launch cost? Five quantities, measured separately.
 
 #include "bench/question.hpp"
 

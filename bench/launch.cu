@@ -1,19 +1,17 @@
-// Measures launches of empty kernels, as the host and as the device sees them.
-
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/empty.cuh"
 
 namespace peakline::bench {
 namespace {
 
-// Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
+// Calls in a row before the queue is drained; a call blocks at about a thousand.
 constexpr std::int64_t kSubmitted = 128;
 
 void launch_empty(cudaStream_t stream) { kernels::empty<<<1, 32, 0, stream>>>(); }
 
 }  // namespace
 
-// An empty kernel has no result, so there is nothing to verify here.
+// Empty kernels have no result to verify.
 void launch_submit(CudaBench& bench) {
   bench.launch_once(launch_empty);
   bench.measure_on_host(
@@ -31,7 +29,7 @@ void launch_round_trip(CudaBench& bench) {
 
 void launch_back_to_back(CudaBench& bench) { bench.measure({}, launch_empty); }
 
-// The device time of one empty kernel: what a kernel between two events adds to the events alone.
+// Time that a kernel between two events adds to the events alone.
 void launch_empty_kernel(CudaBench& bench) { bench.measure_difference({}, launch_empty); }
 
 void launch_graph(CudaBench& bench) {

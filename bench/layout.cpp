@@ -1,5 +1,4 @@
-// What does changing a layout cost? Matrices transposed, and images from channels first to channels
-// last and back, as `.contiguous()` does it.
+// What does changing a layout cost: transposing matrices, channels first to channels last?
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,9 +24,9 @@ constexpr const char* kTopic = "changing layouts";
 struct Shape {
   const char* name;
   const char* label;
-  std::int64_t batch, rows, columns;  // of each matrix; rows of channels are channels first
+  std::int64_t batch, rows, columns;  // of each matrix; channels first: a row per channel
 };
-// Many times an L2, and long beside the start of a launch.
+// Many times an L2, and long compared with launch overhead.
 constexpr std::int64_t kSide = 16384, kLong = 1 << 23, kShort = 64;
 constexpr std::int64_t kImages = 256, kChannels = 256, kPixels = 56 * 56;
 constexpr std::array kShapes = {

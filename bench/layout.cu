@@ -1,5 +1,3 @@
-// Measures transpositions.
-
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/transpose.cuh"
 

@@ -1,5 +1,4 @@
-// What do the matrix instructions reach on their own? Operands in registers (mma.sync) or shared
-// memory (wgmma), no other work.
+// What do the matrix instructions reach on their own?
 
 #include "bench/mma_table.hpp"
 #include "bench/question.hpp"
@@ -16,16 +15,16 @@ bool has_tcgen05(const DeviceFacts& device) {
   return device.compute_major == 10 || device.compute_major == 11;
 }
 
-// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it is compared with wgmma.
-// On 10.x and 11.x only tcgen05 feeds them fully, except in FP64, and on 10.3 in INT8, which it
-// lacks there: a rate from mma.sync alone would be a ceiling below what products reach.
+// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it competes with wgmma. On
+// 10.x and 11.x only tcgen05 feeds them fully, except in FP64 and, on 10.3, INT8: a ceiling from
+// mma.sync alone would lie below what products reach.
 bool feeds_the_units(const Measurement& m, const DeviceFacts* device) {
   if (device == nullptr || !has_tcgen05(*device) || !m.id.starts_with("mma.sync.")) return true;
   const bool is_10_3 = device->compute_major == 10 && device->compute_minor == 3;
   return m.id == "mma.sync.fp64" || (is_10_3 && m.id == "mma.sync.int8");
 }
 
-// The part of a matrix unit that a format runs on: that of its first name, "nvfp4" of "nvfp4_k96".
+// The format's first name is the part of the unit that it runs on: "nvfp4" for "nvfp4_k96".
 std::string unit_of_format(std::string_view format) {
   if (format.ends_with("_k96")) format.remove_suffix(4);
   return "tensor." + std::string(format);
@@ -66,7 +65,7 @@ void register_blackwell(Registry& registry) {
 
 void register_mma(Registry& registry) {
   for (const auto& [id, format] : kMatrixInstructions) {
-    // --quick has time for only one.
+    // --quick has time for one.
     const bool quick = id == "mma.wgmma.bf16";
     const bool sync = id.starts_with("mma.sync.");
     const bool whole_numbers = id.ends_with(".int8");
@@ -77,9 +76,9 @@ void register_mma(Registry& registry) {
                           (sync ? "registers" : "shared memory") + ": " + std::string(format),
                   .work = "2 x M x N x K operations per instruction",
                   .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
-                  .method_version = whole_numbers ? 2 : 1,  // 1 was in FLOP/s
+                  .method_version = whole_numbers ? 2 : 1,  // v1 was in FLOP/s
                   .loads = Loads::kCores,
-                  // The clock of trains lies at one of several steps; a median jumps between them.
+                  // Trains run at one of several clock steps; a median would jump between them.
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = {{.resource = resource(unit),

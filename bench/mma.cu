@@ -1,6 +1,3 @@
-// This times the matrix instructions with operands in registers (mma.sync) or shared memory
-// (wgmma), and no other work.
-
 #include "bench/mma_work.cuh"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"

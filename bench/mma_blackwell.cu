@@ -1,5 +1,5 @@
-// This times the matrix instructions of compute capability 10.0 and later: tcgen05.mma, by one SM
-// or two, and mma.sync with a scale for each block of elements.
+// Matrix instructions of compute capability 10.0 and later: tcgen05.mma by one SM or two, and
+// mma.sync with block scales.
 
 #include <cstring>
 #include <span>
@@ -13,8 +13,8 @@ namespace {
 
 using kernels::BlockFormat;
 
-// Operands whose elements share scales: packed, with a tile's elements ahead of its scales. Scales
-// are powers of two from 1/2 to 2, or 0.5 to 1.875.
+// Packed operands with block scales; each tile's elements precede its scales. Scales are powers of
+// two from 1/2 to 2, or 0.5 to 1.875.
 template <class Tile>
 class ScaledOperands {
  public:
@@ -61,7 +61,7 @@ class ScaledOperands {
     return Uniform(half, half + 15)(random_);
   }
 
-  // repeated_sign: what the second half of a row has that the first has not, if they cancel.
+  // repeated_sign: XOR mask of the second half of a row against the first, if they cancel.
   void fill(Side& side, std::size_t tiles, std::size_t rows, std::uint32_t repeated_sign) {
     std::vector<std::uint32_t> words;
     for (std::size_t tile = 0; tile < tiles; ++tile) {
@@ -118,7 +118,7 @@ void scaled_rate(CudaBench& bench) {
 
 template <class Tile, auto kKernel>
 void measure_tcgen05(CudaBench& bench, unsigned sms) {
-  // Tensor memory has room for one block on an SM.
+  // Tensor memory has room for one block per SM.
   (void)blocks_per_sm<kKernel>(bench, &Tile::Format::exists, Tile::kThreads, "tcgen05.mma");
   if (bench.sm_count() % sms != 0) throw Skipped("the SMs cannot be paired");
   PEAKLINE_CUDA(cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

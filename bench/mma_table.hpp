@@ -1,6 +1,6 @@
 #pragma once
 
-// The matrix instructions that are measured, in the order of their benchmarks.
+// The measured matrix instructions, in the order of their benchmarks.
 
 #include <array>
 #include <string_view>
@@ -25,7 +25,7 @@ inline constexpr std::array kMatrixInstructions = {
     MatrixInstruction{"mma.wgmma.tf32", "TF32, FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.fp8", "FP8 (e4m3), FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.int8", "INT8, INT32 accumulation"}};
-// Instructions of compute capability 10.0 and later.
+// Compute capability 10.0 and later.
 inline constexpr std::array kBlackwellInstructions = {
     MatrixInstruction{"mma.sync.mxfp8", "MXFP8 (e4m3, a scale for 32), FP32 accumulation"},
     MatrixInstruction{"mma.sync.mxfp4", "MXFP4 (e2m1, a scale for 32), FP32 accumulation"},

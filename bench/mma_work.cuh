@@ -1,7 +1,6 @@
 #pragma once
 
-// The operands, launches, verification and search for the number of blocks that all benchmarks of
-// matrix instructions share.
+// Operands, launches, verification and search for the number of blocks of all mma.* benchmarks.
 
 #include <algorithm>
 #include <array>
@@ -22,19 +21,18 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// It is long enough that the start of a launch and the store at its end are negligible; a train has
-// five launches.
+// Long enough that the launch and the final store are negligible; a train has five launches.
 constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.05;
 constexpr unsigned kMaxBlocksPerSm = 8;
-// Enough trips to expose one too many or too few.
+// Enough to expose one trip too many or too few.
 constexpr int kVerifiedTrips = 2;
-// Integers up to this size are exact in every format, and so are their sums over the verified trips
-// in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's
-// accumulators, which hold 13 bits and more.
+// Integers up to this size are exact in every format, as are their sums over the verified trips in
+// any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, and twice that in FP8's
+// accumulators, which hold at least 13 bits.
 constexpr int kVerifiedMagnitude = 2;
-// Standard deviation of the normal numbers in INT8.
+// Standard deviation of normal numbers in INT8.
 constexpr double kInt8Deviation = 32;
 
 template <class T>
@@ -55,17 +53,17 @@ double to_double(T value) {
     return static_cast<double>(static_cast<float>(value));
 }
 
-// The elements of a tile are integers to verify with, or normal numbers whose products cancel: the
+// Elements of a tile: integers for verification, or normal numbers whose products cancel: the
 // second half of each row of A is the negated first half, and that of each column of B repeats the
-// first. So sums stay small however long a launch lasts, as in a matrix product; growing sums would
-// overflow, or stop changing once addends are lost in rounding.
+// first. So sums stay small however long a launch is; growing sums would overflow, or stop changing
+// by rounding.
 enum class Data { kIntegers, kCancelling };
 
 int random_integer(std::mt19937_64& random) {
   return std::uniform_int_distribution<int>(-kVerifiedMagnitude, kVerifiedMagnitude)(random);
 }
 
-// A x B of one tile, row by row; element(row, k) of A, and of B by column.
+// A x B of one tile, row-major; element(row, k) of A, and of B by column.
 template <class Tile, class A, class B>
 std::vector<double> product_of(A a, B b) {
   std::vector<double> sums;
@@ -79,7 +77,6 @@ std::vector<double> product_of(A a, B b) {
   return sums;
 }
 
-// A and B of every tile that an SM works on.
 template <class Tile>
 class Operands {
  public:
@@ -117,7 +114,7 @@ class Operands {
     return reinterpret_cast<const typename Tile::Word*>(data.data());
   }
 
-  // repeat: factor from the first half to the second; 0: the second half has its own values.
+  // repeat: factor from the first half to the second; 0: the second half is independent.
   template <class Value>
   static void fill(std::vector<Input>& rows, std::size_t count, Value& value, double repeat) {
     rows.resize(count * Tile::kK);
@@ -142,7 +139,7 @@ class MmaWork {
   using Output = typename Tile::Format::Output;
   using TileOperands = typename OperandsOf<Tile>::type;
 
-  // blocks_per_sm: the maximum over all launches. cluster: of so many blocks.
+  // blocks_per_sm: maximum over all launches. cluster: blocks per cluster.
   MmaWork(CudaBench& bench, unsigned blocks_per_sm, unsigned cluster)
       : bench_(bench),
         cluster_(cluster),
@@ -161,7 +158,6 @@ class MmaWork {
     return launch_with(normal_, blocks_per_sm, trips);
   }
 
-  // Compares every element of every warp's (warpgroup's) tile with the host's sums, exactly.
   std::string find_mismatch(unsigned blocks_per_sm) const {
     poison(results_, bench_.stream());
     bench_.launch_once(launch_with(integers_, blocks_per_sm, kVerifiedTrips));
@@ -225,12 +221,11 @@ std::string version_text(int version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
 
-// Compute capabilities, times ten, of which it is known what matrix instructions they have.
+// Compute capabilities, times ten, whose matrix instructions are known.
 constexpr auto kKnownVersions =
     std::to_array<int>({75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121});
 
-// How many blocks of the kernel fit on an SM. Skips the point if the device lacks the instruction
-// or the build has no code that uses it.
+// Blocks of the kernel per SM. Skips the point if device or build lack the instruction.
 template <auto kKernel>
 unsigned blocks_per_sm(CudaBench& bench, bool (*exists)(int version), int threads,
                        const char* what) {

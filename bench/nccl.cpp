@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 constexpr std::int64_t kSmallest = 8, kLargest = kGiB, kStep = 8;
-// Variants mostly cost what the operation itself does: one size in between is enough for them.
+// Variants mostly cost what the operation itself costs: one middle size is enough.
 constexpr std::int64_t kMiddle = std::int64_t{2} << 20;
-// NCCL's fastest kernels need each rank's part aligned like this, which small sizes do not allow.
+// NCCL's fastest kernels need each rank's part aligned to this; small sizes cannot be.
 constexpr std::int64_t kPartAlignment = 16, kAlignedFrom = 4096;
 
-// Sizes of which each rank has a whole part.
+// Rounds up to a size of which each rank has a whole part.
 std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_bytes) {
   const std::int64_t granule = ranks * (bytes < kAlignedFrom ? element_bytes : kPartAlignment);
   return (bytes + granule - 1) / granule * granule;
@@ -45,7 +45,7 @@ bool is_largest(const Measurement& m, const DeviceFacts*) {
   return int_param(m.params, "bytes").value_or(0) >= kLargest;
 }
 
-// variant: the plain operation in BF16 leads, and has all sizes.
+// The plain operation in BF16 leads, and has all sizes.
 void add(Registry& registry, const std::vector<int>& gpus, const NcclVariant& variant,
          const std::string& suffix = "") {
   const std::string name(to_string(variant.collective));

@@ -1,4 +1,4 @@
-// Collective operations by NCCL. One process holds all GPUs of the node.
+// One process holds all GPUs of the node.
 
 #include <deque>
 #include <memory>
@@ -25,15 +25,14 @@ using cuda::nccl::DataType;
 using cuda::nccl::Reduction;
 using cuda::nccl::Result;
 
-// This root makes the first rank, whose stream is timed, the last of a broadcast's ring: the root
-// itself is done long before all have received.
+// The first rank, whose stream is timed, becomes the last in a broadcast's ring: the root is done
+// long before all have received.
 constexpr int kRoot = 1;
 
-// NCCL enqueues this many for one operation: a kernel, and what orders it among streams.
+// NCCL enqueues this many for one operation: a kernel, and its ordering among streams.
 constexpr std::int64_t kOperations = 4;
 
-// Single operations, for their quantiles: enough for the 99th percentile, of sizes that it matters
-// for.
+// Operations timed one by one: enough for a 99th percentile, for sizes where latency matters.
 constexpr std::size_t kSingleOperations = 300;
 constexpr std::int64_t kLatencyBytes = 256 * 1024;
 constexpr double kNanoseconds = 1e9;
@@ -43,7 +42,6 @@ constexpr DataType kType = std::is_same_v<T, float> ? DataType::kFloat32 : DataT
 static_assert(sizeof(float) == bytes_of_element({.fp32 = true}) &&
               sizeof(__nv_bfloat16) == bytes_of_element({.fp32 = false}));
 
-// NCCL and its ranks, which a worker keeps.
 struct Group {
   explicit Group(std::span<NodeGpu* const> gpus) : ranks(nccl, ordinals_of(gpus)) {}
 
@@ -57,7 +55,7 @@ struct Group {
   NcclRanks ranks;
 };
 
-// A group that fails once fails for every point.
+// Creation is tried once: a failure holds for every point.
 Group& group_of(NodeBench& bench) {
   struct Made {
     std::shared_ptr<Group> group;
@@ -79,7 +77,7 @@ Group& group_of(NodeBench& bench) {
   return *made.group;
 }
 
-// The arrays of one operation, for each rank: `count` elements in all, `part` in a rank's share.
+// One operation's arrays on each rank: `count` elements in all, `part` in a rank's share.
 template <class T>
 class Arrays {
  public:
@@ -109,7 +107,7 @@ class Arrays {
     return variant_.collective == Collective::kReduceScatter ? part_ : count_;
   }
 
-  // Fills what is sent, and nothing else with anything that a result could be.
+  // Fills what is sent, and poisons everything else.
   void fill() const {
     for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
       const CurrentGpu current(*gpus_[rank]);
@@ -121,7 +119,6 @@ class Arrays {
     }
   }
 
-  // "" if every rank has the exact result.
   std::string find_mismatch() const {
     for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
       const CurrentGpu current(*gpus_[rank]);
@@ -171,7 +168,6 @@ class Arrays {
   std::deque<NodeBuffer<T>> first_, second_;
 };
 
-// Enqueues a rank's side of the operation.
 template <class T>
 Result enqueue(const Nccl& nccl, Collective collective, const Arrays<T>& arrays, int rank,
                int ranks, Communicator* communicator, cudaStream_t stream) {
@@ -206,7 +202,6 @@ Result enqueue(const Nccl& nccl, Collective collective, const Arrays<T>& arrays,
   return Result::kSuccess;
 }
 
-// Times operations one by one, each between two events.
 void note_quantiles(NodeBench& bench, const NodeBench::Launch& launch) {
   std::vector<double> times_s;
   while (times_s.size() < bench.sampler().repeats(kSingleOperations)) {
@@ -218,7 +213,7 @@ void note_quantiles(NodeBench& bench, const NodeBench::Launch& launch) {
     bench.note(name, static_cast<std::int64_t>(quantile(times, share) * kNanoseconds));
 }
 
-// Direct access lets NCCL copy from array to array; without it, it goes through host memory.
+// With peer access NCCL copies from array to array; without it, through host memory.
 void connect(NodeBench& bench) {
   try {
     bench.connect();

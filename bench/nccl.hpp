@@ -1,7 +1,5 @@
 #pragma once
 
-// Names and sizes that both the registration of NCCL's operations and the code that runs them need.
-
 #include <cstddef>
 
 #include "bench/collectives.hpp"

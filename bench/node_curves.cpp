@@ -7,7 +7,7 @@
 namespace peakline::bench {
 namespace {
 
-// Pairs that differ by no more are alike.
+// Pairs within this ratio are alike.
 constexpr double kAlike = 1.01;
 
 double value_of(const Measurement* m) { return *m->value; }
@@ -20,7 +20,7 @@ double median_of_pairs(const std::vector<const Measurement*>& pairs) {
   return median(values);
 }
 
-// "393 GB/s", or "390 GB/s (3-5) to 396 GB/s" where the pairs differ: the worst of them by name.
+// "393 GB/s", or "390 GB/s (3-5) to 396 GB/s" if pairs differ, with the worst one's name.
 template <class Format>
 std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is_worst,
                      Format format) {
@@ -33,7 +33,7 @@ std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is
   return fmt::format("{} ({}) to {}", format(*worst.value), pair_of(worst), format(*best.value));
 }
 
-// A GPU's rate beside all others, and alone.
+// A GPU's rate beside all others, and its share of the rate alone.
 struct Loaded {
   int gpu = 0;
   double rate = 0, share = 0;
@@ -53,7 +53,7 @@ std::vector<Loaded> loaded_gpus(const CurveView& curve) {
   return loaded;
 }
 
-// GPUs with no host bridge between them, or on one NUMA node, share what leads to the host.
+// GPUs on one NUMA node, or without a host bridge between them, share their path to the host.
 bool share_host_side(const DeviceFacts& one, const DeviceFacts& other) {
   if (one.index == other.index || (one.numa_node && one.numa_node == other.numa_node)) return true;
   return std::ranges::any_of(one.peers, [&](const PeerFacts& peer) {

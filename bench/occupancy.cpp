@@ -1,4 +1,4 @@
-// How much must be in flight to reach the memory's bandwidth and the CUDA cores' rate?
+// How much must be in flight to reach the rates of memory and CUDA cores?
 
 #include "bench/question.hpp"
 #include "harness/conclude/concurrency.hpp"
@@ -10,10 +10,10 @@ void occupancy_fma(CudaBench& bench);
 
 namespace {
 
-// Warps per SM, and loads or FMA chains of each.
+// Warps per SM, and loads or FMA chains per thread.
 constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr std::array<std::int64_t, 4> kParallel{1, 2, 4, 8};
-// This is twice what any memory needs; with more, the threads' registers do not fit.
+// Twice what any memory needs; with more, the threads' registers do not fit.
 constexpr std::int64_t kMostLoadsOfSm = 256;
 
 std::string occupancy_title(const TitleView& view) {

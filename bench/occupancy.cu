@@ -1,5 +1,3 @@
-// Measures reads and FMAs by warps per SM and by how many of them each thread has in flight.
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,18 +10,18 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-// This is many times an L2, and over in milliseconds even with a single load in flight per thread.
+// Many times an L2, and done in milliseconds even with one load in flight per thread.
 constexpr std::uint64_t kReadBytes = kGiB / 2;
 constexpr double kReadL2s = 4;
 constexpr std::int64_t kWarpsOfBlock = 32;
 constexpr unsigned kWarp = 32;
 
-// One launch takes about a millisecond, by what an FMA takes and by what an SM does at most.
+// About a millisecond, from the latency of an FMA and the most an SM does.
 constexpr double kFmaLaunchClocks = 2e6;
 constexpr double kFmaClocks = 4, kFmasPerClock = 128;
 constexpr int kFmaVerifiedTrips = 2;
 
-// The shape that puts a number of warps on an SM: blocks per SM, and threads of a block.
+// Blocks per SM, and threads per block, for a number of warps per SM.
 struct Shape {
   unsigned blocks_per_sm, threads;
 };
@@ -32,7 +30,6 @@ Shape shape_of(std::int64_t warps) {
   return {static_cast<unsigned>(blocks), static_cast<unsigned>(warps / blocks) * kWarp};
 }
 
-// The blocks that put this many warps on each SM at once.
 template <class Kernel>
 unsigned resident_blocks(const CudaBench& bench, Kernel kernel, const Shape& shape) {
   int fit = 0;

@@ -1,12 +1,11 @@
-// Does copying hide behind computing? The next batch comes in while a kernel works on this one, and
-// the last one's result goes out.
+// Does copying the next batch in, and the last result out, hide behind computing?
 
 #include "bench/pipeline.hpp"
 #include "bench/question.hpp"
 
 namespace peakline::bench {
 
-// largest: bytes of the largest chunk, for which the host's memory is allocated once.
+// largest: bytes of the largest chunk; host memory is allocated once for it.
 void overlap_copies(CudaBench& bench, bool both_ways, std::size_t largest);
 
 namespace {
@@ -38,7 +37,7 @@ std::string overlap_title(const TitleView& view) {
 }
 
 Picture overlap_picture() {
-  // Shares alone would hide that pageable copies are slower: they have more to hide behind.
+  // Shares alone would hide that pageable copies are slower: they hide behind a longer kernel.
   const auto panel = [](const char* id, const char* label) -> Panel {
     const auto of = [&](const char* name, const char* memory, const char* figure) -> PictureSeries {
       return {name, {.id = id, .figure = figure, .where = {{"memory", memory}}}};

@@ -1,5 +1,5 @@
-// Measures copies of batches beside the kernel that works on the batch before, in turns of which
-// each starts when all of the last one has ended.
+// Copies of batches beside the kernel that works on the previous batch, in turns: each turn starts
+// when all of the last one has ended.
 
 #include <algorithm>
 #include <array>
@@ -22,20 +22,20 @@ namespace {
 using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
-// Numerical Recipes' generator.
+// Linear congruential generator of Numerical Recipes.
 constexpr kernels::Generator kGenerator{1664525, 1013904223};
-// Steps from which the time of one follows, few enough for the largest batch and enough for the
+// Steps from which the time of one follows: few enough for the largest batch, enough for the
 // smallest.
 constexpr unsigned kFewSteps = 64, kManySteps = 1024;
 constexpr unsigned kVerifiedSteps = 1009;
-// The host takes seconds to verify the largest batch; so much of each is verified.
+// Verifies only this much of each batch, since the host takes seconds for the largest.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 constexpr double kWarmUpSeconds = 3e-3;
-// Pageable memory gets fewer samples than pinned memory: its largest chunk takes 30 ms.
+// Fewer samples for pageable memory, whose largest chunk takes 30 ms.
 constexpr std::size_t kAloneSamples = 7, kAloneSamplesPageable = 3;
 
-// Memory of one worker, allocated once: page-locking takes longer than measuring. size: as the
-// buffer counts, of so many bytes.
+// Host memory that a worker keeps: page-locking takes longer than measuring. size: the buffer's
+// constructor argument for `bytes`.
 template <class Buffer>
 std::uint32_t* host_memory(CudaBench& bench, const std::string& name, std::size_t size,
                            std::size_t bytes) {
@@ -55,11 +55,11 @@ std::uint32_t* host_memory(CudaBench& bench, bool pinned, const std::string& use
                 : host_memory<host::HostBuffer>(bench, "overlap.pageable." + use, bytes, bytes);
 }
 
-// Batches come in and are worked on in turn, in two places on the device: while one is worked on,
-// the next comes into the other place, and the result of the one before leaves.
+// Two places on the device: while the batch in one is worked on, the next comes into the other, and
+// the previous result leaves.
 class Pipeline {
  public:
-  // results: where they go; nullptr: they stay on the device.
+  // results: destination; nullptr: results stay on the device.
   Pipeline(std::size_t words, std::uint32_t* batch, std::uint32_t* results)
       : words_(words), batch_(batch), results_(results) {
     for (std::size_t place : {0, 1}) {
@@ -84,8 +84,8 @@ class Pipeline {
         in_[place_].data(), out_[place_].data(), words_, steps, kGenerator);
   }
 
-  // All three run at once, and then the places change. The kernel goes first: a copy of pageable
-  // memory keeps the host.
+  // Runs all three parts at once, then swaps the places. The kernel goes first, since a pageable
+  // copy blocks the host.
   void turn(cudaStream_t stream, unsigned steps) {
     fork_.record(stream);
     work(stream, steps);
@@ -95,11 +95,9 @@ class Pipeline {
     if (results_ != nullptr) PEAKLINE_CUDA(cudaStreamWaitEvent(stream, outwards_.done.get()));
     place_ = 1 - place_;
   }
-  // Counts what one turn puts into the driver's queue.
   std::int64_t operations() const { return results_ == nullptr ? 6 : 10; }
 
   std::size_t bytes() const { return words_ * sizeof(std::uint32_t); }
-  // Returns what the last turn made.
   const DeviceBuffer<std::uint32_t>& result() const { return out_[1 - place_]; }
 
  private:
@@ -117,13 +115,12 @@ class Pipeline {
   std::size_t words_;
   std::uint32_t *batch_, *results_;
   std::array<DeviceBuffer<std::uint32_t>, 2> in_, out_;
-  std::size_t place_ = 0;  // where the batch is that is worked on
+  std::size_t place_ = 0;  // place of the batch that is worked on
   Lane inwards_, outwards_;
   cuda::Event fork_{cudaEventDisableTiming};
 };
 
-// Checks that each batch leaves as it came in, worked on. results: where it leaves to; nullptr: it
-// stays.
+// Checks that each batch leaves as it came in, worked on.
 std::string find_wrong_batch(CudaBench& bench, Pipeline& pipeline, std::uint32_t* batch,
                              std::uint32_t* results) {
   const std::size_t verified = std::min(pipeline.bytes() / sizeof(std::uint32_t), kVerifiedWords);
@@ -133,7 +130,7 @@ std::string find_wrong_batch(CudaBench& bench, Pipeline& pipeline, std::uint32_t
   kernels::Generator all{1, 0};
   for (unsigned step = 0; step < kVerifiedSteps; ++step) all = kGenerator.after(all);
   if (results != nullptr) std::memset(results, 0xff, verified * sizeof(std::uint32_t));
-  // Batch `nth` comes in at turn `nth`, is worked on at the next one, and leaves at the one after.
+  // Batch `nth` comes in at turn `nth`, is worked on in the next turn, and leaves in the one after.
   const std::uint64_t latency = results != nullptr ? 2 : 1;
   for (std::uint64_t nth = 0; nth < 4; ++nth) {
     for (std::size_t i = 0; i < verified; ++i) batch[i] = word(nth, i);
@@ -149,7 +146,6 @@ std::string find_wrong_batch(CudaBench& bench, Pipeline& pipeline, std::uint32_t
   return "";
 }
 
-// A launch and waiting for it, as the host sees it.
 auto waited_for(CudaBench& bench, const CudaBench::Launch& launch) {
   return [&bench, launch] {
     launch(bench.stream());
@@ -157,7 +153,7 @@ auto waited_for(CudaBench& bench, const CudaBench::Launch& launch) {
   };
 }
 
-// One part alone, timed as all of them together are.
+// Timed like all parts together.
 double seconds_of(CudaBench& bench, bool pinned, const CudaBench::Launch& launch) {
   if (pinned) {
     const double roughly_s = bench.sampler().warm_up_for(launch, kWarmUpSeconds);
@@ -170,8 +166,8 @@ double seconds_of(CudaBench& bench, bool pinned, const CudaBench::Launch& launch
   return median(samples);
 }
 
-// Steps with which the kernel takes as long as the slower copy: the most that there is to hide.
-// Notes what each part takes alone.
+// Steps for which the kernel takes as long as the slower copy, the most there is to hide. Notes
+// each part's time alone.
 unsigned matching_steps(CudaBench& bench, bool pinned, const Pipeline& pipeline, bool both_ways) {
   const auto work_s = [&](unsigned steps) {
     return seconds_of(bench, pinned,

@@ -21,7 +21,7 @@ std::vector<std::vector<GpuPair>> pair_rounds(const std::vector<int>& gpus) {
       const auto [low, high] = std::minmax(seats[i], seats[seats.size() - 1 - i]);
       if (low != kNobody) pairs.emplace_back(low, high);
     }
-    // The first stays, the others move on by one seat.
+    // The first seat stays, the others move on by one.
     std::rotate(seats.begin() + 1, seats.end() - 1, seats.end());
   }
   return rounds;
@@ -48,7 +48,7 @@ std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, cons
 
 std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& like) {
   std::vector<Point> points;
-  // Points that run on all GPUs at once come first, since they then prepare at once.
+  // Points on all GPUs come first, since their set-up then runs at once.
   for (const bool all : {true, false}) {
     for (const int gpu : gpus) {
       Point& point = points.emplace_back(like);

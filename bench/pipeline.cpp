@@ -26,7 +26,7 @@ CurveRule overlap_curve(const std::string& label) {
     std::vector<std::string> parts;
     for (const char* memory : {"pinned", "pageable"}) {
       const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
-      double share = 0, hidden_from = 0;  // at the largest chunk; 0: not hidden there
+      double share = 0, hidden_from = 0;  // share: at the largest chunk; hidden_from 0: not hidden
       for (const auto& [chunk, m] : points) {
         const auto found = overlap_share(*m);
         if (!found) continue;

@@ -1,7 +1,6 @@
 #pragma once
 
-// Everything a question is written with: the registry, limits and rules, how figures are printed,
-// and points over the values of parameters.
+// What every question uses: registry, limits, rules, formatting, points over parameters.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,19 +25,15 @@
 
 namespace peakline::bench {
 
-// A parameter and the values that it takes.
 using Swept = std::pair<std::string, std::vector<ParamValue>>;
 
-// Points like `like`, one for each combination of the values, of which the last parameter's change
-// fastest.
+// A copy of `like` for each combination of values; the last parameter varies fastest.
 std::vector<Point> points_over(const std::vector<Swept>& params, const Point& like);
-// Points over one parameter.
 inline std::vector<Point> points_over(std::string param, std::vector<ParamValue> values,
                                       const Point& like) {
   return points_over({{std::move(param), std::move(values)}}, like);
 }
 
-// The numbers or texts of an array as values of a parameter.
 template <class Range>
 std::vector<ParamValue> values_of(const Range& range) {
   std::vector<ParamValue> values;
@@ -50,13 +45,12 @@ std::vector<ParamValue> values_of(const Range& range) {
   }
   return values;
 }
-// The course of unbroken loads, of which each benchmark with load:sustained says something.
 inline constexpr const char* kSustainedLoad = "sustained load";
-// load:sustained: whether the rate settled, after which time, and how far it swings from then on.
-// of: "BF16 layers". Figures settled_after, absent where it did not settle, and swing, by `of`.
+// load:sustained: whether the rate settled, when, and its swing from then on. of: "BF16 layers".
+// Figures settled_after, absent if the rate did not settle, and swing, by `of`.
 CurveRule sustained_load_curve(std::string of);
 
-// Goes from `first` to `last`, each `factor` times the one before.
+// `first` to `last`, each `factor` times the one before.
 std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor = 2);
 
 }  // namespace peakline::bench

@@ -1,4 +1,4 @@
-// What is left of the memory's bandwidth for single sectors anywhere?
+// What is left of the memory's bandwidth for random sectors?
 
 #include "bench/question.hpp"
 #include "harness/conclude/concurrency.hpp"
@@ -10,8 +10,7 @@ void random_gather(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-// The least is many times an L2, which holds its part of the sectors; the most is more than a TLB
-// covers.
+// The smallest is many times an L2; the largest exceeds what a TLB covers.
 constexpr std::int64_t kLeastFootprint = kGiB, kMostFootprint = 128 * kGiB;
 
 }  // namespace

@@ -1,5 +1,3 @@
-// Measures reads of single sectors anywhere in a footprint.
-
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/gather.cuh"
 
@@ -9,8 +7,7 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::uint64_t kSectorBytes = 32;
-// Enough accesses to last much longer than a launch takes to start, and few enough to take
-// milliseconds.
+// Enough accesses to last much longer than a launch takes to start, and done in milliseconds.
 constexpr std::uint64_t kGathers = (std::uint64_t{1} << 29) / kSectorBytes;
 constexpr unsigned kThreads = 256;
 

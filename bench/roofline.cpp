@@ -1,4 +1,4 @@
-// Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
+// Where does a kernel stop being memory-bound?
 
 #include "bench/question.hpp"
 
@@ -30,7 +30,7 @@ void register_roofline(Registry& registry) {
                   .what = what,
                   .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
                   .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 ran in unequal waves
+                  .method_version = 2,  // v1 ran in unequal waves
                   .loads = Loads::kCores,
                   .limit = under_roofline(("cuda_core." + precision).c_str()),
                   .curves = {knee_curve("roofline sweep", precision)},

@@ -1,5 +1,3 @@
-// This times one kernel that does as many FMAs per loaded element as the point says.
-
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/roofline.cuh"
 
@@ -11,7 +9,7 @@ using kernels::kRooflineThreads;
 using kernels::kRooflineUnroll;
 using kernels::Vec16;
 
-// This is far beyond any L2, yet fast enough at 1024 FMAs.
+// Far beyond any L2, yet fast enough at 1024 FMAs.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 
 template <class T>
@@ -20,7 +18,7 @@ void measure_roofline(CudaBench& bench) {
   constexpr std::size_t kTileBytes = sizeof(Vec) * kRooflineThreads * kRooflineUnroll;
   constexpr auto kA = static_cast<T>(kFmaFactor), kB = static_cast<T>(kFmaAddend);
   const auto fmas = static_cast<int>(bench.integer("fma_per_element"));
-  // One wave of blocks, all with the same share: with more, a few would run on alone at the end.
+  // One wave of blocks with equal shares: with more waves, a few blocks run on alone at the end.
   int blocks_per_sm = 0;
   PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks_per_sm, kernels::roofline_sweep<T>, kRooflineThreads, 0));

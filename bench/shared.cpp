@@ -1,4 +1,4 @@
-// How fast is shared memory: one's own, with bank conflicts, and that of another block?
+// How fast is shared memory: the block's own, with bank conflicts, and another block's?
 
 #include "bench/question.hpp"
 

@@ -1,6 +1,3 @@
-// Measures shared memory: each block goes over slots of its own, or over those of the next block of
-// its cluster.
-
 #include "bench/clusters.cuh"
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/shared.cuh"
@@ -11,20 +8,20 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// An SM moves this much in one launch: some 2 ms at 128 B per clock, so the launch costs little.
+// Bytes that an SM moves in one launch: 2 ms at 128 B per clock, so that the launch costs little.
 constexpr std::size_t kBytesPerSm = 512 * kMiB;
-// Conflicts make a pass take up to 32 times as long.
+// A pass with conflicts takes up to 32 times as long.
 constexpr std::size_t kConflictBytesPerSm = 64 * kMiB;
-// An SM reads this much from another one.
+// Bytes that an SM reads from another one.
 constexpr std::size_t kClusterBytesPerSm = 128 * kMiB;
 constexpr double kSearchSeconds = 0.1;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 constexpr unsigned kWarp = 32;
 constexpr unsigned kMostBlocksPerSm = 2;
 constexpr unsigned kLeastThreads = 256;
-// With blocks of 256 an H200 reads at one of two rates, 1.5 % apart, from launch to launch.
+// With blocks of 256, an H200 reads at one of two rates 1.5 % apart, changing between launches.
 constexpr unsigned kThreadsOfSteadyReads = 512;
-constexpr std::size_t kMostSlotBytes = 32 * 1024;  // of a block
+constexpr std::size_t kMostSlotBytes = 32 * 1024;  // per block
 
 using Read = void (*)(const uint4*, unsigned, std::uint32_t*);
 using Write = void (*)(std::uint32_t, unsigned, std::uint32_t*);
@@ -36,7 +33,6 @@ struct Shape {
   unsigned threads, blocks_per_sm;
 
   std::size_t shared_bytes() const { return kernels::slot_bytes(threads, unroll); }
-  // Returns the trips in which an SM moves that many bytes.
   unsigned trips(std::size_t bytes_per_sm) const {
     return static_cast<unsigned>(bytes_per_sm / blocks_per_sm / shared_bytes());
   }
@@ -55,7 +51,6 @@ std::vector<Shape<Kernel>> shapes(std::initializer_list<std::pair<Kernel, int>> 
   return all;
 }
 
-// The sums that warps leave, `per_block` a block.
 class WarpSums {
  public:
   WarpSums(unsigned blocks, unsigned threads)
@@ -82,7 +77,6 @@ class WarpSums {
   unsigned per_block_;
 };
 
-// The sum over the slots of one warp of a block of `of_slot`.
 template <class OfSlot>
 std::uint32_t sum_over_slots(unsigned warp, unsigned threads, int unroll, OfSlot of_slot) {
   std::uint32_t sum = 0;
@@ -95,8 +89,8 @@ std::uint32_t sum_of_slot(const std::vector<std::uint32_t>& words, unsigned slot
   return words[4 * slot] + words[4 * slot + 1] + words[4 * slot + 2] + words[4 * slot + 3];
 }
 
-// Measures the fastest of the candidates. launch_into(shape, sums): the launch of a shape;
-// of_warp(shape, warp): what the sum of that warp of any block must be.
+// launch_into(shape, sums): a shape's launch; of_warp(shape, warp): the expected sum of that warp
+// of any block.
 template <class Kernel, class LaunchInto, class OfWarp>
 void measure_fastest(CudaBench& bench, const Work& work,
                      const std::vector<Shape<Kernel>>& candidates, LaunchInto launch_into,

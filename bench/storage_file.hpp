@@ -1,6 +1,6 @@
 #pragma once
 
-// How the file of --storage is read again and again, by whatever reads it.
+// Repeated reads of the file of --storage.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,15 +13,12 @@
 
 namespace peakline::bench {
 
-// Many disks are throttled, in clouds by credits that a pause refills: what counts is read without
-// a pause and after such credits, and a sample is longer than the 0.1 s in which Linux shares out a
-// throttled rate.
+// Many disks are throttled by credits that a pause refills: reads count only after these credits
+// are used up, without a pause. Linux shares out a throttled rate every 0.1 s, less than a sample.
 inline constexpr double kStorageSettleSeconds = 0.4, kStorageLoadSeconds = 3;
 inline constexpr double kStorageSampleSeconds = 0.15;
-// About how long such a point takes.
 inline constexpr double kStorageSeconds = kStorageSettleSeconds + kStorageLoadSeconds + 0.2;
 
-// The file, open in this worker.
 template <class Bench>
 const host::StorageFile& storage_file(Bench& bench) {
   return *bench.template remember<std::shared_ptr<host::StorageFile>>("storage", [&] {
@@ -29,8 +26,8 @@ const host::StorageFile& storage_file(Bench& bench) {
   });
 }
 
-// Returns a function that makes the page cache forget the file, to be called untimed ahead of each
-// sample, if the file system has no O_DIRECT. Empty if reads go past the cache.
+// Returns what drops the file from the page cache, for an untimed call before each sample; empty if
+// reads use O_DIRECT.
 template <class Bench>
 std::function<void()> forget_cached(Bench& bench, const host::StorageFile& file) {
   if (file.direct()) return {};
@@ -38,8 +35,8 @@ std::function<void()> forget_cached(Bench& bench, const host::StorageFile& file)
   return [&file] { file.drop_cached(); };
 }
 
-// Measures move(count), which moves the next `count` blocks of a file and waits. least: blocks that
-// are under way at once, and so the fewest of a sample. before: untimed, ahead of each sample.
+// Measures move(count), which moves the next `count` blocks of a file and waits. least: blocks in
+// flight at once. before: untimed, before each sample.
 template <class Bench, class Move>
 void measure_storage(Bench& bench, std::size_t block_bytes, std::uint64_t least, Move move,
                      const std::function<void()>& before = {}) {

@@ -1,5 +1,4 @@
-// What does waiting cost? The host for the device, threads for one another, a kernel for the one
-// before.
+// What does waiting cost: for the device, for other threads, for the previous kernel?
 
 #include "bench/pipeline.hpp"
 #include "bench/question.hpp"
@@ -109,7 +108,7 @@ void register_synchronization(Registry& registry) {
       "have written",
       kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", {2, 8},
       on_gpu([](auto& bench) { synchronization_cluster(bench); }),
-      2);  // 1 wrote the clock to host memory, which the fences then waited for
+      2);  // v1 wrote the clock to host memory, which the fences then waited for
   add("cluster_relaxed",
       "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
       "blocks of 256 threads",

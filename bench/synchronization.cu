@@ -1,6 +1,3 @@
-// Measures waits: of the host for an empty kernel, of threads at a barrier, of a kernel for the one
-// before.
-
 #include <string>
 #include <vector>
 
@@ -15,18 +12,17 @@ using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
 constexpr int kDependentLaunchSince = 9;  // compute capability
-// Each block that meets others has this many.
 constexpr unsigned kThreads = 256;
-// Odd, so that members that have met so often are far from where they began.
+// Odd, so that after this many meetings members are far from where they began.
 constexpr std::uint64_t kVerifiedMeetings = 1009;
-// It is long beside all else, so that whoever does not wait is found out.
+// Far longer than anything else, so that a missing wait shows.
 constexpr std::uint64_t kVerifiedWaitNs = 2'000'000;
 constexpr std::uint32_t kSignal = 0x5eed;
 constexpr std::uint32_t kVerifiedCounts = 101;
-// Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
+// Calls in a row before the queue is drained; a call blocks at about a thousand.
 constexpr std::int64_t kSubmitted = 128;
 
-// Threads that meet at a barrier, `members` of them at each, in a grid of `blocks` blocks.
+// Threads at a barrier, `members` per barrier, in a grid of `blocks` blocks.
 struct Grid {
   unsigned blocks, threads, members;
   std::vector<cudaLaunchAttribute> attributes = {};
@@ -82,7 +78,6 @@ void cluster_barrier(CudaBench& bench) {
 
 }  // namespace
 
-// An empty kernel, or one that signals when it ends, and how the host waits for it.
 void synchronization_wait(CudaBench& bench) {
   const std::string by = bench.text("by");
   const cuda::Event event(cudaEventDisableTiming |
@@ -100,7 +95,7 @@ void synchronization_wait(CudaBench& bench) {
       event.record(bench.stream());
       event.synchronize();
     } else {
-      // It is copied to ordinary memory, as frameworks do it.
+      // To ordinary memory, as frameworks do it.
       if (by == "read_back")
         PEAKLINE_CUDA(cudaMemcpyAsync(&read, device_word.data(), sizeof(read),
                                       cudaMemcpyDeviceToHost, bench.stream()));

@@ -6,7 +6,7 @@
 namespace peakline::bench {
 
 std::span<const TopicWord> topic_words() {
-  // Each question's topic stands behind a word at least, as do the parts of a summary.
+  // Each question's topic and each part of a summary has at least one word.
   static const std::vector<TopicWord> kWords = {
       {"findings", {"findings"}},
       {"compute", {"compute", "factors"}},

@@ -1,5 +1,4 @@
-// What do matrix products reach when every GPU of the node works on them, as far as the power and
-// cooling of the whole allow?
+// What do matrix products reach when all GPUs share the node's power and cooling?
 
 #include "bench/gemm/formats.hpp"
 #include "bench/node_curves.hpp"
@@ -12,9 +11,9 @@ void gemm_concurrent(CudaBench& bench);
 
 namespace {
 
-// A swing of the power control, which takes 0.95 s on an H200.
+// One swing of the power control takes 0.95 s on an H200.
 constexpr double kLoadSeconds = 1.0;
-// It takes so long until the load has settled, from rest, with the search.
+// For the search, and until the load has settled from rest.
 constexpr double kSecondsBefore = 1.7;
 
 }  // namespace

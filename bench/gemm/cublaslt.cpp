@@ -30,7 +30,6 @@ bool set_value(cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttribut
                                                       sizeof(value)) == CUBLAS_STATUS_SUCCESS;
 }
 
-// Rows and columns in column-major terms, as in cuBLASLt.
 const Extent* find_extent(std::span<const Extent> extents, unsigned id) {
   const auto found = std::ranges::find(extents, id, &Extent::id);
   return found == extents.end() ? nullptr : &*found;
@@ -59,7 +58,7 @@ cublasLtMatmulMatrixScale_t scale_mode(const kernels::BlockFormat& format) {
                                       : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
 }
 
-// 1 and 0 in the type of alpha and beta.
+// Alpha or beta, in the type that the computation takes.
 struct Scalar {
   Scalar(cudaDataType_t type, int value) {
     if (type == CUDA_R_64F) {
@@ -103,7 +102,7 @@ std::string GemmAlgorithm::describe() const {
   std::string text =
       fmt::format("id {}, tile {}", value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
                   tile_text(algorithm));
-  // The remaining settings, if not at their defaults.
+  // Settings that differ from their defaults.
   const auto add = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
     if (value != otherwise) text += fmt::format(", {} {}", name, value);
   };
@@ -125,7 +124,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> GemmAlgorithm::tile() const
 std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
   const Extent* tile = find_tile(algorithm);
   const auto parts_of_k = value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
-  // -1, which algorithms of INT8 have, is not documented.
+  // INT8 algorithms have -1, which is undocumented.
   if (tile == nullptr || parts_of_k < 0 || parts_of_k > 1) return std::nullopt;
   const Extent* known = find_extent(
       kClusters, value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
@@ -158,7 +157,7 @@ Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, L
     set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(*types.w_blocks));
     set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(*types.x_blocks));
   }
-  // The heuristic wants to see addresses; of blocks, a launch has its own.
+  // The heuristic needs addresses; block scales get theirs at the launch.
   if (types.scaled || types.w_blocks != nullptr) {
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, lt.w_scale());
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lt.x_scale());
@@ -198,8 +197,7 @@ std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
       lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
   cublaslt_library().preference_destroy(preference);
   std::vector<GemmAlgorithm> algorithms;
-  // This is no failure: the library has no algorithm for this. It rejects some layouts as invalid
-  // values.
+  // Not a failure: the library has no algorithm. It rejects some layouts as invalid values.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_INVALID_VALUE)
     return algorithms;
@@ -260,7 +258,7 @@ void Gemm::launch(const GemmAlgorithm& algorithm, const Operands& operands,
 }
 
 std::string cublaslt_version() try {
-  // Major x 10000 + minor x 100 + patch, as of cuBLAS 12.
+  // Major x 10000 + minor x 100 + patch, since cuBLAS 12.
   const auto version = cublaslt_library().get_version();
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 } catch (const CublasLtMissing&) {

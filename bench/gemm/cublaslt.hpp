@@ -1,6 +1,6 @@
 #pragma once
 
-// Wraps cuBLASLt for the GEMM benchmarks: one product, its candidate algorithms, its launch.
+// One product of cuBLASLt, its candidate algorithms, its launch.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -33,13 +33,13 @@ class CublasLt {
   cublasLtHandle_t handle() const { return handle_; }
   void* workspace() const { return workspace_.data(); }
   std::size_t workspace_bytes() const { return workspace_.size(); }
-  // The scale factors of FP8 operands, and their device addresses.
+  // Scale factors of FP8 operands, and their device addresses.
   static constexpr float kXScale = 0.5F, kWScale = 0.25F;
   const float* x_scale() const { return scales_.data(); }
   const float* w_scale() const { return scales_.data() + kScaleDistance; }
 
  private:
-  // The library requires 16-byte alignment, which is four floats.
+  // cuBLASLt requires 16-byte alignment, which is four floats.
   static constexpr std::size_t kScaleDistance = 4;
 
   cublasLtHandle_t handle_ = nullptr;
@@ -53,11 +53,11 @@ struct GemmTypes {
   cudaDataType_t x = CUDA_R_32F, w = CUDA_R_32F, y = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;  // of alpha and beta
-  // FP8 on Hopper: sums stay in the Tensor Cores' own accumulators, which are shorter than FP32.
+  // FP8 on Hopper: sums stay in the Tensor Cores' accumulators, which are shorter than FP32.
   bool fast_accumulation = false;
-  // X and W each have a scale in device memory, as FP8 requires.
+  // X and W have one scale each in device memory, as FP8 requires.
   bool scaled = false;
-  // X and W have a scale for each block of elements along k.
+  // X and W have one scale per block of elements along k; nullptr: none.
   const kernels::BlockFormat *x_blocks = nullptr, *w_blocks = nullptr;
 };
 
@@ -66,8 +66,7 @@ struct GemmTypes {
 enum class Layout { kNN, kNT, kTN, kTT };
 const char* to_string(Layout layout);  // "NN", ...
 
-// M x N x K as frameworks store it: rows (tokens) of X and Y, columns of Y (output features), and
-// the summed dimension (input features).
+// M x N x K: tokens (rows of X and Y), output features (columns of Y), input features (summed).
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   std::string name() const;  // "8192x8192x4096"
@@ -83,10 +82,10 @@ struct GemmAlgorithm {
 
   // "id 66, tile 128x256, ...": enough to find it again.
   std::string describe() const;
-  // Rows of Y and columns of Y that one tile covers; nullopt if the library does not say.
+  // Rows and columns of Y that one tile covers; nullopt if the library does not say.
   std::optional<std::pair<std::int64_t, std::int64_t>> tile() const;
-  // The tiles of a product, with those that only fill up a cluster: each keeps an SM. nullopt if
-  // the library does not say, or several SMs work on a tile (split K).
+  // Tiles of a product, including those that only fill up a cluster and still occupy an SM. nullopt
+  // if the library does not say, or if several SMs work on one tile (split K).
   std::optional<std::int64_t> tiles(const GemmShape& shape) const;
 };
 
@@ -99,11 +98,11 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
-  // The heuristic's first `count` algorithms within the workspace, best guess first; empty if the
-  // library has none for these types, layout and shape. Algorithms that reduce partial sums in the
-  // output type are excluded: that is not the accumulation that the types name.
+  // The heuristic's first `count` algorithms within the workspace, best guess first; empty if there
+  // are none. Excludes algorithms that reduce partial sums in the output type, which is less than
+  // the stated accumulation.
   std::vector<GemmAlgorithm> algorithms(int count) const;
-  // Variants of an algorithm with one setting changed, as far as they can run here.
+  // Variants that can run here, each with one setting changed.
   std::vector<GemmAlgorithm> neighbours(const GemmAlgorithm& algorithm) const;
   // Whether the algorithm can run this product; updates its workspace size.
   bool takes(GemmAlgorithm& algorithm) const;
@@ -111,7 +110,7 @@ class Gemm {
   struct Operands {
     const void *x = nullptr, *w = nullptr;
     void* y = nullptr;
-    // Scales of the blocks, if the format has them; aligned to 16 bytes.
+    // Block scales, if the format has them; aligned to 16 bytes.
     const void *x_scales = nullptr, *w_scales = nullptr;
   };
   void launch(const GemmAlgorithm& algorithm, const Operands& operands, cudaStream_t stream) const;

@@ -1,7 +1,6 @@
 #pragma once
 
-// cuBLASLt, opened at run time: the program starts without it, and takes that of a toolkit or of a
-// Python package, whichever the machine has.
+// cuBLASLt, opened at run time: it comes from a toolkit or a Python package, and may be missing.
 
 #include <cublasLt.h>
 
@@ -9,12 +8,11 @@
 
 namespace peakline::bench {
 
-// The library is not there or cannot be loaded; says what to do.
+// cuBLASLt is missing or cannot be loaded; what() says what to do.
 struct CublasLtMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The entry points that the benchmarks use, named as in cublasLt.h.
 class CublasLtLibrary {
   struct Symbol {
     void* address;
@@ -58,7 +56,7 @@ class CublasLtLibrary {
       find("cublasLtMatmulAlgoConfigSetAttribute");
 };
 
-// The library, opened by the first call. Throws CublasLtMissing, from each call.
+// Opened by the first call. Throws CublasLtMissing from each call.
 const CublasLtLibrary& cublaslt_library();
 
 }  // namespace peakline::bench

@@ -70,8 +70,7 @@ void summarize_soak(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-// The size of a side at which the rate per clock is lowest, compared with the longest size: the
-// power of two that the others are shorter than.
+// The size with the lowest rate per clock, compared with the longest size, a power of two.
 struct WorstSize {
   double size = 0, share = 0;
 };
@@ -131,9 +130,9 @@ void summarize_vocabulary(const std::string& format, const CurveView& curve, Sen
 // A product of the sweep's fixed kernel.
 struct WavePoint {
   const Measurement* m = nullptr;
-  double waves = 0;  // how many times its tiles, those of whole clusters, fill the SMs
-  double work = 0;   // the same of the tiles that have work
-  double ideal = 0;  // share of the SMs' time in which they have work, if each tile takes as long
+  double waves = 0;  // how many times its tiles, in whole clusters, fill the SMs
+  double work = 0;   // likewise, only tiles that have work
+  double ideal = 0;  // share of SM time spent on tiles with work, if all tiles take equally long
 };
 
 std::vector<WavePoint> wave_points(const CurveView& curve) {
@@ -152,7 +151,7 @@ std::vector<WavePoint> wave_points(const CurveView& curve) {
   return points;
 }
 
-// The sawtooth: the ideal one, and the measured one, which is level with it where it is highest.
+// The ideal sawtooth, and the measured one scaled to meet it where it is highest.
 void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
   const auto fullest = std::ranges::max_element(points, {}, &WavePoint::ideal);
   for (const WavePoint& point : points) {
@@ -165,7 +164,7 @@ void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
 
 void summarize_waves(const CurveView& curve, Sentence& sentence) {
   const std::vector<WavePoint> points = wave_points(curve);
-  const WavePoint* edge = nullptr;  // the last point before the deepest fall
+  const WavePoint* edge = nullptr;  // last point before the deepest fall
   double deepest = 0;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     if (std::ceil(points[i + 1].waves) <= std::ceil(points[i].waves)) continue;
@@ -197,8 +196,8 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-// The rows from which arithmetic binds, not memory. FLOP and bytes are linear in M, so that between
-// two points it follows exactly.
+// The M from which arithmetic binds instead of memory. FLOPs and bytes are linear in M, so that
+// interpolation is exact.
 std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double burst,
                                double bandwidth) {
   const auto excess = [&](const CurvePoint& p) {
@@ -213,7 +212,7 @@ std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double bur
 }
 
 void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // Up to this number of rows, reading the weights from memory dominates.
+  // Up to this M, reading the weights from memory dominates.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
   const auto burst = burst_of(curve, format);
@@ -273,7 +272,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   std::erase_if(points,
                 [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
   if (points.empty()) return;
-  // Points as short as these run at a clock between burst and sustained; burst is the higher.
+  // Points this short run at a clock between burst and sustained; burst is the higher.
   const auto figures = [&](const CurvePoint& point) {
     std::string text =
         fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
@@ -294,7 +293,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
 }
 
 void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // A layout above this share is as fast: less is a kernel's or the clock's affair.
+  // A layout above this share counts as fast: the kernel or the clock explains smaller losses.
   constexpr double kAsFast = 0.9;
   const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
     if (const auto share = share_of_burst(m, curve, format))
@@ -322,7 +321,7 @@ void summarize_variants(const std::string& format, const CurveView& curve, Sente
   if (const Measurement* cold = single(curve, {{"l2", "cleared"}})) {
     std::string text = fmt::format("{} with a cold L2 {}", format_label(format), rate_of(*cold));
     sentence.figure("cold_rate", *cold->value, {{"format", format}});
-    // The share per clock is what the operands' way from memory costs, and nothing else.
+    // The share per clock is the cost of reading operands from memory alone.
     if (const auto share = share_of_burst(*cold, curve, format))
       text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
     keeps("share_of_burst", "cold L2", *cold);
@@ -334,7 +333,6 @@ void summarize_variants(const std::string& format, const CurveView& curve, Sente
     keeps("burst_share", "burst", *burst);
 }
 
-// The rule for one format.
 CurveRule rule(const char* topic, const std::string& format, std::vector<FigureKind> figures,
                void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
   return {topic, std::move(figures),

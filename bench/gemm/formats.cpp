@@ -12,7 +12,6 @@
 namespace peakline::bench {
 namespace {
 
-// The unit's ceiling on this basis, from the measurements that count.
 std::vector<CeilingRule> ceilings_of(
     const ProductFormat& format, Basis basis,
     std::function<bool(const Measurement&, const DeviceFacts*)> counts,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The formats of matrix products, as far as they are known without CUDA: what registrations need.
+// Formats of matrix products, for registrations; free of CUDA.
 
 #include <array>
 #include <functional>
@@ -16,7 +16,7 @@ struct ProductFormat {
   const char* name;            // the last part of ids
   const char* what;            // operands, accumulation, output
   bool whole_numbers = false;  // the rate is in OP/s
-  bool blocks = false;         // of elements share scales
+  bool blocks = false;         // blocks of elements share scales
 };
 
 inline constexpr std::array kProductFormats = {
@@ -63,18 +63,18 @@ inline constexpr std::array kProductFormats = {
                           "accumulation, BF16 output",
                   .blocks = true}};
 
-// One of them by its name; std::logic_error for others.
+// One of kProductFormats by name; std::logic_error for others.
 const ProductFormat& product_format(std::string_view name);
 
 Quantity quantity_of(const ProductFormat& format);
 
-// Devices that can have products in this format; empty: all.
+// Devices that support the format; empty: all.
 std::function<bool(const DeviceFacts&)> devices_of(const ProductFormat& format);
 
-// The peak of the unit that products in this format run on.
+// Peak of the unit that the format runs on.
 Limit limit_of(const ProductFormat& format);
-// These are that unit's ceilings from load:burst and load:sustained; for FP64, those of the CUDA
-// cores on devices whose Tensor Cores have no FP64.
+// Ceilings of that unit from load:burst and load:sustained; for FP64, of the CUDA cores on devices
+// whose Tensor Cores lack FP64.
 std::vector<CeilingRule> load_ceilings_of(
     const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
     const std::function<std::string(const Measurement&)>& note = {});

@@ -1,5 +1,4 @@
-// What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best one from
-// rest, under sustained load, with cold caches, and on data that toggle fewer bits.
+// What do matrix products reach: from rest, under load, with cold caches, by layout and data?
 
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
@@ -13,11 +12,11 @@ void gemm_products(CudaBench& bench, std::string_view format);
 
 namespace {
 
-// The differences between data are far larger than a swing of the power control.
+// Short: data differ by far more than a swing of the power control.
 constexpr double kDataLoadSeconds = 0.3;
 
 struct Parts {
-  bool variant = false;  // of another format: only from rest, by the brief rule
+  bool variant = false;  // of another format: only burst, by the brief rule
   bool quick = false;
   bool layouts = true;
   bool cleared = false;
@@ -38,7 +37,7 @@ std::vector<Point> gemm_points(const Parts& parts) {
   }
   for (Point& point : load_points()) {
     point.quick = point.quick && parts.quick;
-    // The point's share of the search, and filling the operands.
+    // A share of the search, and filling the operands.
     point.seconds += point.rule == Rule::kBurst ? 0.9 : 0.2;
     points.push_back(std::move(point));
   }
@@ -89,12 +88,12 @@ void register_gemm(Registry& registry, double soak_s) {
        {kSoak, soak_title}});
   add("fp16", {.quick = true, .cleared = true});
   add("tf32", {.quick = true, .cleared = true});
-  // Normal data and zeros are the extremes of BF16; two say it for FP8.
+  // Normal data and zeros are the extremes; FP8 needs no others.
   add("fp8", {.quick = true, .cleared = true, .data = {"normal", "zeros"}});
   add("fp8_e5m2", {.variant = true});
   add("fp8_accurate", {.variant = true});
   add("int8", {});
-  // Blocks run along k, so that it has to be contiguous: there is one layout.
+  // Blocks run along k, which must be contiguous: only TN works.
   add("mxfp8", {.layouts = false});
   add("mxfp8_e5m2", {.variant = true});
   add("nvfp4", {.layouts = false});

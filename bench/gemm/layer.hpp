@@ -17,8 +17,8 @@ inline constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 inline constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
 inline constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
-// The layers that are the ceiling, one of each hidden size, get as few as fill the units, so that
-// a train of five is over before power control reacts.
+// Tokens of the ceiling: just enough to fill the units, so that a train of five ends before the
+// power control reacts.
 inline constexpr std::int64_t kCeilingTokens = 1024;
 
 }  // namespace peakline::bench

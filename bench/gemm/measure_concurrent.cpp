@@ -1,5 +1,3 @@
-// Measures one product on a GPU, alone or beside the others.
-
 #include <string>
 
 #include "bench/gemm/product.hpp"
@@ -17,7 +15,7 @@ void gemm_concurrent(CudaBench& bench) {
   const GemmFormat& format = soak_format(bench.device());
   const Product product(bench, format, kShape);
   constexpr double kSearchSeconds = 0.05;
-  // One algorithm serves the GPU alone and the GPU beside others.
+  // The GPU alone and beside others runs one algorithm.
   const auto& algorithm = bench.remember<GemmAlgorithm>("gemm.concurrent", [&] {
     return product.best_algorithm(bench, kSearchedAlgorithms, kSearchSeconds);
   });

@@ -1,6 +1,3 @@
-// Measures the best product of a format: from rest, under load, in other layouts, with cold caches
-// and on other data.
-
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -17,10 +14,10 @@ namespace {
 
 using kernels::Distribution;
 
-// The amount that other tools clear, or more where an L2 might hold part of it.
+// As much as other tools clear, or more where an L2 could hold part of it.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
 constexpr double kClearedL2s = 2;
-// The products behind it are short, so that operands that are no longer cached show.
+// Products are short, so that cold operands show.
 constexpr std::int64_t kClearedDepth = 8192;
 
 void note_candidate(CudaBench& bench, const Candidate& candidate) {
@@ -52,10 +49,9 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
   throw std::logic_error("unknown layout: " + name);
 }
 
-// Before each product the caches are filled with other data, and the matrix units rest meanwhile:
-// the pattern of mamf-finder, and of training, where other work runs between products. Writing is
-// as good as reading: on an H200 products of 142 and 137 GFLOP reach the same rate behind either,
-// to within 0.4 %, so the lines that are still to be written back do not count.
+// Clears the caches before each product, as mamf-finder does, and as other work does in training.
+// Writing works as well as reading: on an H200 both give the same rate to 0.4 %, so that
+// write-backs do not matter.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   const std::size_t bytes = bench.beyond_l2(kClearedBytes, kClearedL2s);
   const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(bytes, bytes));

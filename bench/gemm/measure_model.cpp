@@ -1,5 +1,3 @@
-// Measures the products of a transformer layer, one by one and in a row.
-
 #include <fmt/format.h>
 
 #include <array>
@@ -28,8 +26,8 @@ GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t toke
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
 }
 
-// The FLOPs that the SMs could do in the waves that a product's tiles take: 2mnk over the share of
-// SMs that are busy. nullopt if the tiles are unknown, or so small that an SM may hold two.
+// FLOPs that the SMs could do in the waves of a product's tiles: 2mnk over the share of busy SMs.
+// nullopt if the tiles are unknown, or so small that an SM may hold two.
 std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmShape& shape,
                                      unsigned sms) {
   const auto tile = algorithm.tile();
@@ -40,7 +38,6 @@ std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmS
 
 using AlgorithmOf = std::function<GemmAlgorithm(const Product&)>;
 
-// Measures all products of one layer of each hidden size in a row.
 void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const std::int64_t> sizes,
                     std::int64_t tokens, const AlgorithmOf& algorithm_of) {
   std::vector<std::unique_ptr<Product>> products;
@@ -73,7 +70,7 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
   bench.measure(work, CudaBench::Launch(enqueue, {.operations = operations}));
 }
 
-// Uses one choice of algorithms from rest and under load.
+// Chooses algorithms once for both loads.
 void model_ceiling(CudaBench& bench, const GemmFormat& format) {
   measure_layers(bench, format, kHidden, kCeilingTokens, [&](const Product& product) {
     const GemmShape& shape = product.shape();

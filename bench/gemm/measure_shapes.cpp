@@ -1,6 +1,3 @@
-// Measures products by their shape: squares of growing size, sides that do not suit the kernels, a
-// vocabulary, and few rows.
-
 #include "bench/gemm/measure_shapes.hpp"
 
 #include <cmath>
@@ -23,8 +20,7 @@ void measure_shape(CudaBench& bench, const GemmFormat& format, const GemmShape& 
   bench.measure(product.work(), product.launch(algorithm));
 }
 
-// For weights that no cache keeps between launches, launches cycle through enough copies.
-
+// Launches cycle through copies of the weights, this many caches in all.
 constexpr double kCachesOfWeights = 4;
 
 std::size_t copies_beyond_cache(CudaBench& bench, const GemmFormat& format,

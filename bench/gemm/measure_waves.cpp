@@ -1,5 +1,3 @@
-// Measures products along M, tile by tile of one kernel, or with the best one.
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,8 +16,7 @@ struct WaveKernel {
   std::int64_t tile_n = 0, n = 0;
 };
 
-// The heuristic's first kernel with tiles of tile_m rows for a product that fills the SMs once, and
-// the N at which it does.
+// The heuristic's first kernel with tiles of tile_m rows, and the N of one wave of these.
 WaveKernel wave_kernel(CudaBench& bench, const GemmFormat& format, std::int64_t tile_m,
                        std::int64_t wave_tiles) {
   const std::int64_t tiles_along_n =

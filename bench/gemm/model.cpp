@@ -19,7 +19,7 @@ std::vector<Point> model_points(Curve curve) {
   std::vector<Point> points;
   for (Point& point : load_points()) {
     point.quick = false;
-    // The point's share of choosing algorithms and filling the operands.
+    // A share of choosing algorithms, and filling the operands.
     point.seconds =
         point.rule == Rule::kBurst ? 1.5 : seconds_of_sustained_point(point.load_s) + 0.4;
     points.push_back(std::move(point));

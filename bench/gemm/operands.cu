@@ -47,10 +47,10 @@ void with_type(cudaDataType_t type, Function function) {
   }
 }
 
-// INT8 operands fill the range, with at most one in ten thousand clipped.
+// INT8 operands fill the range, with fewer than one in ten thousand clipped.
 constexpr float kInt8Deviation = 32;
 
-// Fraction bits kept when the low bits are cleared: half of BF16's 7 bits, one of FP8's 3.
+// Fraction bits that low_bits_cleared keeps: 3 of BF16's 7, 1 of FP8's 3.
 template <class T>
 constexpr int kKeptBits = sizeof(T) == 1 ? 1 : 3;
 

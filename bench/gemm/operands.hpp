@@ -1,6 +1,6 @@
 #pragma once
 
-// The GEMM benchmarks' own device code: operands and single reference elements.
+// Operands of GEMMs in device memory, and reference elements.
 
 #include <library_types.h>
 
@@ -18,7 +18,7 @@ struct DifferenceLog;
 
 namespace peakline::bench {
 
-// Size of `count` elements: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3, 8F_E5M2 or 4F_E2M1;
+// Bytes of `count` elements of CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3, 8F_E5M2 or 4F_E2M1;
 // std::logic_error for others.
 std::size_t bytes_of(cudaDataType_t type, std::size_t count = 1);
 
@@ -36,8 +36,7 @@ class Numbers {
 
   // Random numbers of this distribution, INT8 times 32 and rounded.
   void fill(kernels::Distribution distribution, std::uint64_t seed) const;
-  // Fills the memory with NaN (INT32: -1), so that elements without a result show up as wrong.
-  // Enqueued on the stream.
+  // Enqueues a fill with NaN (INT32: -1), so that elements without a result show up as wrong.
   void poison(cudaStream_t stream) const;
 
  private:
@@ -46,8 +45,7 @@ class Numbers {
   cuda::DeviceBuffer<std::byte> memory_;
 };
 
-// An operand whose elements share scales by blocks: those of the largest shape, of which others use
-// the front part.
+// Block scales of an operand, sized for the largest shape; smaller shapes use the front part.
 class Scales {
  public:
   Scales() = default;
@@ -61,18 +59,18 @@ class Scales {
 void fill_blocks(const Numbers& elements, const kernels::BlockFormat& format,
                  kernels::Distribution distribution, std::uint64_t seed);
 
-// Distance in memory between neighbours: across lines at the same k, and along k.
+// Strides in elements: between lines at one k, and along k within a line.
 struct Steps {
   std::int64_t line = 0, k = 0;
 };
 
-// The elements (rows[s], columns[s]) of X W^T in FP64; rows and columns have the same size.
+// The elements (rows[s], columns[s]) of X W^T in FP64; `rows` and `columns` have equal sizes.
 std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Numbers& w,
                                        Steps w_steps, std::int64_t k,
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 
-// An operand with scales for blocks, whose lines are contiguous.
+// An operand with block scales and contiguous lines.
 struct BlockOperand {
   const Numbers& elements;
   const Scales& scales;
@@ -82,8 +80,8 @@ std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 
-// A product X W^T (m x n, summed over k), and what tells a right result: `scale` x the sum, as far
-// off as `absolute` + `relative` x |it|.
+// A product X W^T (m x n, summed over k). A result is right within `absolute` + `relative` x |sum|
+// of `scale` x the sum.
 struct CheckedProduct {
   const Numbers& x;
   Steps x_steps;
@@ -93,16 +91,16 @@ struct CheckedProduct {
   std::int64_t m, n, k;
   double scale, absolute, relative;
 };
-// Computes every element by a plain kernel, in Y's type where that is FP64 or INT32, else in FP32,
-// and logs those that are too far off. Waits.
+// Recomputes every element by a plain kernel, in FP64 or INT32 like Y or in FP32, and logs wrong
+// ones. Waits.
 void check_every_element(const CheckedProduct& product, kernels::DifferenceLog* log);
 
-// Copies lines `first` to `first` + `lines` of an operand as elements of `type`, which hold its
+// Lines `first` to `first` + `lines` of an operand as elements of `type`, which must hold their
 // values, with k contiguous. Waits.
 Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, std::int64_t lines,
                      std::int64_t k, cudaDataType_t type);
 
-// The elements (rows[s], columns[s]) of Y, which is row-major with `width` columns.
+// The elements (rows[s], columns[s]) of Y, row-major with `width` columns.
 std::vector<double> elements(const Numbers& y, std::int64_t width,
                              const std::vector<std::int64_t>& rows,
                              const std::vector<std::int64_t>& columns);

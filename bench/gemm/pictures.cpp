@@ -5,7 +5,7 @@
 namespace peakline::bench {
 namespace {
 
-// The formats of `gemm.<format>`, in the order of the catalogue.
+// In catalogue order.
 constexpr std::array kFormats = {"bf16",         "fp16", "tf32", "fp8", "fp8_e5m2",
                                  "fp8_accurate", "int8", "fp64", "fp32"};
 

@@ -57,7 +57,6 @@ constexpr std::array kTypes = {
 static_assert(std::ranges::equal(kTypes, kProductFormats, {}, &TypesOfFormat::name,
                                  [](const ProductFormat& f) { return std::string_view(f.name); }));
 
-// The formats with their types.
 constexpr auto kFormats = [] {
   std::array<GemmFormat, kProductFormats.size()> formats{};
   for (std::size_t i = 0; i < formats.size(); ++i)
@@ -67,10 +66,10 @@ constexpr auto kFormats = [] {
 
 constexpr std::size_t kSampledElements = 256;
 
-// Share of the device's free memory; the rest is for the library and the driver.
+// Share of free memory; the library and the driver need the rest.
 constexpr double kUsableMemory = 0.9;
 
-// Relative rounding error of the output: half an ulp at 1.
+// Relative rounding error of the output type: half an ulp at 1.
 double output_rounding(cudaDataType_t type) {
   switch (type) {
     case CUDA_R_64F:
@@ -84,37 +83,34 @@ double output_rounding(cudaDataType_t type) {
   }
 }
 
-// How far a correct sum of k products of standard normal numbers may be off before the output is
-// rounded. Errors add up like a random walk, which never strays this many standard deviations by
-// chance.
+// Error bound, before the output is rounded, of a correct sum of k products of standard normal
+// numbers. Errors add up like a random walk, which never strays this many deviations.
 constexpr double kDeviations = 8;
 double allowed_error(const GemmTypes& types, std::int64_t k) {
   const double root = std::sqrt(static_cast<double>(k));
   if (types.compute == CUBLAS_COMPUTE_32I) return 0;
   if (types.compute == CUBLAS_COMPUTE_64F) return kDeviations * root * root * 0x1p-53;
   if (types.fast_accumulation) {
-    // Every 32 products a sum as large as the result (root) is truncated to 13 bits, always
-    // downward.
+    // Every 32 products, a sum as large as the result (root) is truncated downward to 13 bits.
     const double steps = static_cast<double>(k) / 32;
     return kDeviations * root * 0x1p-13 + root * steps * 0x1p-13;
   }
-  // Tensor Cores add up aligned products with fewer bits than FP32 has. TF32 keeps 10 bits of the
-  // inputs' significands, the other formats all.
+  // Tensor Cores add products with fewer bits than FP32. TF32 keeps only 10 bits of the input
+  // significands.
   const double product = types.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0x1p-10 : 0;
   return kDeviations * root * (product + 0x1p-13);
 }
 
-// Among millions of elements are some whose sum is several times as large as usual, and with it the
-// error of an accumulator that truncates; what a fault changes is larger still, or shows when the
-// product is made again.
+// Some of millions of elements, and their errors, are several times the usual size. Faults change
+// more than that, or show when the product is repeated.
 constexpr double kOfMillions = 4;
 
 double scale_of(const GemmTypes& types) {
   return types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
 }
 
-// The size of a product of two elements with their scales, of standard normal numbers 1: elements
-// of E2M1 are drawn twice as large, and scales are about 1.3.
+// Standard deviation of a product of two scaled elements. E2M1 elements are drawn twice as large,
+// and scales are about 1.3.
 double product_size(const GemmTypes& types) {
   if (types.x_blocks == nullptr) return 1;
   constexpr double kScale = 1.33;
@@ -251,8 +247,7 @@ GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double second
                               format_.name, to_string(layout()), shape().name()));
   const auto launch_of = [&](std::size_t i) { return launch(algorithms[i], w_copies); };
   if (algorithms.size() == 1) return algorithms.front();
-  // If there is no time to try several, take the first. It is launched twice, since the first
-  // launch also loads its code, which may take longer than everything else.
+  // Without time to try several, takes the first. The first launch does not count: it loads code.
   bench.launch_once(launch_of(0));
   if (4 * bench.launch_once(launch_of(0)) > seconds) return algorithms.front();
   return algorithms[bench.rank(algorithms.size(), launch_of, seconds, {.in_cycles = true}).front()];
@@ -278,8 +273,8 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
           : reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
                                w_steps(shape(), layout()), k, rows, columns);
   const std::vector<double> found = elements(operands_->y(), n, rows, columns);
-  // Fast accumulation truncates each product to 13 bits below the sum: if all products are equal
-  // and of one sign, those after the first 2^13 are lost.
+  // Fast accumulation truncates each product to 13 bits below the sum: of equal products, those
+  // after the first 2^13 are lost.
   constexpr double kCounted = 0x1p13;
   const bool lost =
       types.fast_accumulation && operands_->distribution() == kernels::Distribution::kConstant;
@@ -320,7 +315,7 @@ std::pair<Numbers, Numbers> Product::lines_around(std::int64_t row, std::int64_t
                                                   std::int64_t column, std::int64_t columns,
                                                   cudaDataType_t type) const {
   const auto& [m, n, k] = shape();
-  // The tile at the edge ends with it.
+  // The tile at the edge ends with the matrix.
   return {packed_lines(operands_->x(), x_steps(shape(), layout()), std::min(row, m - rows), rows, k,
                        type),
           packed_lines(operands_->w(), w_steps(shape(), layout()), std::min(column, n - columns),
@@ -334,7 +329,7 @@ void Product::check(CudaBench& bench, const GemmAlgorithm& algorithm) const {
 void Product::prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const {
   check(bench, algorithm);
   bench.note("algorithm", algorithm.describe());
-  // Tile counters take a few bytes, which is not worth a note; partial sums take more.
+  // Tile counters take a few bytes and need no note; partial sums take more.
   constexpr std::size_t kWorthSaying = 4096;
   if (algorithm.workspace_bytes > kWorthSaying)
     bench.note("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes));

@@ -1,7 +1,6 @@
 #pragma once
 
-// One matrix product as a benchmark runs it: data types, operands in device memory, choice of the
-// algorithm, verification of the result.
+// One matrix product as benchmarks run it: types, operands, choice of algorithm, verification.
 
 #include <cstdint>
 #include <memory>
@@ -21,19 +20,19 @@ struct GemmFormat : ProductFormat {
   GemmTypes types;
 };
 
-// One of kProductFormats by its name; std::logic_error for others.
+// One of kProductFormats by name; std::logic_error for others.
 const GemmFormat& gemm_format(std::string_view name);
 
-// Like gemm_format(), but skips the point if the device has no units for the format.
+// As gemm_format(), but skips the point if the device does not support the format.
 const GemmFormat& usable_format(const CudaBench& bench, std::string_view name);
 
-// The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.
+// A soak must run on Tensor Cores: BF16, or FP16 on devices without BF16.
 const GemmFormat& soak_format(const DeviceFacts& device);
 
 // One handle and workspace per worker.
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench);
 
-// Memory for X, W and Y, shared by all shapes that fit; each shape uses the front part.
+// Device memory for X, W and Y, shared by all shapes that fit; each uses the front part.
 class GemmOperands {
  public:
   struct Counts {
@@ -44,7 +43,7 @@ class GemmOperands {
     double bytes(const GemmTypes& types) const;
   };
 
-  // Skips the point if they do not fit into the device's free memory.
+  // Skips the point if the operands exceed the free device memory.
   GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
                kernels::Distribution distribution = kernels::Distribution::kNormal);
 
@@ -65,7 +64,7 @@ class Product {
  public:
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
           std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
-  // Makes its own operands of standard normal data.
+  // With its own operands of standard normal data.
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
 
   const GemmShape& shape() const { return gemm_.shape(); }
@@ -74,21 +73,20 @@ class Product {
   // Bytes and FLOPs of one launch, with each operand and the result moved once.
   Work work() const;
 
-  // w_copies: successive launches cycle through this many copies of W, which W's memory must hold.
+  // w_copies: successive launches cycle through this many copies of W, for which W needs room.
   CudaBench::Launch launch(const GemmAlgorithm& algorithm, std::size_t w_copies = 1) const;
 
-  // The fastest of the heuristic's first `count`, or the first one if trying them would take longer
-  // than `seconds`. Skips the point if there is none.
+  // The fastest of the heuristic's first `count`; the first one if trying them takes longer than
+  // `seconds`. Skips the point if there is none.
   GemmAlgorithm best_algorithm(CudaBench& bench, int count, double seconds,
                                std::size_t w_copies = 1) const;
 
-  // Compares sampled elements with the same sums in FP64; empty if all are right.
+  // Compares sampled elements with sums in FP64; empty if all are right.
   std::string find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const;
 
-  // Logs the elements of Y, as it is, that are not the sums of X and W.
+  // Logs the wrong elements of Y as it stands.
   void check_every_element(kernels::DifferenceLog* log) const;
-  // The lines of X and of W that element (row, column) and its neighbours are made of, with k
-  // contiguous, as elements of `type`.
+  // The lines of X and W around element (row, column), as elements of `type` with k contiguous.
   std::pair<Numbers, Numbers> lines_around(std::int64_t row, std::int64_t rows, std::int64_t column,
                                            std::int64_t columns, cudaDataType_t type) const;
   const GemmOperands& operands() const { return *operands_; }

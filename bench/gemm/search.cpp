@@ -16,33 +16,32 @@ namespace {
 
 using kernels::Distribution;
 
-// The power that a product draws decides the clock, so candidates are tried the way they will be
-// measured: in trains from rest.
+// Drawn power decides the clock, so candidates are tried as they are measured: in trains from rest.
 
-// The tile of the fastest kernels for Hopper; for others it is a multiple of theirs.
+// Tile of Hopper's fastest kernels; on other devices a multiple of theirs.
 constexpr std::int64_t kTileM = 128, kTileN = 256;
-// One wave of the SMs is too short a product; more than four take longer and gain nothing.
+// One wave is too short a product; more than four take longer and gain nothing.
 constexpr std::array<std::int64_t, 2> kWaves = {2, 4};
 constexpr std::size_t kSidesPerWaves = 4;
-// If one side is longer than the other by more than this, operands are read more often than needed.
+// More oblong products read their operands more often than necessary.
 constexpr double kMostOblong = 4;
 // Squares for devices whose kernels have other tiles.
 constexpr std::array<std::int64_t, 2> kSquares = {4096, 8192};
-// The longer, the less the start and the end of a product show.
+// Longer products hide their start and end better.
 constexpr std::array<std::int64_t, 6> kDepths = {24576, 16384, 8192, 4096, 2048, 1024};
-// A train from rest is 5 launches in at most 15 ms, so a product must not take longer than this.
+// A train from rest is 5 launches in at most 15 ms.
 constexpr double kLongestSeconds = 3e-3;
 constexpr std::int64_t kProbeDepth = 4096;
 
-// Candidates whose layout is varied: sides and layout go together (FP32 gains 6 % from the right
-// pair on an H200, and nothing from either alone). The settings of the best one are varied too.
+// Candidates whose layouts are varied: sides and layout interact (on an H200, FP32 gains 6 % from
+// the right pair and nothing from either alone). Settings of the best one are varied as well.
 constexpr std::size_t kRefined = 4;
 constexpr std::size_t kFinalists = 3;  // tried in trains of full length
 constexpr Trains kFinalTrains{.count = 2, .rest_s = 0.02};
-// Products whose times differ by less are equal: the first in the list wins.
+// Products with times closer than this are equal: the first in the list wins.
 constexpr double kEqualWithin = 0.002;
-// An algorithm that the heuristic ranks lower has to gain more than this: with 1 %, the choice for
-// some layers changed from run to run, between equals from rest that differ by 4 % under load.
+// Gain required of an algorithm that the heuristic ranks lower. With 1 %, choices changed from run
+// to run, between algorithms that are equal from rest and differ by 4 % under load.
 constexpr double kClearlyFaster = 0.05;
 
 double in_short_train(CudaBench& bench, const CudaBench::Launch& launch) {
@@ -53,10 +52,9 @@ double in_full_trains(CudaBench& bench, const CudaBench::Launch& launch) {
   return burst_launch_s(bench.sampler(), launch, kFinalTrains);
 }
 
-// Candidates in a fixed order that share memory for their operands.
+// Candidates in a fixed order, with shared memory for their operands.
 class CandidateSet {
  public:
-  // Seconds of one launch.
   using Seconds = std::function<double(CudaBench&, const CudaBench::Launch&)>;
 
   CandidateSet(CudaBench& bench, const GemmFormat& format) : bench_(bench), format_(format) {}
@@ -64,14 +62,13 @@ class CandidateSet {
   void add(const GemmShape& shape, Layout layout, const GemmAlgorithm& algorithm) {
     candidates_.push_back({shape, layout, algorithm});
   }
-  // Adds the heuristic's first `count` algorithms.
   void add(const GemmShape& shape, Layout layout, int count) {
     const Gemm gemm(*cublaslt(bench_), format_.types, shape, layout);
     for (const GemmAlgorithm& algorithm : gemm.algorithms(count)) add(shape, layout, algorithm);
   }
   const std::vector<Candidate>& candidates() const { return candidates_; }
 
-  // Keeps the best `most` by seconds per FLOP, in the order of the list; throws as best() does.
+  // Keeps the best `most` by seconds per FLOP, in list order; throws as best() does.
   void keep_best(const Seconds& seconds, std::size_t most) {
     const std::vector<double> costs = costs_by(seconds);
     std::vector<double> sorted = costs;
@@ -83,13 +80,13 @@ class CandidateSet {
     candidates_ = std::move(kept);
   }
 
-  // The first in the list whose seconds per FLOP are within `tolerance` of the least; none that
-  // cuBLASLt refuses to launch. Throws CublasLtError if it refuses all.
+  // The first candidate within `tolerance` of the lowest cost. Throws CublasLtError if cuBLASLt
+  // refuses to launch all.
   const Candidate& best(const Seconds& seconds, double tolerance) {
     return candidates_[first_within(costs_by(seconds), tolerance)];
   }
 
-  // Drops candidates whose result is wrong, unless that leaves none: preparing the winner says so.
+  // Drops candidates with wrong results, unless none is left: preparing the winner then reports it.
   void verify() {
     make_products();
     std::vector<Candidate> right;
@@ -114,7 +111,7 @@ class CandidateSet {
           std::make_unique<Product>(bench_, format_, candidate.shape, operands, candidate.layout));
   }
 
-  // Seconds per FLOP; infinity for those that cuBLASLt refuses.
+  // Seconds per FLOP; infinity for candidates that cuBLASLt refuses.
   std::vector<double> costs_by(const Seconds& seconds) {
     make_products();
     std::vector<double> costs(candidates_.size(), INFINITY);
@@ -142,7 +139,7 @@ class CandidateSet {
 bool fits(const GemmFormat& format, const GemmShape& shape) {
   GemmOperands::Counts counts;
   counts.include(shape);
-  // A quarter, since shapes that share the memory need the largest X, W and Y of any of them.
+  // A quarter: shapes share memory sized for the largest X, W and Y of any of them.
   return counts.bytes(format.types) < cuda::free_memory_bytes() / 4;
 }
 
@@ -156,7 +153,7 @@ double probed_rate(CudaBench& bench, const GemmFormat& format, const Sides& side
   return shape.flops() / bench.time_roughly(product.launch(algorithms.front()));
 }
 
-// Each is as deep as a train from rest and the device's memory allow.
+// The longest that a train from rest and device memory allow.
 std::vector<GemmShape> shapes(CudaBench& bench, const GemmFormat& format) {
   std::vector<Sides> all = full_wave_sides(bench.sm_count());
   for (const std::int64_t side : kSquares) all.push_back({side, side});
@@ -169,14 +166,14 @@ std::vector<GemmShape> shapes(CudaBench& bench, const GemmFormat& format) {
       found.push_back(shape);
       break;
     }
-  // The trains of a slow unit are longer than usual.
+  // On a slow unit, trains may take longer.
   const GemmShape smallest{.m = all.front().m, .n = all.front().n, .k = kDepths.back()};
   if (found.empty() && fits(format, smallest)) found.push_back(smallest);
   if (found.empty()) throw Skipped("not enough free device memory for matrix products");
   return found;
 }
 
-// The candidates with other layouts added, and variants of the best one's algorithm.
+// Adds the candidates in other layouts, and variants of the best one's algorithm.
 void add_variants(CudaBench& bench, const GemmFormat& format, CandidateSet& set) {
   const std::vector<Candidate> originals = set.candidates();
   const auto [shape, layout, algorithm] = set.best(in_short_train, 0);
@@ -202,7 +199,7 @@ Candidate search_product(CudaBench& bench, const GemmFormat& format) {
   add_variants(bench, format, set);
   tried += set.candidates().size();
   set.keep_best(in_short_train, kFinalists);
-  // The library does not guarantee settings that its heuristic did not return.
+  // cuBLASLt does not guarantee settings that its heuristic did not return.
   if (bench.options().verify) set.verify();
   bench.note("candidates", static_cast<std::int64_t>(tried));
   return set.best(in_full_trains, kEqualWithin);

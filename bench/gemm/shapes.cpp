@@ -1,5 +1,4 @@
-// What keeps a matrix product from its ceiling? Sides that are not multiples of the tile and vector
-// sizes, and too few rows to reuse the weights.
+// What keeps a matrix product from its ceiling? Unaligned dimensions, and too few rows.
 
 #include "bench/gemm/shapes.hpp"
 
@@ -16,11 +15,9 @@ void gemm_skinny(CudaBench& bench, std::string_view format);
 
 namespace {
 
-// One side slightly shorter than a power of two, the others unchanged.
-
+// Dimensions of the aligned product, of which one is then slightly shorter.
 constexpr std::int64_t kAlignedSide = 8192;
-// A side is shorter by powers of two, so that each of them is the largest to divide one of the
-// sizes.
+// Powers of two, so that each of them is the largest that divides one of the sizes.
 constexpr std::array<std::int64_t, 9> kShorterBy = {0, 1, 2, 4, 8, 16, 32, 64, 128};
 // One-byte formats accept only multiples of 16.
 constexpr std::array<std::int64_t, 5> kShorterBy16 = {0, 16, 32, 64, 128};

@@ -1,7 +1,5 @@
 #pragma once
 
-// Shared by the registrations of sweeps over product shapes.
-
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
@@ -11,7 +9,6 @@ namespace peakline::bench {
 // The points of a sweep, whose rates per clock are compared.
 inline const Point kWarm{.phase = Phase::kWarm, .seconds = 0.06};
 
-// The parts that differ between sweeps.
 struct GemmSweep {
   const char* area;    // of the id gemm.<area>.<format>
   const char* format;  // "bf16"

@@ -15,7 +15,7 @@ constexpr const char* kSizeAtShare = "full_rate_n";
 constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  2560, 3072,
                                                  4096, 5120, 6144, 8192, 12288, 16384};
 
-// Figures share_per_clock, of the format's burst, by n; full_rate_n.
+// Figures share_per_clock, of burst, by n; full_rate_n.
 CurveRule size_curve(const std::string& format) {
   return {kSizes,
           {{"share_per_clock", "1", {"format", "n"}},

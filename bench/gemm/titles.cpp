@@ -16,7 +16,7 @@ std::string format_label(std::string_view format) {
 }
 
 std::string operand_data_title(const TitleView& view) {
-  const Figure* most = nullptr;  // of BF16 where it was measured
+  const Figure* most = nullptr;  // of BF16 if it was measured
   const auto rank = [](const Figure& share) {
     return std::pair(text_param(share.by, "format") == "bf16", share.value);
   };
@@ -40,7 +40,7 @@ std::string variants_title(const TitleView& view) {
 }
 
 std::string sustained_title(const TitleView& view) {
-  // BF16 if its rate was held, else the format that held the highest rate.
+  // BF16 if it has a sustained rate, else the format with the highest one.
   const Ceiling* held = nullptr;
   for (const Ceiling& row : view.profile.ceilings) {
     if (row.device != view.device || row.basis != Basis::kSustained) continue;
@@ -94,7 +94,7 @@ std::string skinny_title(const TitleView& view) {
 }
 
 std::string model_layer_title(const TitleView& view) {
-  // Figures of BF16 where it was measured, at the most tokens: one for each hidden size.
+  // Figures of BF16 if it was measured, at the most tokens: one per hidden size.
   std::vector<const Figure*> layers;
   const auto rank = [](const Figure& f) {
     return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));

@@ -13,7 +13,6 @@ void gemm_waves(CudaBench& bench, std::string_view format, std::int64_t tile_m,
 namespace {
 
 // M grows tile by tile of one kernel; N is chosen so that kWaveTiles tiles along M are one wave.
-
 constexpr std::int64_t kTileM = 128;
 constexpr std::int64_t kWaveTiles = 12;
 // Tiles along M: dense around one, two and three waves.

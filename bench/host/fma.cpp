@@ -1,4 +1,4 @@
-// How many fused multiply-adds do the host's vector units do?
+// What is the FMA throughput of the host's vector units?
 
 #include "bench/host/kernels.hpp"
 #include "bench/question.hpp"
@@ -7,7 +7,7 @@
 namespace peakline::bench {
 namespace {
 
-// Enough steps that filling and draining the chains, a few dozen cycles, is below 0.1 %.
+// So many that filling and draining the chains, a few dozen cycles, costs below 0.1 %.
 constexpr std::int64_t kSteps = 16384;
 
 template <class T>
@@ -54,7 +54,7 @@ void fma(HostBench& bench) {
                 launch, threads);
 }
 
-// One thread, and all threads, which is the ceiling.
+// One thread, and all threads for the ceiling.
 std::vector<Point> load_points(int threads) {
   std::vector<Point> points;
   if (threads > 1)

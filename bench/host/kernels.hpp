@@ -1,7 +1,5 @@
 #pragma once
 
-// The host kernels of every vector extension in this build; one is chosen at run time.
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,14 +8,12 @@
 
 namespace peakline::bench {
 
-// The kernels of one extension; kernels/host/ states what each does and the bytes and FLOPs of one
-// launch.
+// The kernels of one extension; kernels/host/ states the bytes and FLOPs of one launch.
 struct HostKernels {
   host::VectorExtension extension;
-  // Whether x * a + b is rounded once. Otherwise it is a multiplication and an addition, which is
-  // also 2 FLOP.
+  // x * a + b is rounded once. Otherwise it is a multiplication and an addition, also 2 FLOP.
   bool fused;
-  bool streaming_stores;  // they bypass the caches
+  bool streaming_stores;  // bypass the caches
   int fma_chains;         // independent chains, one vector each
   int vector_bytes;
 
@@ -30,19 +26,18 @@ struct HostKernels {
                               float a, float b);
 };
 
-// The ones that this CPU can run, narrowest first; never empty.
+// Those that this CPU can run, narrowest first; never empty.
 std::vector<const HostKernels*> supported_host_kernels();
 const HostKernels& widest_host_kernels();
 
-// x = x * a + b with these pulls x from [1, 2) toward 1.5 so slowly that all values still differ
-// after thousands of steps: with equal operands fewer bits toggle, and the clock may go higher.
+// Pull x from [1, 2) toward 1.5 so slowly that values still differ after thousands of steps: with
+// equal operands fewer bits toggle, and the clock may rise.
 template <class T>
 inline constexpr T kFmaFactor = static_cast<T>(1 - 0x1p-14);
 template <class T>
 inline constexpr T kFmaAddend = static_cast<T>(1.5 * 0x1p-14);
 
-// x = x * a + b, `steps` times, one lane in plain C++: the reference for the kernels, bit for bit.
-// fused: HostKernels::fused.
+// One lane of x = x * a + b, `steps` times, in plain C++: the kernels' bitwise reference.
 template <class T>
 T reference_fma_chain(bool fused, T x, T a, T b, std::int64_t steps);
 

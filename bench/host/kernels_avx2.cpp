@@ -1,5 +1,5 @@
-// AVX2 with FMA: 32-byte vectors. Latency times ports is 10 at most (Haswell, Zen 1 and 2: 5 cycles
-// x 2 ports); 12 chains and two constants fit the 16 registers.
+// AVX2 with FMA: 32-byte vectors. Latency x ports is at most 10 (Haswell, Zen 1 and 2: 5 cycles x 2
+// ports); 12 chains and two constants fit the 16 registers.
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
-// AVX-512F: 64-byte vectors. Uses nothing beyond F, so that every AVX-512 CPU can run it. Latency
-// times ports is 8 (4 cycles x 2 ports).
+// AVX-512F: 64-byte vectors, with nothing beyond F, so that every AVX-512 CPU can run it. Latency x
+// ports is 8 (4 cycles x 2 ports).
 
 #include <immintrin.h>
 

@@ -1,8 +1,6 @@
-// AArch64's baseline: 16-byte vectors, 32 registers. Latency times ports is 16 on the wide cores (4
-// cycles x 4 ports).
-//
-// Plain stores: once these cores detect a stream of full-line writes, they stop fetching lines on a
-// miss, and there is no intrinsic for the non-temporal store pair.
+// AArch64's baseline: 16-byte vectors, 32 registers. Latency x ports is 16 on wide cores (4 cycles
+// x 4 ports). Stores are plain: on a stream of full-line writes these cores stop fetching lines on
+// a miss, and there is no intrinsic for the non-temporal store pair.
 
 #include <arm_neon.h>
 

@@ -1,4 +1,4 @@
-// These kernels suit any CPU: 16-byte vectors, compiled to whatever the target has.
+// For any CPU: 16-byte vectors, compiled to whatever the target has.
 
 #include <cstring>
 

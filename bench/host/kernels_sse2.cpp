@@ -1,5 +1,5 @@
-// x86-64's baseline: 16-byte vectors, no fused multiply-add. Multiplications and additions have
-// their own ports and latencies; 12 chains cover them and use all 16 registers.
+// x86-64's baseline: 16-byte vectors, no FMA. Multiplications and additions have their own ports
+// and latencies; 12 chains cover them and use all 16 registers.
 
 #include <emmintrin.h>
 

@@ -15,14 +15,13 @@ namespace {
 constexpr std::size_t kGranule = 4096;
 static_assert(kGranule % kernels::kStreamGranule == 0);
 
-// Small integers: their products and sums are exact, so a triad is exact to the last bit, fused or
-// not.
+// Small integers: their products and sums are exact, so a triad is too, fused or not.
 constexpr double kScale = 3;
 double small_integer(std::uint64_t seed, std::uint64_t place) {
   return static_cast<double>(random_word(seed, place) >> 44);
 }
 
-// One per thread, each on its own cache line to avoid false sharing.
+// Each thread's on its own cache line, against false sharing.
 struct alignas(64) ThreadSum {
   std::uint64_t value = 0;
 };
@@ -31,7 +30,6 @@ std::uint64_t place_of(int thread, std::size_t slice_words, std::size_t i) {
   return static_cast<std::uint64_t>(thread) * slice_words + i;
 }
 
-// Lets every thread count its wrong words. Empty if there are none.
 template <class Count>
 std::string find_wrong(HostBench& bench, int threads, std::string_view what, Count count) {
   std::vector<ThreadSum> wrong(static_cast<std::size_t>(threads));
@@ -138,8 +136,8 @@ void triad(HostBench& bench) {
   bench.measure({.bytes_read = 2 * bytes, .bytes_written = bytes}, launch, threads);
 }
 
-// All threads give the ceiling; a curve has 1, 4, 16, ... as well, not every power of two, since
-// filling the arrays takes longer than measuring.
+// All threads give the ceiling. A curve adds 1, 4, 16, ...; not every power of two, since filling
+// the arrays takes longer than measuring.
 std::vector<Point> thread_points(int threads, bool curve) {
   std::vector<Point> points;
   if (curve)

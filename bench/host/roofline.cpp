@@ -1,4 +1,4 @@
-// What do the host's threads reach at each arithmetic intensity, with all data from memory?
+// What do the host's threads reach at each arithmetic intensity, from memory?
 
 #include <bit>
 #include <memory>
@@ -11,16 +11,16 @@ namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kMostFma = 1024;
-// A launch processes one of up to this many pieces of every slice, so that it takes about as long
-// with 1024 FMAs per element as with 4.
+// A launch takes one of up to this many pieces of every slice, so that 1024 FMAs per element take
+// about as long as 4.
 constexpr std::int64_t kMostPieces = 256;
 std::size_t pieces_of(std::int64_t fma_per_element) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(fma_per_element / 4, 1, kMostPieces));
 }
-// Three pages: a multiple of every kernel's step, which is 12 or 16 vectors of up to 64 bytes.
+// Three pages: a multiple of every kernel's step of 12 or 16 vectors of up to 64 bytes.
 constexpr std::size_t kStepBytes = 3 * std::size_t{4096};
 
-// Bounds the time of the reference when there are many FMAs per element.
+// Bounds the reference's time when there are many FMAs per element.
 constexpr std::int64_t kVerifiedFma = 1 << 20;
 
 // Filled once: all points read the same data with the same threads.
@@ -73,8 +73,8 @@ void sweep(HostBench& bench, int threads) {
   const std::size_t pieces = pieces_of(n);
   const std::size_t elements = arrays.slice_bytes() / sizeof(float) / pieces;
   std::vector<Cursor> cursors(static_cast<std::size_t>(threads));
-  // Every launch continues where the last one ended: by the time a piece comes round again, the
-  // others have evicted it from the caches.
+  // Every launch continues where the last one ended, so that the other pieces evict it from the
+  // caches.
   const auto launch = [&](int thread) {
     Cursor& cursor = cursors[static_cast<std::size_t>(thread)];
     const float* const data = arrays.slice<float>(0, thread) + cursor.piece * elements;

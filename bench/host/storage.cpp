@@ -1,4 +1,4 @@
-// How fast does storage deliver? By access, block size, and how many reads are under way.
+// How fast does storage deliver, by access, block size and reads in flight?
 
 #include "harness/host/storage.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::uint64_t kVerifiedBlocks = 64, kVerifiedBytes = std::uint64_t{64} << 20;
-// More bytes in flight have no use, and take seconds on a slow disk.
+// More bytes in flight gain nothing and take seconds on a slow disk.
 constexpr std::int64_t kMostUnderWay = 64 * kMiB;
 
 host::BlockReader::PlaceOf places(bool random, std::uint64_t blocks, std::uint64_t seed) {
@@ -74,8 +74,7 @@ std::vector<Point> points() {
 
 std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
 
-// The best sequential rate, and random reads of the smallest block alone and many at once. Figures
-// rate by access, and reads_per_s by depth.
+// Figures rate by access (best sequential), and reads_per_s by depth (random, smallest block).
 CurveRule storage_curve() {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     const Measurement* best = nullptr;

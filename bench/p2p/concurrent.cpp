@@ -29,7 +29,7 @@ void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
   };
   add("p2p.all_to_all", "Bandwidth of all GPUs sending to all others at once", "all to all",
       "nvlink.all_to_all", on_node([](auto& bench) { send_all_to_all(bench); }));
-  // Two GPUs have p2p.bidirectional for a bisection.
+  // For two GPUs, p2p.bidirectional is the bisection.
   if (gpus.size() >= 4 && gpus.size() % 2 == 0)
     add("p2p.bisection", "Bandwidth between two halves of the GPUs, both ways", "bisection",
         "nvlink.bisection", on_node([](auto& bench) { send_across_bisection(bench); }));

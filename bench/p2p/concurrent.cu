@@ -1,5 +1,3 @@
-// Copies of all GPUs at once, to all others or between two halves.
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,15 +8,15 @@
 namespace peakline::bench {
 namespace {
 
-// A way leads from one GPU to another, both by index among the point's.
+// From one GPU to another, both by index among the point's.
 using Way = std::pair<std::size_t, std::size_t>;
 
-// All ways are used at once: each sender's copies go in the order of its ways, one after the other,
-// by its copy engines. (All of a sender's at once would meet those of others at some receivers
-// while others wait: with three ways each, four H200s send 57 % of what they do in turns.)
+// Copies of one sender run one after the other, by its copy engines: all at once would collide at
+// some receivers while others wait (with three ways each, four H200s send 57 % of what they do in
+// turns).
 void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
-  // Copies run in a row, so that forking and joining the streams does not show.
+  // Copies in a row hide forking and joining the streams.
   constexpr std::size_t kInARow = 4;
   bench.connect();
   need_arrays(bench, 2 * (bench.gpus().size() - 1), kBytes);
@@ -54,7 +52,7 @@ void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
 void send_all_to_all(NodeBench& bench) {
   const std::size_t gpus = bench.gpus().size();
   std::vector<Way> ways;
-  // At each distance every GPU receives from one other.
+  // At each distance, every GPU receives from one other.
   for (std::size_t distance = 1; distance < gpus; ++distance)
     for (std::size_t from = 0; from < gpus; ++from)
       ways.emplace_back(from, (from + distance) % gpus);

@@ -1,4 +1,4 @@
-// How fast are the links between GPUs? Each pair, by size, direction, and who copies.
+// How fast are the links between GPUs, by pair, size, direction, and who copies?
 
 #include "bench/node_curves.hpp"
 #include "bench/p2p/links.hpp"
@@ -21,8 +21,8 @@ Run both_ways(CopiesBy by) {
   return on_node([=](auto& bench) { copy_pair_both_ways(bench, by); });
 }
 
-// The first pair copies every size, all pairs the large one. With more than two GPUs the other
-// pairs are sampled briefly, so that many take not much longer than two.
+// The first pair copies every size, all pairs the large one; pairs but the first are brief, so that
+// many take little longer than two.
 std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceiling) {
   auto all = points_over(
       {{"pair", {pair_name({gpus[0], gpus[1]})}}, {"bytes", multiples(kSmallest, kLargest / 4, 4)}},
@@ -41,8 +41,7 @@ std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceil
   return all;
 }
 
-// Each pair has a ceiling, and the node has that of its best pair, but only where NVLinks connect
-// the two.
+// Each pair has a ceiling, and the node has that of its best pair, only where NVLinks connect them.
 std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Point>& points) {
   const auto counts = [](const std::string& pair) {
     return [pair, large = at_least("bytes", kCeilingCopyBytes)](const Measurement& m,
@@ -65,7 +64,7 @@ std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Poi
 
 std::string links_title(const TitleView& view) {
   const FigureQuery slowest{.id = "p2p.read.ce", .name = "slowest_rate"};
-  std::string share;  // of what the links carry, which is not known of PCIe between switches
+  std::string share;  // of what the links carry; unknown for PCIe between switches
   for (const Ceiling& row : view.profile.ceilings)
     if (row.device == view.device && row.resource == "nvlink.read" &&
         row.basis == Basis::kTheoretical)

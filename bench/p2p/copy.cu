@@ -1,6 +1,3 @@
-// Copies between two GPUs, one way or both ways, by the copy engines or by a kernel whose best
-// shape is searched for.
-
 #include <algorithm>
 #include <array>
 
@@ -12,13 +9,13 @@ namespace peakline::bench {
 namespace {
 
 struct Shape {
-  unsigned threads;  // of a block
-  int unroll;        // loads of 16 bytes in flight in a thread
+  unsigned threads;  // per block
+  int unroll;        // 16-byte loads in flight per thread
 };
 constexpr std::array<Shape, 6> kShapes{
     {{256, 4}, {512, 4}, {1024, 4}, {256, 8}, {512, 8}, {1024, 8}}};
-// This is large enough to tell the shapes apart. Between two H200s they are within 1 % of one
-// another for large copies; for small ones the first, of the most blocks, is up to twice as fast.
+// Large enough to tell the shapes apart. Between two H200s they are within 1 % of one another; for
+// small copies the first, with the most blocks, is up to twice as fast.
 constexpr std::size_t kSearchBytes = std::size_t{256} << 20;
 constexpr double kSearchSeconds = 0.05;
 constexpr double kEqualShapes = 0.01;
@@ -46,14 +43,13 @@ std::size_t bytes_of(const NodeBench& bench) {
   return static_cast<std::size_t>(bench.integer("bytes"));
 }
 
-// reads: the first GPU, which measures, reads from the second; else it writes to it.
+// reads: the first GPU, which measures, reads from the second; otherwise it writes to it.
 PairCopy copy_of(NodeBench& bench, bool reads, std::size_t bytes) {
   const NodeGpu& self = *bench.gpus()[0];
   const NodeGpu& other = *bench.gpus()[1];
   return {reads ? other : self, reads ? self : other, bytes, bench.seed()};
 }
 
-// The shape of the SMs' copies is found once for each GPU that measures.
 const Shape& shape_of(NodeBench& bench, bool reads) {
   return bench.remember<Shape>(reads ? "p2p.shape.read" : "p2p.shape.write", [&] {
     const PairCopy copy = copy_of(bench, reads, kSearchBytes);
@@ -69,7 +65,7 @@ const Shape& shape_of(NodeBench& bench, bool reads) {
   });
 }
 
-// Both GPUs copy at once, timed until both are done: each reads from the other, or writes to it.
+// Both GPUs read from, or write to, each other at once, timed until both are done.
 class BothWays {
  public:
   BothWays(NodeBench& bench, CopiesBy by, std::size_t bytes)
@@ -109,8 +105,7 @@ class BothWays {
   }
 
  private:
-  // The fewest bytes per launch and direction: with less, forking and joining the streams would
-  // show.
+  // Fewest bytes per launch and direction that hide forking and joining the streams.
   static constexpr std::size_t kLeastPerLaunch = std::size_t{4} << 30,
                                kLeastOverPcie = std::size_t{256} << 20;
   static constexpr std::size_t kMostCopies = 64;
@@ -153,7 +148,7 @@ void copy_pair_both_ways(NodeBench& bench, CopiesBy by) {
       });
   const std::size_t bytes = bytes_of(bench);
   const BothWays ways(bench, by, bytes);
-  if (by == CopiesBy::kSm) shape_of(bench, reads);  // notes the one of the two that is used
+  if (by == CopiesBy::kSm) shape_of(bench, reads);  // notes only the shape that is used
   const CudaBench::Launch launch = ways.launch(reads);
   bench.verify([&] {
     ways.poison();

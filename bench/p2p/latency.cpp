@@ -15,8 +15,8 @@ void register_p2p_latency(Registry& registry, const std::vector<int>& gpus) {
                        Run run) {
     const Point each{.phase = Phase::kNode, .quick = true, .seconds = 0.03};
     std::vector<Point> points = pair_points(gpus, false, each);
-    // One by one: while a kernel waits for one of another GPU, a call of another thread that waits
-    // for all GPUs could keep that one from being launched.
+    // One pair at a time: while a kernel waits for another GPU's, a call that waits for all GPUs
+    // could keep that one from launching.
     for (Point& point : points) point.round = 0;
     registry.add({.id = id,
                   .what = what,

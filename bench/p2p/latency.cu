@@ -1,5 +1,3 @@
-// Chains of loads from another GPU's memory, and flags that two GPUs write to each other's.
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,23 +10,21 @@
 namespace peakline::bench {
 
 void latency_of_other_gpu(NodeBench& bench) {
-  // This is beyond every L1, and within the part of the other GPU's L2 that holds it: what remains
-  // is the way there and back.
+  // Beyond every L1, and within the other GPU's L2 partition: mostly the round trip is left.
   constexpr std::uint64_t kBytes = 2 << 20;
   bench.connect();
   const NodeBuffer<char> memory(*bench.gpus()[1], kBytes);
   measure_peer_latency(bench, memory.data(), kBytes / kernels::kLineBytes);
 }
 
-// A write, and its sight by the other GPU: half of a round of a ping-pong.
+// Half of a ping-pong's round: a write, until the other GPU sees it.
 void visibility_to_other_gpu(NodeBench& bench) {
   if (bench.options().profile) throw Skipped("a profiler runs one kernel at a time");
   bench.connect();
   const NodeGpu& other = *bench.gpus()[1];
   const NodeBuffer<std::uint32_t> own(*bench.gpus()[0], 1), others(other, 1);
   const cuda::DeviceBuffer<ClockReading> stamps(2);
-  // Their code is loaded here: the first waits for the second, whose loading may wait for the
-  // first.
+  // Loads both kernels now: the first waits for the second, whose loading may wait for the first.
   cudaFuncAttributes loaded{};
   PEAKLINE_CUDA(cudaFuncGetAttributes(&loaded, kernels::ping<ClockReading>));
   PEAKLINE_CUDA(cudaMemset(own.data(), 0, sizeof(std::uint32_t)));

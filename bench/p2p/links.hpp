@@ -1,6 +1,6 @@
 #pragma once
 
-// The links between GPUs, as the registrations of their benchmarks speak of them: free of CUDA.
+// Links between GPUs, for registrations; free of CUDA.
 
 #include "harness/values/benchmark.hpp"
 #include "harness/values/facts.hpp"
@@ -9,10 +9,10 @@ namespace peakline::bench {
 
 inline constexpr const char* kLinksTopic = "GPU to GPU";  // of their curves
 
-// Who copies: the copy engines of the GPU that measures, or its SMs.
+// The GPU that measures copies, by its copy engines or its SMs.
 enum class CopiesBy { kEngine, kSm };
 
-// Whether NVLinks are what was measured; while it is planned, they may be.
+// Whether NVLinks were measured; true while planning, when the device is unknown.
 inline bool over_nvlinks(const Measurement& m, const DeviceFacts* gpu) {
   return gpu == nullptr || nvlinks_to(*gpu, second_gpu(m.params)) > 0;
 }

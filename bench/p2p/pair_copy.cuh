@@ -1,7 +1,6 @@
 #pragma once
 
-// The benchmarks of the links between GPUs share copies, and streams of several GPUs that begin and
-// end together.
+// Copies between two GPUs, and streams of several GPUs that begin and end together.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +14,12 @@
 
 namespace peakline::bench {
 
-// Skips the point unless both GPUs' memory holds the arrays, and one more to verify by.
+// Skips the point unless the memory of both GPUs holds the arrays, and one more for verification.
 inline void need_arrays(const NodeBench& bench, std::size_t arrays, std::size_t bytes) {
   bench.need_memory((arrays + 1) * bytes);
 }
 
-// One GPU copies from or to another: random words from `from` to `to`.
+// Copies random words from one GPU to another.
 class PairCopy {
  public:
   PairCopy(const NodeGpu& from, const NodeGpu& to, std::size_t bytes, std::uint64_t seed)
@@ -34,7 +33,7 @@ class PairCopy {
   const std::uint32_t* source() const { return source_.data(); }
   std::uint32_t* target() const { return target_.data(); }
   std::size_t words() const { return bytes_ / sizeof(std::uint32_t); }
-  // The copy engines of the stream's GPU do this.
+  // Copies by the copy engines of the stream's GPU.
   void enqueue(cudaStream_t stream) const {
     PEAKLINE_CUDA(
         cudaMemcpyAsync(target_.data(), source_.data(), bytes_, cudaMemcpyDefault, stream));
@@ -44,7 +43,6 @@ class PairCopy {
     PEAKLINE_CUDA(cudaMemset(target_.data(), 0xff, bytes_));
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
-  // Compares what has arrived with the same random words, made anew there.
   std::string find_mismatch() const {
     const CurrentGpu current(target_.gpu());
     const auto expected = random_words(words(), seed_);
@@ -60,11 +58,11 @@ class PairCopy {
   NodeBuffer<std::uint32_t> source_, target_;
 };
 
-// Streams of other GPUs, which begin once what the first GPU's stream had to do is done, and which
-// it waits for.
+// Streams of other GPUs, which begin after prior work on the first GPU's stream, and for which that
+// stream waits.
 class Fork {
  public:
-  static constexpr std::int64_t kOperations = 4;  // of the first GPU's stream, besides the waits
+  static constexpr std::int64_t kOperations = 4;  // on the first GPU's stream, besides the waits
 
   // others: the GPU of each stream.
   explicit Fork(std::span<const NodeGpu* const> others) {

@@ -1,4 +1,4 @@
-// What is left of each GPU's host link when all of them are in use?
+// What is left of each GPU's host link when all are in use?
 
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"

@@ -1,5 +1,3 @@
-// Copies over the host link of one GPU, one way or both ways, beside those of others or not.
-
 #include <array>
 #include <cstring>
 #include <memory>
@@ -13,8 +11,7 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
 constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
-// The number of words compared at either end: comparing all on the host would take longer than
-// copying.
+// Words compared at either end: comparing all on the host would take longer than copying.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 19;
 constexpr std::array kVerifiedFrom{std::size_t{0}, kWords - kVerifiedWords};
 
@@ -28,14 +25,12 @@ struct Ends {
     PEAKLINE_CUDA(cudaMemcpy(host_out.data(), device_out.data(), kBytes, cudaMemcpyDeviceToHost));
     std::memset(host_in.data(), 0, kBytes);
   }
-  // Forgets what has arrived.
   void poison() const {
     for (const std::size_t first : kVerifiedFrom)
       std::memset(host_in.data() + first, 0, kVerifiedWords * sizeof(std::uint32_t));
     bench::poison(device_in, nullptr);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
-  // Says where what should have arrived did not.
   std::string find_mismatch(bool to_device, bool to_host) const {
     for (const std::size_t first : kVerifiedFrom)
       for (std::size_t i = first; to_host && i < first + kVerifiedWords; ++i)
@@ -56,7 +51,7 @@ struct Ends {
 
 void copy_beside_other_gpus(CudaBench& bench, bool to_device, bool to_host) {
   const auto near = bind_near(bench);
-  // Page-locking takes longer than measuring: once for each GPU.
+  // Once per GPU: page-locking takes longer than measuring.
   const auto ends = bench.remember<std::shared_ptr<Ends>>(
       "pcie.concurrent", [&] { return std::make_shared<Ends>(bench.seed()); });
   const cuda::Stream back;

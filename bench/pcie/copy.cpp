@@ -1,4 +1,4 @@
-// How fast does data move between host and device? By size, direction and kind of host memory.
+// How fast does data move between host and device, by size, direction and host memory?
 
 #include "bench/copies.hpp"
 #include "bench/pcie/ways.hpp"
@@ -22,7 +22,7 @@ namespace {
 using namespace pcie;
 
 constexpr std::size_t kSmallest = 4 << 10;
-// Copies of at least this size are candidates for the ceiling.
+// Copies of at least this size count for the ceiling.
 constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
 constexpr std::int64_t kPiecesBytes = 16 << 20;
 
@@ -36,7 +36,7 @@ Run pageable(Direction direction) {
   return on_gpu([=](auto& bench) { copy_pageable_memory(bench, direction); });
 }
 
-// A single node has a point, too, which says that it is skipped.
+// A machine with one node has a point as well, which is then skipped.
 std::vector<Point> node_points() {
   std::vector<ParamValue> nodes;
   for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
@@ -62,10 +62,10 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
-// Other users of the host's memory, above all other guests of a virtual machine's host, slow copies
-// for seconds or minutes and never speed them up.
+// Other users of the host's memory, mostly other guests, slow copies for minutes and never speed
+// them up.
 constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
-constexpr int kPinnedMethod = 2;  // 1: the median
+constexpr int kPinnedMethod = 2;  // v1: the median
 
 std::string pcie_title(const TitleView& view) {
   if (view.facts == nullptr) throw Missing();
@@ -78,8 +78,8 @@ std::string pcie_title(const TitleView& view) {
                      view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
 }
 
-// Page-locked memory against the memory that programs usually have, at the size at which all kinds
-// are compared and at the largest one; and what of its cost is the pages' own, what the pinning's.
+// Compares pinned with pageable memory, at kComparedBytes and at the largest size, and splits the
+// cost of pinned memory into pages and pinning.
 std::string host_memory_title(const TitleView& view) {
   std::vector<std::string> shares;
   for (const Figure* share : view.all({.name = "share_of_pinned"}))
@@ -95,8 +95,7 @@ std::string host_memory_title(const TitleView& view) {
       per_gib("allocation.register"));
 }
 
-// The share of the link's raw rate that packet headers leave for data. Figure data_rate by
-// direction; no sentence.
+// Share of the raw rate that packet headers leave for data. Figure data_rate by direction.
 CurveRule link_data_curve(std::string topic) {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     if (curve.device == nullptr) return;
@@ -187,7 +186,7 @@ Picture host_memory_picture() {
                cost("first touch, huge pages", "allocation.first_touch", {{"pages", "huge"}})}}}};
 }
 
-// A ceiling of the link that the device has. Before a device is known, it is PCIe.
+// Ceilings of the link that the device has; PCIe while the device is unknown.
 std::vector<CeilingRule> ceiling(const std::string& direction, int directions) {
   const auto counts = [](bool c2c) {
     return [large = at_least("bytes", kCeilingCopyBytes), c2c](const Measurement& m,
@@ -238,7 +237,7 @@ void register_pcie(Registry& registry) {
       ceiling("d2h", 1),
       {rate_over_size_curve(kTopic, "D2H"), compared_rate_curve("pinned", "d2h")},
       size_points(true), locked(Memory::kPinned, Direction::kToHost));
-  // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
+  // The CPU stages pageable copies, so their rate says little about the link: no ceiling.
   add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
       {largest_size_curve(kTopic, "pageable H2D", role::kPageableToDevice), pageable_share_curve(),
        compared_rate_curve("pageable", "h2d")},
@@ -253,7 +252,7 @@ void register_pcie(Registry& registry) {
       ceiling("bidirectional", 2), {compared_rate_curve("pinned", "bidirectional")},
       size_points(true), locked_both_ways(Memory::kPinned));
 
-  // The rest of the matrix of memory and direction, at the size where kinds of memory compare.
+  // The other memories and directions, at kComparedBytes only.
   const Point copy{.phase = Phase::kLink, .seconds = 0.15};
   const auto compared = points_over("bytes", {static_cast<std::int64_t>(kComparedBytes)}, copy);
   const auto way = [&](const std::string& direction, const std::string& memory, const char* what,

@@ -1,6 +1,3 @@
-// Copies between host and device: by direction and kind of host memory, in one piece or in many,
-// near to the device or not.
-
 #include <algorithm>
 #include <future>
 
@@ -39,9 +36,8 @@ void copy_pageable_memory(CudaBench& bench, Direction direction) {
   const auto near = bind_near(bench);
   std::uint32_t* const host_data = pageable_memory(bench, "one");
   const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
-  // The driver stages pageable memory through its own pinned buffers with the CPU's help, and a
-  // copy to the device may return before the last part has arrived. So the host's clock times the
-  // copy plus a wait.
+  // The host's clock times the copy and a wait: the driver stages pageable memory in pinned buffers
+  // with the CPU's help, and H2D copies may return before the last part has arrived.
   const auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
   const auto copy = [&] {
     launch(bench.stream());
@@ -54,9 +50,9 @@ void copy_pageable_memory(CudaBench& bench, Direction direction) {
   bench.measure_on_host({.bytes_read = static_cast<double>(bytes)}, copy);
 }
 
-// Both directions at once, each on its own stream; timed until the slower one ends.
+// Both directions at once, on a stream each; timed until the slower one ends.
 void copy_locked_memory_both_ways(CudaBench& bench, Memory memory) {
-  // Fewest bytes per launch and direction; with less, forking and joining the streams would show.
+  // Fewest bytes per launch and direction that hide forking and joining the streams.
   constexpr std::size_t kLeastPerLaunch = std::size_t{64} << 20;
   constexpr std::size_t kMostCopies = 64;
   const std::size_t bytes =
@@ -92,7 +88,7 @@ void copy_locked_memory_both_ways(CudaBench& bench, Memory memory) {
   bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
-// One kernel copies both ways, since the blocks of a second one would wait for those of the first.
+// One kernel copies both ways: blocks of a second one would wait for those of the first.
 void copy_mapped_memory_both_ways(CudaBench& bench) {
   constexpr int kUnroll = 4;
   constexpr unsigned kThreads = 256;
@@ -119,10 +115,10 @@ void copy_mapped_memory_both_ways(CudaBench& bench) {
   bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
-// The driver stages both directions in the calling thread, so each has one of its own.
+// The driver stages pageable copies in the calling thread, so each direction has a thread.
 void copy_pageable_memory_both_ways(CudaBench& bench) {
   const auto bytes = static_cast<std::size_t>(bench.integer("bytes"));
-  const auto near = bind_near(bench);  // of the threads too, which inherit it
+  const auto near = bind_near(bench);  // other threads inherit it
   std::uint32_t* const host_out = pageable_memory(bench, "one");
   std::uint32_t* const host_in = pageable_memory(bench, "other");
   const DeviceBuffer<std::uint32_t> device_in(bytes / 4), device_out(bytes / 4);
@@ -145,8 +141,7 @@ void copy_pageable_memory_both_ways(CudaBench& bench) {
   bench.measure_on_host({.bytes_read = moved, .bytes_written = moved}, copy);
 }
 
-// Copies the bytes in pieces, a copy each, timed from the first call until the last copy has
-// arrived.
+// Timed from the first call until the last piece has arrived.
 void copy_in_pieces(CudaBench& bench, std::size_t bytes) {
   const auto piece = static_cast<std::size_t>(bench.integer("piece"));
   const auto near = bind_near(bench);
@@ -166,7 +161,6 @@ void copy_in_pieces(CudaBench& bench, std::size_t bytes) {
   bench.measure_on_host({.bytes_read = static_cast<double>(bytes)}, copy);
 }
 
-// Thread and pinned memory on a node of the machine, be it near to the device or not.
 void copy_at_numa_node(CudaBench& bench) {
   if (host::Topology::usable().numa_nodes().size() < 2)
     throw Skipped("the machine has a single NUMA node");

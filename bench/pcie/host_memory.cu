@@ -1,5 +1,3 @@
-// The host's memory and the device's, and copies between them.
-
 #include <cstring>
 #include <memory>
 
@@ -43,7 +41,7 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
 
 namespace {
 
-// Total seconds of one copy in each direction with the thread and its pinned memory on the node.
+// Total seconds of one copy in each direction, with thread and pinned memory on the node.
 double copy_s_at_node(CudaBench& bench, int node) {
   constexpr std::size_t kBytes = std::size_t{32} << 20;
   constexpr std::size_t kSamples = 5;
@@ -119,7 +117,7 @@ std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy) {
   const bool to_device = direction == Direction::kToDevice;
-  // A copy that stops early lacks the last words.
+  // The last words catch a copy that stops early.
   struct Part {
     std::size_t first, count;
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-// The host's memory and the device's, and copies between them: for the benchmarks of the host link.
+// Memory of host and device, and copies between them.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,21 +14,19 @@
 
 namespace peakline::bench {
 
-// Binds thread and pages to the device's NUMA node, so that nothing that moves between them crosses
-// sockets.
+// Binds thread and pages to the device's NUMA node, so that transfers cross no sockets.
 host::NodeBinding bind_near(CudaBench& bench);
 
 namespace pcie {
 
-// The largest copy of --quick, kept small because page-locking is slow.
+// Largest copy of --quick: page-locking is slow.
 inline constexpr std::size_t kLargestQuick = std::size_t{256} << 20;
-// Verifying a gigabyte on the host takes seconds, so of larger copies only this much is verified,
-// half of it at either end; smaller ones are verified in full.
+// Larger copies are verified only in this many words, half at either end: a gigabyte takes seconds.
 inline constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 
-// Memory of that node is allocated once per worker for each use, since page-locking a gigabyte
-// takes longer than measuring it: kLargest bytes (kLargestQuick in a quick run), kComparedBytes of
-// write-combined memory, kLargestPageable bytes of pageable memory.
+// Memory on the bound node: kLargest bytes (kLargestQuick in a quick run), kComparedBytes of
+// write-combined memory, kLargestPageable bytes of pageable memory. Allocated once per worker and
+// use, since page-locking takes longer than measuring.
 std::uint32_t* locked_memory(CudaBench& bench, Memory memory, const char* use);
 std::uint32_t* pageable_memory(CudaBench& bench, const char* use);
 
@@ -36,12 +34,12 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
                               std::uint32_t* device_data, std::size_t bytes,
                               Memory memory = Memory::kPinned);
 
-// Fills the source with random words, copies, and compares part of the destination, half of it at
-// either end.
+// Fills the source with random words, copies, and compares up to kVerifiedWords of the destination.
+// Returns the mismatch, or "".
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const cuda::DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy);
-// Does the same for a copy of both directions at once: `out` to `device_in`, `device_out` to `in`.
+// Likewise for both directions at once: `host_out` to `device_in`, `device_out` to `host_in`.
 std::string find_mismatch_both_ways(std::uint32_t* host_out,
                                     const cuda::DeviceBuffer<std::uint32_t>& device_in,
                                     std::uint32_t* host_in,

@@ -1,7 +1,6 @@
 #pragma once
 
-// The ways over the host link, and how much is copied on them: what the benchmarks' points and the
-// copies both need, free of CUDA.
+// Directions, kinds of memory and sizes of copies over the host link; free of CUDA.
 
 #include <cstddef>
 
@@ -9,15 +8,15 @@ namespace peakline::bench::pcie {
 
 enum class Direction { kToDevice, kToHost };
 
-// Page-locked memory, and what moves the data: the copy engines, or for mapped memory the SMs.
+// Page-locked memory. The copy engines move the data; mapped memory is accessed by the SMs.
 enum class Memory { kPinned, kWriteCombined, kMapped };
 
 inline constexpr std::size_t kLargest = std::size_t{1} << 30;
-// Larger copies, which take a quarter of a second each, show no more.
+// Larger copies take a quarter of a second each and show no more.
 inline constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
-// Kinds of memory are compared at a size large enough for the rate and quick to page-lock.
+// Kinds of memory are compared at this size: large enough for the full rate, quick to page-lock.
 inline constexpr std::size_t kComparedBytes = std::size_t{64} << 20;
-// The link's state is read while data moves, so the copies must last long enough.
+// The link's state is read while data move, so these copies must last long enough.
 inline constexpr std::size_t kLinkWatchBytes = std::size_t{64} << 20;
 
 }  // namespace peakline::bench::pcie

@@ -17,8 +17,7 @@ std::span<const kernels::Difference> kept(const kernels::DifferenceLog& log) {
                         std::min<unsigned long long>(log.count, kernels::kKeptDifferences))};
 }
 
-// "12.3 s after the start of the load, at 1410 MHz, 698 W and 61 °C": the state of the device then,
-// as far as it was recorded.
+// "12.3 s after the start of the load, at 1410 MHz, 698 W and 61 °C", as far as recorded.
 std::string moment(const Series& series, const kernels::DifferenceLog& log) {
   const std::uint64_t seen_ns = first_of(log).nanoseconds;
   if (log.started_ns == 0 || seen_ns < log.started_ns) return "before the load";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The log of the verifying soak: words on the device that differ from their expected value.
+// Log of the verifying soak: words on the device that differ from their expected values.
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +12,10 @@
 
 namespace peakline::bench {
 
-// A log in device memory, empty at first.
 class Differences {
  public:
   Differences();
-  // The load that `bench` measures next is what moments count from. This must outlive it.
+  // Moments count from the load that `bench` measures next. `this` must outlive that load.
   void count_from_load(CudaBench& bench) const;
   kernels::DifferenceLog* data() const { return log_.data(); }
   // Waits for the device.
@@ -26,17 +25,16 @@ class Differences {
   cuda::DeviceBuffer<kernels::DifferenceLog> log_{1};
 };
 
-// Whether the words of a log must be equal bit for bit, or be near as values (FP32).
+// Words of a log are compared bit for bit, or as FP32 values with a tolerance.
 enum class Words { kBits, kValues };
-// Says in the record of a measurement that has ended whether its results are right: how many words
-// were compared, and of those that differ how many there are, which bits, when, and where the first
-// one is.
+// Reports, once a measurement has ended, how many words were compared and how many differ, in which
+// bits, when, and the place of the first.
 void report_differences(CudaBench& bench, const kernels::DifferenceLog& log, double compared_words,
                         const std::function<std::string(const kernels::Difference&)>& place_of,
                         Words words = Words::kBits);
-// "byte 0x40 of a copy": where that word of 32 bits begins.
+// "byte 0x40 of a copy": where this 32-bit word begins.
 std::string byte_of(std::uint64_t word, const std::string& what);
-// The difference that was seen first; the log has one.
+// The earliest difference; the log must not be empty.
 const kernels::Difference& first_of(const kernels::DifferenceLog& log);
 
 }  // namespace peakline::bench

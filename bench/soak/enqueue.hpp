@@ -11,7 +11,7 @@
 
 namespace peakline::bench {
 
-// Sets the time from which its moments count.
+// Moments in the log count from here.
 void start_log(kernels::DifferenceLog* log, cudaStream_t stream);
 
 void compare(const std::byte* expected, const std::byte* found, std::size_t bytes,
@@ -20,7 +20,7 @@ void compare(const std::byte* expected, const std::byte* found, std::size_t byte
 void write_pattern(std::byte* data, std::size_t bytes, const kernels::Content& content,
                    cudaStream_t stream);
 
-// The pattern to check, and the one to write then; see kernels::replace_pattern().
+// The pattern to check and the one to write; see kernels::replace_pattern().
 struct Replacement {
   kernels::Content now, next;
   unsigned rounds = 1;
@@ -29,14 +29,14 @@ struct Replacement {
 void replace_pattern(std::byte* data, std::size_t bytes, const Replacement& replacement,
                      kernels::DifferenceLog* log, cudaStream_t stream);
 
-// The most shared memory that a block can have.
+// The most dynamic shared memory that a block can have.
 std::size_t most_shared_bytes();
 struct SharedCheck {
   unsigned blocks = 0;
-  std::size_t bytes = 0;  // of shared memory in each
+  std::size_t bytes = 0;  // of shared memory per block
   std::uint64_t seed = 0;
   unsigned rounds = 0;
-  std::uint32_t flips = 0;  // what to break, for tests
+  std::uint32_t flips = 0;  // bits to break, for tests
 };
 void check_shared(const SharedCheck& check, kernels::DifferenceLog* log, cudaStream_t stream);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
 constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
-// Copies send one and then the other: what is lost leaves the data of the copy before.
+// Copies alternate between them, so that lost data leave those of the previous copy.
 constexpr std::size_t kSources = 2;
 
 void compare_copy(const std::uint32_t* sent, const std::uint32_t* arrived,
@@ -17,7 +17,7 @@ void compare_copy(const std::uint32_t* sent, const std::uint32_t* arrived,
           kBytes, differences.data(), stream);
 }
 
-// Skips the point if they and the target do not fit into the device's memory.
+// Skips the point if the sources and the target exceed the device's memory.
 cuda::DeviceBuffer<std::uint32_t> sources(const CudaBench& bench) {
   constexpr std::size_t kAll = (kSources + 1) * kBytes;
   bench.fitting_memory(kAll, kAll);
@@ -47,7 +47,7 @@ void RoundTrip::once(CudaBench& bench, const std::function<void(std::uint32_t*)>
   if (!lost_.empty()) return;
   const kernels::DifferenceLog log = differences_.read();
   if (log.count == 0) return;
-  // The next trip overwrites what tells which way it was.
+  // Tells the direction now: the next trip overwrites the evidence.
   const std::uint64_t word = first_of(log).word;
   const auto right = static_cast<std::uint32_t>(kernels::random_bits(seed_, first + word));
   lost_ = host_.data()[word] == right ? "on the way to the device"

@@ -1,7 +1,6 @@
 #pragma once
 
-// Data that go to the host and come back, or come from another GPU, and are compared with what was
-// sent.
+// Data sent to the host and back, or from another GPU, and compared with what was sent.
 
 #include <functional>
 #include <optional>
@@ -15,8 +14,8 @@ class RoundTrip {
  public:
   explicit RoundTrip(CudaBench& bench);
 
-  // Copies there and back, with two halves of the source in turn, so that data that do not arrive
-  // show; waits. between: test only, called with the host's words while the data are there.
+  // Copies there and back from alternating halves of the source, so that lost data show; waits.
+  // between: test only, gets the host's words.
   void once(CudaBench& bench, const std::function<void(std::uint32_t*)>& between = {});
   Work work() const;
   void report(CudaBench& bench) const;
@@ -27,7 +26,7 @@ class RoundTrip {
   cuda::DeviceBuffer<std::uint32_t> source_, target_;
   Differences differences_;
   std::uint64_t seed_, trips_ = 0;
-  std::string lost_;  // on which way; empty while nothing is
+  std::string lost_;  // direction of the first loss; empty if none
 };
 
 }  // namespace peakline::bench

@@ -15,7 +15,6 @@ constexpr std::array kPatterns = {Pattern::kAddress, Pattern::kRandom, Pattern::
 // A pattern, its inverse, and the pattern again.
 constexpr std::uint64_t kStepsPerPattern = 3;
 
-// The content of memory after that many steps.
 Content content_after(std::uint64_t step, std::uint64_t seed) {
   const std::uint64_t pattern = step / kStepsPerPattern;
   return {.pattern = kPatterns[pattern % kPatterns.size()],
@@ -23,9 +22,9 @@ Content content_after(std::uint64_t step, std::uint64_t seed) {
           .seed = seed + pattern};
 }
 
-// Long enough that a launch costs little: some 2 ms of an L2 of 60 MB.
+// About 2 ms for an L2 of 60 MB, so that a launch costs little.
 constexpr unsigned kCacheRounds = 255;
-// Half of the L2 leaves room for whatever else passes through.
+// The other half of the L2 is left to other traffic.
 constexpr double kShareOfL2 = 0.5;
 constexpr unsigned kSharedRounds = 256;
 constexpr std::size_t kVectorBytes = 16;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory that is filled with one pattern after the other, and checked before each is replaced.
+// Memory filled with one pattern after the other; each is checked before it is replaced.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace peakline::bench {
 
 class PatternedMemory {
  public:
-  // rounds: how often a launch moves through each block's part; odd.
+  // rounds: passes of a launch over each block's part; odd.
   PatternedMemory(CudaBench& bench, std::size_t bytes, unsigned rounds);
 
-  // Each launch checks what the one before has written: a pattern, its inverse, then upward and
-  // downward in turn, and on to the next pattern (moving inversions).
+  // Moving inversions: each launch checks what the previous one wrote. A pattern, its inverse, the
+  // pattern again, upward and downward in turn, then the next pattern.
   CudaBench::Launch launch() const;
   Work work() const;
   void report(CudaBench& bench, const std::string& what) const;
@@ -29,10 +29,10 @@ class PatternedMemory {
   unsigned rounds_;
   cuda::DeviceBuffer<std::byte> memory_;
   Differences differences_;
-  mutable std::uint64_t step_ = 0;  // launches enqueued, each of which depends on its number
+  mutable std::uint64_t step_ = 0;  // launches enqueued; each depends on its number
 };
 
-// The shared memory of every SM. flips: what to break, for tests.
+// Shared memory of every SM. flips: bits to break, for tests.
 class PatternedSharedMemory {
  public:
   explicit PatternedSharedMemory(CudaBench& bench, std::uint32_t flips = 0);
@@ -45,7 +45,7 @@ class PatternedSharedMemory {
   std::uint64_t seed_;
   std::uint32_t flips_;
   unsigned blocks_;
-  std::size_t bytes_;  // of a block
+  std::size_t bytes_;  // per block
   Differences differences_;
   mutable std::uint64_t launches_ = 0;
 };

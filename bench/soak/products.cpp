@@ -12,11 +12,11 @@
 namespace peakline::bench {
 namespace {
 
-// How long the tile of a wrong word is repeated on each SM.
+// Time for which each SM repeats the tile of a wrong word.
 constexpr double kSuspectSeconds = 0.5;
-// A launch of ours takes about this long.
+// Time of one launch of that tile.
 constexpr double kLaunchSeconds = 1e-3;
-// Bytes of a line of the operands of a tile: what is shared by the SM's warps fits into any L1.
+// Bytes of a line of a tile's operands, so that what an SM's warps share fits any L1.
 constexpr std::int64_t kLineBytes = 1024;
 constexpr unsigned kCalibrationTrips = 16;
 
@@ -85,7 +85,7 @@ std::string VerifiedProduct::suspects(CudaBench& bench, std::int64_t element) co
 void VerifiedProduct::report(CudaBench& bench) const {
   const kernels::DifferenceLog reference = against_reference_.read();
   if (reference.count > 0) {
-    // The words of this log are elements.
+    // Words of this log are elements.
     const auto place = [&](const kernels::Difference& difference) {
       return "first result, " + place_of(static_cast<std::int64_t>(difference.word));
     };

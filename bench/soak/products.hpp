@@ -1,6 +1,6 @@
 #pragma once
 
-// A matrix product whose every word is compared, on the device, with that of the first result.
+// A matrix product whose every word is compared, on the device, with the first result.
 
 #include <functional>
 #include <memory>
@@ -15,9 +15,9 @@ namespace peakline::bench {
 
 class VerifiedProduct {
  public:
-  // Makes the first result and checks each element by a plain kernel. The fastest product of the
-  // format: cuBLASLt gives the same bits again, since it adds the parts of a split K in order.
-  // spoil: test only, gets the first result before it is checked.
+  // Checks each element of the first result by a plain kernel. Uses the format's fastest product:
+  // cuBLASLt reproduces its bits, since it adds the parts of a split K in order. spoil: test only,
+  // gets the first result before the check.
   VerifiedProduct(CudaBench& bench, const GemmFormat& format,
                   const std::function<void(const Numbers& y)>& spoil = {});
 
@@ -25,17 +25,17 @@ class VerifiedProduct {
   const Product& product() const { return product_; }
   const Differences& differences() const { return differences_; }
   Work work() const { return product_.work(); }
-  // The product, and the comparison; then the result is cleared, so that what the next product
-  // leaves out shows. between: test only, enqueued before the comparison.
+  // Computes, compares, and clears the result, so that elements left out by the next product show.
+  // between: test only, enqueued before the comparison.
   CudaBench::Launch launch(const std::function<void(cudaStream_t)>& between = {}) const;
-  // Call it after the measurement; if a word differed, it runs its tile on each SM.
+  // Call after the measurement; after a difference, runs the word's tile on each SM.
   void report(CudaBench& bench) const;
 
  private:
   const Numbers& y() const { return product_.operands().y(); }
   std::int64_t element_of(std::uint64_t word) const;
   std::string place_of(std::int64_t element) const;
-  // Runs the lines around the element on each SM.
+  // Runs the lines around the element on each SM and names the SMs that differ.
   std::string suspects(CudaBench& bench, std::int64_t element) const;
 
   const GemmFormat& format_;

@@ -1,5 +1,4 @@
-// Does the device compute, store and move data without an error, hour after hour? Every word of
-// each result is compared with what it has to be, while the device is hot from the soak before.
+// Does hot hardware compute, store and move data without an error?
 
 #include "bench/gemm/formats.hpp"
 #include "bench/pairs.hpp"
@@ -18,14 +17,13 @@ void soak_pair(NodeBench& bench);
 
 namespace {
 
-// Shares of the time, which add up to 1: products draw most power and use most of the device, and
-// memory is what fails most often.
+// Shares of the time; they add up to 1. Products use most of the device; memory fails most often.
 constexpr double kProductsShare = 0.45, kPulsesShare = 0.15, kSmsShare = 0.1, kMemoryShare = 0.15,
                  kL2Share = 0.04, kSharedShare = 0.03, kHostLinkShare = 0.05, kPairsShare = 0.03;
 constexpr std::array kFormats = {"fp64", "tf32", "bf16", "fp8", "int8"};
-// The voltage has to follow from rest to full load and back as often.
+// Pulses per second: how often the voltage follows from rest to full load and back.
 constexpr std::array<std::int64_t, 5> kHertz = {1, 3, 10, 30, 100};
-// The time a point takes besides its load, for set-up and the check of the first result.
+// For set-up and the check of the first result.
 constexpr double kSetUpSeconds = 1;
 
 Point soaked(double seconds, Params params = {}) {

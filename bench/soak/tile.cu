@@ -46,8 +46,7 @@ constexpr std::array kTileFormats = {tile_format<kernels::mma_sync::Fp64>("fp64"
                                      tile_format<kernels::mma_sync::Fp8>("fp8", CUDA_R_8F_E4M3),
                                      tile_format<kernels::mma_sync::Int8>("int8", CUDA_R_8I)};
 
-// An SM has no room for a second block once more than half of its shared memory is taken; the rest
-// is left to the L1, which holds the operands.
+// Leaves no room for a second block, and the rest to the L1, which holds the operands.
 std::size_t more_than_half_of_shared() {
   int most = 0, device = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
@@ -62,7 +61,7 @@ const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& dev
   const int version = device.compute_major * 10 + device.compute_minor;
   const auto found = std::ranges::find(kTileFormats, name, &TileFormat::name);
   if (found == kTileFormats.end() || !found->exists(version)) return nullptr;
-  // Code for an older device runs on a later one, without what it had to leave out.
+  // Code for an older device runs on a newer one, but lacks instructions that the older has not.
   return found->exists(found->version_of_code()) ? &*found : nullptr;
 }
 

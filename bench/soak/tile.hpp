@@ -1,7 +1,6 @@
 #pragma once
 
-// One tile of a matrix product on each SM, by an instruction of our own: says which SM computes
-// something else than the others.
+// One tile of a matrix product on each SM: finds SMs whose result differs from the others'.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +12,7 @@
 
 namespace peakline::bench {
 
-// How a tile is computed in a format of products ("bf16"); `operands` is the type of its elements.
+// How a format of products ("bf16") computes a tile; `operands` is the type of its elements.
 struct TileFormat {
   using Enqueue = void (*)(const std::byte* x, const std::byte* w, unsigned steps, unsigned trips,
                            const std::uint32_t* expected, std::uint32_t* results,
@@ -21,38 +20,36 @@ struct TileFormat {
                            std::size_t shared_bytes, cudaStream_t stream);
   std::string_view name;
   cudaDataType_t operands;
-  bool (*exists)(int version);  // on devices of that compute capability, times ten
-  int (*version_of_code)();     // the one that the code in this process is for
-  unsigned words, step_bytes;   // of the result; along k
+  bool (*exists)(int version);  // on devices of this compute capability, times ten
+  int (*version_of_code)();     // that the code in this process is compiled for
+  unsigned words, step_bytes;   // of the result; of a step along k
   Enqueue enqueue;
 };
 
-// nullptr where the device, or what this build has for it, has no such instruction.
+// nullptr if the device, or this build's code for it, has no such instruction.
 const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& device);
-// Like find_tile_format(). FP8 without an instruction of a warp is computed in FP16, which holds
-// its values.
+// As find_tile_format(), but FP8 falls back to FP16, which holds its values.
 const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFacts& device);
 
 class TileOnEachSm {
  public:
-  // x and w: kernels::kCheckedRows and kCheckedColumns lines of k elements of the format's type,
-  // which must outlive this. k is a whole number of steps. The result of most SMs is the right one.
-  // break_first: test only, a block whose first result is then broken.
+  // x, w: kernels::kCheckedRows and kCheckedColumns lines of k elements of the format's type, k a
+  // whole number of steps; they must outlive this. break_first: test only, a block whose first
+  // result is broken.
   TileOnEachSm(CudaBench& bench, const TileFormat& format, const Numbers& x, const Numbers& w,
                std::int64_t k, std::optional<unsigned> break_first = {});
 
-  // One launch computes the tile so often in each warp of each SM, and compares each time.
+  // Each warp of each SM computes and compares the tile `trips` times.
   CudaBench::Launch launch(unsigned trips) const;
   double flops(unsigned trips) const;
-  // Counts all launches so far.
   double compared_words() const { return compared_words_; }
   const Differences& differences() const { return differences_; }
-  // Differences so far, those of the first result included.
+  // Includes differences of the first result.
   kernels::DifferenceLog read() const;
-  // Test only: what the results are compared with.
+  // Test only.
   const cuda::DeviceBuffer<std::uint32_t>& expected() const { return expected_; }
 
-  // The SMs that gave another result than most, of the differences that were logged.
+  // SMs whose logged results differ from the majority's.
   std::vector<std::uint32_t> odd_sms() const;
 
  private:
@@ -68,7 +65,7 @@ class TileOnEachSm {
   Differences differences_;
   cuda::DeviceBuffer<std::uint32_t> expected_, results_, sm_of_block_;
   std::vector<kernels::Difference> at_first_;
-  mutable double compared_words_ = 0;  // by the launches that were enqueued
+  mutable double compared_words_ = 0;  // by enqueued launches
 };
 
 }  // namespace peakline::bench
