@@ -1,7 +1,6 @@
 #pragma once
 
-// Reads whose start or stride does not match the sectors (32 bytes) and lines (128 bytes) of the
-// memory system.
+// Reads whose start or stride does not match sectors (32 bytes) and lines (128 bytes).
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +11,9 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kAlignmentThreads = 256;
 
-// Reads the vectors 0, stride, 2 x stride, ... of data, `count` in total, each once: sizeof(Vec) x
-// count useful bytes. result ^= all words read. A block reads tiles of kAlignmentThreads x kUnroll
-// vectors, round-robin over the grid; a thread asks for all of them, where they are up to 64 bytes,
-// before it uses the first.
+// Reads the vectors 0, stride, 2 x stride, ... of data, `count` in total: sizeof(Vec) x count
+// useful bytes. result ^= all words read. Blocks take tiles of kAlignmentThreads x kUnroll vectors,
+// round-robin; a thread issues all loads, up to 64 bytes, before it uses the first.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kAlignmentThreads)
     strided_read(const Vec* __restrict__ data, std::size_t count, std::size_t stride,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Atomic operations on one address, on many, or on one a thread, in global and in shared memory.
+// Atomic operations in global and shared memory, on addresses shared by some, all or no threads.
 
 #include <cuda_fp16.h>
 
@@ -9,10 +9,10 @@
 
 namespace peakline::kernels {
 
-inline constexpr unsigned kAtomicThreads = 1024;  // of a block
+inline constexpr unsigned kAtomicThreads = 1024;  // per block
 
-// Chooses the element that a thread works on. An argument of the kernels, so that the compiler
-// cannot tell that a warp's operations meet at one address, and merge them.
+// Chooses each thread's element. A kernel argument, or the compiler could merge a warp's operations
+// on one address.
 struct AtomicTargets {
   std::uint32_t lane_stride, warp_stride;
 
@@ -21,8 +21,8 @@ struct AtomicTargets {
   }
 };
 
-// The operations. run(): `trips` of them, which add `first` and `second` to *target in turn, or
-// swaps, which add `first` if they succeed; returns how many succeeded.
+// run(): `trips` operations, which add `first` and `second` to *target in turn (swaps: only
+// `first`, if they succeed); returns the number of successes.
 namespace atomics {
 
 inline constexpr int kUnroll = 8;
@@ -30,7 +30,7 @@ inline constexpr int kUnroll = 8;
 enum class Scope { kBlock, kDevice, kSystem };
 
 template <class T, Scope kScope = Scope::kDevice>
-struct Add {  // nobody asks for the old value
+struct Add {  // the old value is unused
   using Value = T;
   static constexpr bool kAlwaysSucceeds = true;
   static __device__ std::uint32_t run(T* target, T first, T second, int trips) {
@@ -48,7 +48,7 @@ struct Add {  // nobody asks for the old value
   }
 };
 
-// Packed halves in global memory: atomicAdd would ask at run time what memory the address is in.
+// Packed halves in global memory; atomicAdd would test the address space at run time.
 struct AddHalvesInGlobal {
   using Value = __half2;
   static constexpr bool kAlwaysSucceeds = true;
@@ -66,7 +66,7 @@ struct AddHalvesInGlobal {
   }
 };
 
-struct CompareAndSwap {  // with what the last one found
+struct CompareAndSwap {  // expects what the last one found
   using Value = unsigned;
   static constexpr bool kAlwaysSucceeds = false;
   static __device__ std::uint32_t run(unsigned* target, unsigned first, unsigned, int trips) {
@@ -85,7 +85,7 @@ struct CompareAndSwap {  // with what the last one found
 
 }  // namespace atomics
 
-// Every thread: trips operations on its element of data. succeeded[thread]: how many of them did.
+// Each thread: `trips` operations on its element of data. succeeded[thread]: number of successes.
 // Blocks of kAtomicThreads.
 template <class Op>
 __global__ void atomics_global(typename Op::Value* data, AtomicTargets targets,
@@ -95,8 +95,7 @@ __global__ void atomics_global(typename Op::Value* data, AtomicTargets targets,
   succeeded[thread] = Op::run(data + targets.of(thread), first, second, trips);
 }
 
-// Works in the shared memory of each block, from 0; the block's elements then go to data, one a
-// thread.
+// Works in shared memory, from 0, and then writes the block's elements to data, one per thread.
 template <class Op>
 __global__ void atomics_shared(typename Op::Value* data, AtomicTargets targets,
                                typename Op::Value first, typename Op::Value second,

@@ -1,7 +1,6 @@
 #pragma once
 
-// Matrices whose elements share scales by blocks: their data, and single elements of their products
-// in FP64 as a reference. None is timed.
+// Matrices with block scales: data, and reference elements of products in FP64. Not timed.
 
 #include "kernels/fill.cuh"
 #include "kernels/gemm_reference.cuh"
@@ -9,7 +8,7 @@
 
 namespace peakline::kernels {
 
-// Bytes of elements: random numbers of this distribution, rounded to the format. Any launch.
+// Random elements of this distribution, rounded to the format. Any launch.
 static __global__ void fill_blocks(std::uint8_t* data, std::size_t bytes, BlockFormat format,
                                    Distribution distribution, std::uint64_t seed) {
   constexpr int kKeptBits = 1;
@@ -37,7 +36,7 @@ static __global__ void fill_scales(std::uint8_t* data, std::size_t bytes,
     data[i] = static_cast<std::uint8_t>(first + random_bits(seed, i) % codes);
 }
 
-// Like gemm_reference, for matrices with blocks. Launch <<<samples, kReferenceThreads>>>.
+// As gemm_reference, for block-scaled matrices. Launch <<<samples, kReferenceThreads>>>.
 static __global__ void block_gemm_reference(BlockMatrix x, BlockMatrix w, const std::int64_t* row,
                                             const std::int64_t* column, double* reference) {
   const std::int64_t x_line = row[blockIdx.x], w_line = column[blockIdx.x];

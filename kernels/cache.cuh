@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads and writes of global memory that go over a footprint again and again, so that one level of
-// the caches serves them. Vec is as in stream.cuh.
+// Reads and writes that go over a footprint again and again, so that one cache level serves them.
+// Vec is as in stream.cuh.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kMostCacheThreads = 1024;
 
-// Caches that may hold what is read: the SM's (the default) and the L2, or the L2 alone.
+// Caches that may hold the data: L1 and L2 (the default), or the L2 alone.
 struct ThroughL1 {
   template <class Vec>
   static __device__ Vec load(const Vec* from) {
@@ -25,7 +25,7 @@ struct ThroughL2 {
   }
 };
 
-// The chunks that a warp takes of its block's part.
+// The chunks of its block's part that a warp takes.
 class Turns {
  public:
   __device__ explicit Turns(unsigned chunks)
@@ -45,8 +45,8 @@ __device__ inline std::uint32_t sum_of(std::uint32_t v) { return v; }
 __device__ inline std::uint32_t sum_of(uint2 v) { return v.x + v.y; }
 __host__ __device__ inline std::uint32_t sum_of(uint4 v) { return v.x + v.y + v.z + v.w; }
 
-// sum plus the words of this thread's vectors of a chunk, which is kUnroll x 32 vectors side by
-// side: chunk[0], chunk[32], ... All loads are issued before the first is used.
+// Adds the words of this thread's vectors of a chunk of kUnroll x 32: chunk[0], chunk[32], ... All
+// loads are issued before the first is used.
 template <class Cache, int kUnroll, class Vec>
 __device__ std::uint32_t sum_of_chunk(const Vec* chunk, std::uint32_t sum) {
   Vec v[kUnroll];
@@ -57,18 +57,17 @@ __device__ std::uint32_t sum_of_chunk(const Vec* chunk, std::uint32_t sum) {
   return sum;
 }
 
-// of_warp[warp of the grid] = the sum over the warp. A store per warp and launch: neither atomics
-// nor shared memory, which would take its space from the L1.
+// of_warp[warp of the grid] = sum over the warp. No atomics, and no shared memory, which would take
+// space from the L1.
 __device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp) {
   for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
 }
 
-// Each block has a part of the footprint to itself: data that several SMs read at the same time
-// would cross to them together. A part is made of `chunks` chunks, one for each trip of a warp; a
-// block's warps take them in turn, from the last on to the first again. Reads sizeof(Vec) x threads
-// x kUnroll x trips bytes; of_warp: the sums of the words that each warp read. Blocks of at most
-// kMostCacheThreads threads, a multiple of 32.
+// Each block has its own part of the footprint, since lines that several SMs read at once would
+// cross to them together. A part has `chunks` chunks, which the block's warps take cyclically.
+// Reads sizeof(Vec) x threads x kUnroll x trips bytes; of_warp: sum of the words that each warp
+// read. Blocks of at most kMostCacheThreads threads, a multiple of 32.
 template <class Cache, class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostCacheThreads, 1)
     cached_read(const Vec* data, unsigned chunks, unsigned trips, std::uint32_t* of_warp) {
@@ -83,15 +82,14 @@ __global__ void __launch_bounds__(kMostCacheThreads, 1)
   store_warp_sum(sum, of_warp);
 }
 
-// The L2 is gone over in tiles, one a block, many times as many blocks as run at once: the hardware
-// hands them to whichever SM is free, so that an SM that is further from the L2 does less instead
-// of holding up the others, and no SM keeps to lines that are near to it or far. Block b works on
-// tile b modulo `tiles`. Launch `blocks` blocks (any more do nothing) of at most kMostL2Threads
-// threads, a multiple of 32.
+// Each block goes over one tile of the L2; a free SM takes the next block, so that an SM far from
+// the L2 does less instead of holding up the others, and no SM keeps to near or far lines. Block b
+// works on tile b modulo `tiles`. Launch `blocks` blocks (any more do nothing) of at most
+// kMostL2Threads threads, a multiple of 32.
 inline constexpr unsigned kL2Tile = 4096;  // vectors of 16 bytes
 inline constexpr unsigned kMostL2Threads = 512;
 
-// Calls access(first) for each chunk that the calling warp takes of its block's tile: this thread's
+// Calls access(first) for each chunk that the calling warp takes of its block's tile; the thread's
 // vectors are first, first + 32, ...
 template <int kUnroll, class Access>
 __device__ void for_chunks_of_tile(unsigned tiles, Access access) {
@@ -104,7 +102,7 @@ __device__ void for_chunks_of_tile(unsigned tiles, Access access) {
     access(tile + chunk + threadIdx.x % 32);
 }
 
-// Reads blocks x kL2Tile vectors past the L1; of_warp as above.
+// Reads blocks x kL2Tile vectors past the L1; of_warp as in cached_read().
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostL2Threads, 1)
     l2_read(const uint4* data, unsigned tiles, unsigned blocks, std::uint32_t* of_warp) {

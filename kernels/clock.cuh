@@ -1,6 +1,6 @@
 #pragma once
 
-// The clock of the SMs: their cycle counters at known moments of the global timer.
+// SM cycle counters at known moments of the global timer.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@ __device__ inline std::uint64_t global_timer_ns() {
 
 __device__ inline std::uint64_t sm_cycles() { return static_cast<std::uint64_t>(clock64()); }
 
-// The cycle counter when the timer ticked over to `nanoseconds`, which happened within the `spread`
-// cycles around it. The timer stands still between ticks, 32 ns to 1 us apart.
+// The cycle counter when the timer ticked over to `nanoseconds`, within `spread` cycles. Ticks are
+// 32 ns to 1 us apart.
 struct ClockTick {
   std::uint64_t cycles, nanoseconds;
   std::uint32_t spread;
@@ -32,8 +32,7 @@ __device__ inline ClockTick wait_for_tick() {
   }
 }
 
-// Undisturbed, two reads of each counter take 42 cycles on an H200; more means that the thread was
-// held up between them.
+// Two undisturbed reads of each counter take 42 cycles on an H200; more means an interruption.
 inline constexpr std::uint32_t kTightSpread = 64;
 inline constexpr int kClockTries = 8;
 
@@ -46,7 +45,7 @@ __device__ inline ClockTick read_clock() {
   return best;
 }
 
-// Records where and when it runs, and the SM's cycle counter then.
+// Records where and when it runs, with the SM's cycle counter.
 template <class Reading>
 __device__ void stamp(Reading& reading) {
   const ClockTick tick = read_clock();
@@ -56,8 +55,8 @@ __device__ void stamp(Reading& reading) {
       .cycles = tick.cycles, .nanoseconds = tick.nanoseconds, .spread = tick.spread, .sm = sm};
 }
 
-// One Reading a block. Launch <<<SMs, 1>>> on an idle device, which puts a block on each SM. Bytes
-// and FLOPs are negligible.
+// One Reading per block. Launch <<<SMs, 1>>> on an idle device: a block on each SM. Bytes and FLOPs
+// are negligible.
 template <class Reading>
 __global__ void read_clocks(Reading* readings) {
   stamp(readings[blockIdx.x]);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inputs of collective operations, and what must come of them. Not timed.
+// Inputs and expected results of collective operations. Not timed.
 
 #include <cuda_bf16.h>
 
@@ -9,17 +9,17 @@
 
 namespace peakline::kernels {
 
-// Element i of what a rank contributes: a whole number from 0 to 7, so that sums over up to 36
-// ranks are exact in bfloat16, in any order.
+// Element i of a rank's contribution: an integer from 0 to 7, so that sums over up to 36 ranks are
+// exact in bfloat16 in any order.
 __host__ __device__ inline float contribution(int rank, std::size_t i) {
-  // Multipliers of SplitMix64 and its kind: neighbours, and ranks, differ.
+  // SplitMix64's multipliers: neighbours, and ranks, differ.
   std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ULL + static_cast<unsigned>(rank) * 0xbf58476dULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   return static_cast<float>(z >> 61);
 }
 
-// A rank holds in the end, in each segment, the sum of `summed` ranks' contributions, of those from
-// first_rank + the segment's number on, each from its element `offset` on.
+// A rank's result: segment s holds the sum of the contributions of `summed` ranks from first_rank +
+// s on, each from its element `offset` on.
 struct CollectiveResult {
   int first_rank;
   int summed;
@@ -44,7 +44,7 @@ __global__ void fill_contribution(T* data, std::size_t count, int rank) {
     data[i] = static_cast<T>(contribution(rank, i));
 }
 
-// differences += number of elements that are not the result's. Any launch.
+// differences += number of elements that differ from the result. Any launch.
 template <class T>
 __global__ void reference_collective(const T* data, std::size_t count, CollectiveResult result,
                                      unsigned long long* differences) {

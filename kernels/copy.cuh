@@ -1,9 +1,8 @@
 #pragma once
 
-// Ways of copying from global to shared memory. A warp copies tiles of kBytes into slots of its own
-// and reads each once from there. A way starts the copy of a tile and finishes it: then every lane
-// can read the tile. All lanes call start(), seal() after each start() or where nothing was left to
-// start, and finish() for the oldest of kUnderWay tiles.
+// Ways of copying from global to shared memory. A warp copies tiles of kBytes into its own slots
+// and reads each once. All lanes call start(), then seal() (also if nothing was left to start), and
+// finish() for the oldest of kUnderWay tiles, which every lane can then read.
 
 #include <cuda.h>
 
@@ -16,29 +15,29 @@
 
 namespace peakline::kernels::copy {
 
-inline constexpr int kMostWarps = 32;  // of a block
-// A warp moves this much with 16 bytes a lane.
+inline constexpr int kMostWarps = 32;  // per block
+// Bytes that a warp moves with 16 bytes per lane.
 inline constexpr int kWarpBytes = 32 * sizeof(uint4);
-// An SM has at most this much under way: more than any device's memory needs.
+// Most bytes in flight per SM, more than any device's memory needs.
 inline constexpr int kBytesUnderWay = 128 * 1024;
 
-// The tiles that a warp has under way: more of small ones, which a warp waits for one by one.
+// Tiles in flight per warp; more if they are small, since a warp waits for each of them.
 constexpr int tiles_under_way(int tile_bytes) { return tile_bytes <= 512 ? 16 : 4; }
 
-// Tiles one behind the other, or those of a tensor map.
+// Contiguous tiles, or those of a tensor map.
 struct Source {
   const std::byte* data;
   const CUtensorMap* map;
 };
-// A slot and the barrier of its copies: addresses in shared memory.
+// A slot and the barrier of its copies, as shared memory addresses.
 struct Slot {
   std::uint32_t address, barrier;
 };
 
 __device__ inline unsigned lane() { return threadIdx.x % 32; }
-// The shuffle lets the compiler know that the warp's number in the block is the same for all lanes.
+// The shuffle tells the compiler that the value is uniform over the warp.
 __device__ inline unsigned warp_of_block() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
-// True for one lane of the warp, always the same one.
+// True for one lane of the warp, always the same.
 __device__ inline bool elected() {
   unsigned is_elected = 0;
   asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
@@ -46,7 +45,7 @@ __device__ inline bool elected() {
   return is_elected != 0;
 }
 
-// Loads into registers and stores from there; past the L1, like the others.
+// Loads into registers and stores from there; past the L1, like the other ways.
 template <int kTileBytes>
 struct Plain {
   static constexpr int kBytes = kTileBytes, kTilesUnderWay = 1, kRank = 0, kLeastMajor = 0;
@@ -68,7 +67,7 @@ struct Plain {
   }
 };
 
-// cp.async: 16 bytes a lane and instruction.
+// cp.async: 16 bytes per lane and instruction.
 template <int kTileBytes>
 struct CpAsync {
   static constexpr int kBytes = kTileBytes, kTilesUnderWay = tiles_under_way(kBytes), kRank = 0,
@@ -91,7 +90,7 @@ struct CpAsync {
   }
 };
 
-// One lane asks the SM's copy unit (TMA) for a whole tile, whose bytes a barrier counts.
+// One lane asks the SM's copy unit (TMA) for a whole tile; a barrier counts its bytes.
 template <int kTileBytes>
 struct OneLane {
   static constexpr int kBytes = kTileBytes, kTilesUnderWay = tiles_under_way(kBytes),
@@ -150,8 +149,7 @@ struct Tensor1d : OneLane<kTileBytes> {
   }
 };
 
-// The matrix that two-dimensional tiles come from: rows of 4-byte elements, a tile as wide as a
-// line.
+// The matrix of 2D tiles: rows of 4-byte elements, tiles as wide as a cache line.
 inline constexpr unsigned kRowBytes = 4096, kTileRowBytes = 128;
 inline constexpr unsigned kTilesAcross = kRowBytes / kTileRowBytes;
 
@@ -172,7 +170,6 @@ struct Tensor2d : OneLane<kTileBytes> {
   }
 };
 
-// Returns where a tile begins in memory.
 template <class Way>
 __host__ __device__ constexpr std::size_t tile_offset(unsigned tile) {
   if constexpr (Way::kRank == 2)
@@ -182,7 +179,6 @@ __host__ __device__ constexpr std::size_t tile_offset(unsigned tile) {
     return std::size_t{tile} * Way::kBytes;
 }
 
-// A warp's slots and barriers in its block's shared memory.
 template <int kBytes, int kSlots>
 class Slots {
  public:
@@ -198,7 +194,7 @@ class Slots {
     return {first_.address + slot * kBytes,
             first_.barrier + slot * static_cast<unsigned>(sizeof(std::uint64_t))};
   }
-  // Each barrier expects one arrival, of the lane that starts a copy.
+  // Each barrier expects one arrival, from the lane that starts the copy.
   __device__ void prepare_barriers() const {
     if (elected())
 #pragma unroll 1
@@ -213,14 +209,13 @@ class Slots {
   Slot first_;
 };
 
-// The most warps of a block.
 template <class Way>
 constexpr int most_warps() {
   constexpr int kWarps = kBytesUnderWay / (Way::kBytes * Way::kTilesUnderWay);
   return kWarps > kMostWarps ? kMostWarps : kWarps;
 }
 
-// Whether this code is compiled for an architecture that has what Way needs.
+// Whether this code is compiled for an architecture that supports Way.
 template <class Way>
 __host__ __device__ constexpr bool available() {
 #ifdef __CUDA_ARCH__
@@ -230,11 +225,10 @@ __host__ __device__ constexpr bool available() {
 #endif
 }
 
-// Copies `count` tiles of Way::kBytes, the first `tiles` of the source over and over, warps taking
-// them in turn: reads so many bytes of global memory, writes them to shared memory and reads them
-// there. of_warp: the sums of the words that each warp read. `tiles` is at least the number of
-// warps. Launch blocks of at most most_warps() warps, with Slots::kBytesOfWarp of dynamic
-// shared memory for each.
+// Copies `count` tiles of Way::kBytes, cyclically the first `tiles` of the source: reads these
+// bytes from global memory, writes them to shared memory and reads them there. of_warp: sum of the
+// words that each warp read. `tiles` is at least the number of warps. Launch blocks of at most
+// most_warps() warps, with Slots::kBytesOfWarp of dynamic shared memory for each.
 template <class Way>
 __global__ void __launch_bounds__(32 * most_warps<Way>())
     copy_tiles(const __grid_constant__ CUtensorMap map, const std::byte* __restrict__ data,
@@ -279,8 +273,7 @@ __global__ void __launch_bounds__(32 * most_warps<Way>())
   }
 }
 
-// The first word of each tile becomes the number of the next in this order of all tiles. Any
-// launch.
+// Writes to the first word of each tile the number of the next tile in `order`. Any launch.
 template <class Way>
 __global__ void fill_walk(std::byte* data, Cycle order) {
   const unsigned threads = gridDim.x * blockDim.x;
@@ -290,10 +283,9 @@ __global__ void fill_walk(std::byte* data, Cycle order) {
         static_cast<std::uint32_t>(order.offset(i + 1 < order.slots ? i + 1 : 0));
 }
 
-// Copies `steps` tiles one after another, each the one that the last names in its first word, from
-// *at on, where it leaves the number of the one after the last. stamps: the clock right before and
-// right after. Reads Way::kBytes x steps bytes of global memory. Launch one warp with
-// Slots::kBytesOfWarp of dynamic shared memory.
+// Copies `steps` tiles, each named by the first word of the previous one, from *at on, which
+// becomes the number after the last. stamps: the clock right before and after. Reads Way::kBytes x
+// steps bytes of global memory. Launch one warp with Slots::kBytesOfWarp of dynamic shared memory.
 template <class Way, class Reading>
 __global__ void copy_walk(const __grid_constant__ CUtensorMap map,
                           const std::byte* __restrict__ data, std::uint32_t* at,
@@ -316,7 +308,7 @@ __global__ void copy_walk(const __grid_constant__ CUtensorMap map,
       __syncwarp();
       parity ^= 1;
     }
-    // A branch on the last number, which is never that: the clock is read once it has arrived.
+    // Never taken: makes the clock wait until the last number has arrived.
     if (tile == ~0u) __trap();
     if (lane() == 0) {
       stamp(stamps[1]);

@@ -1,17 +1,17 @@
 #pragma once
 
-// The patterns and the log that the kernels of verify.cuh share with the host.
+// Patterns and log that the kernels of verify.cuh share with the host.
 
 #include <cstdint>
 
 namespace peakline::kernels {
 
-// A word of 32 bits that is not what it has to be.
+// A 32-bit word that differs from its expected value.
 struct Difference {
-  std::uint64_t word;         // its index
+  std::uint64_t word;         // index
   std::uint64_t nanoseconds;  // by the device's global timer
   std::uint32_t expected, found;
-  std::uint32_t sm;  // that compared
+  std::uint32_t sm;  // that compared it
 };
 
 // Counts all differences and keeps the first ones.

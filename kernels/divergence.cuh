@@ -1,7 +1,7 @@
 #pragma once
 
-// Every thread does equal arithmetic on one of `paths` different code paths. Within a warp the
-// paths run one after the other; split between warps, they cost nothing.
+// Every thread does equal arithmetic on one of `paths` code paths. Paths within a warp run one
+// after the other; paths split between warps cost nothing.
 
 #include <utility>
 
@@ -9,17 +9,16 @@ namespace peakline::kernels {
 
 inline constexpr int kMaxPaths = 32;
 inline constexpr int kDivergenceChains = 4;
-// FMAs per chain and trip: enough that the three other instructions of a trip are 5 % of it, few
-// enough that all 32 bodies together (1.1 KiB each) fit into the instruction caches. On an H200, 32
-// bodies, each run by other warps, are as fast as one to within 1 %; of twice the size, they are 13
-// % slower.
+// FMAs per chain and trip: enough that the trip's three other instructions are 5 %, few enough that
+// all 32 bodies (1.1 KiB each) fit the instruction caches: on an H200, 32 bodies run by different
+// warps are as fast as one to within 1 %; of twice the size, they are 13 % slower.
 inline constexpr int kDivergenceUnroll = 16;
 
 template <int kPath>
 __device__ void path_body(float (&x)[kDivergenceChains], float a, float b, int trips) {
 #pragma unroll 1
   for (int trip = 0; trip < trips; ++trip) {
-    // A different statement in each path; otherwise the compiler may merge the equal bodies.
+    // A different statement in each path keeps the compiler from merging equal bodies.
     asm volatile("// path %0" ::"n"(kPath));
 #pragma unroll
     for (int u = 0; u < kDivergenceUnroll; ++u) {

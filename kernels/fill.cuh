@@ -1,8 +1,7 @@
 #pragma once
 
-// Random data. Counter-based, so that any element can be computed anywhere, including on the host,
-// independent of the launch. Ceilings need random data: constant data compresses, and bits that do
-// not toggle cost less power.
+// Random data, counter-based, so that any element can be computed anywhere, also on the host.
+// Ceilings need random data: constant data compress, and bits that do not toggle cost less power.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,7 +31,7 @@ __host__ __device__ inline double unit_interval(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
 }
 
-// The type in which numbers of type T are computed, with at least as many bits.
+// The type in which random numbers of type T are computed.
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -93,14 +92,13 @@ __device__ inline R random_number(Distribution distribution, int kept_bits, std:
       return static_cast<R>(__int_as_float(__float_as_int(number) >> cleared << cleared));
     }
     case Distribution::kHalfZeros:
-      // A different seed, since the number is made from the same bits.
+      // Another seed, since the number itself uses these bits.
       return (random_bits(~seed, index) & 1) != 0 ? random_normal<R>(seed, index) : R{0};
   }
   return R{0};
 }
 
-// Numbers of type T of that distribution, times `scale`. Writes sizeof(T) x count bytes. Any
-// launch.
+// Numbers of this distribution, times `scale`. Writes sizeof(T) x count bytes. Any launch.
 template <class T>
 __global__ void fill_numbers(T* data, std::size_t count, Distribution distribution, int kept_bits,
                              Real<T> scale, std::uint64_t seed) {

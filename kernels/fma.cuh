@@ -1,17 +1,17 @@
 #pragma once
 
-// Chains of fused multiply-adds in registers: the throughput of the CUDA cores.
+// Chains of FMAs in registers: the throughput of the CUDA cores.
 
 #include <cuda_fp16.h>
 
 namespace peakline::kernels {
 
-// Independent chains per thread: together with the other warps of an SM they hide the latency of an
-// FMA (4 clocks or more).
+// Independent chains per thread; with the SM's other warps they hide the latency of an FMA (4
+// clocks or more).
 inline constexpr int kFmaChains = 8;
-// FMAs of a chain per loop iteration. The three instructions of the loop are 0.3 % beside 1024
-// FMAs, whose 16 KiB still run at full speed from the instruction cache; twice as many do not.
-// (FP32 on an H200: 126.3, 126.7, 126.9 and 125.8 FMAs per clock and SM with 32, 64, 128 and 256.)
+// FMAs of a chain per loop iteration. The loop's three instructions are 0.3 % of 1024 FMAs, whose
+// 16 KiB still run at full speed from the instruction cache; twice as many do not. (FP32 on an
+// H200: 126.3, 126.7, 126.9 and 125.8 FMAs per clock and SM with 32, 64, 128 and 256.)
 inline constexpr int kFmaUnroll = 128;
 
 template <class T>
@@ -23,13 +23,11 @@ __device__ inline __half2 fused(__half2 x, __half2 a, __half2 b) {
   return __hfma2(x, a, b);
 }
 
-// Every thread t: for each chain c, x = start[t % 32] * (c + 1) iterated trips x kFmaUnroll times
-// as x = x * a + b; out[t] = their sum in chain order. a and b are arguments, so that the compiler
-// cannot fold anything, but knows that they are uniform: with three operands in ordinary registers
-// FP64 on an H200 loses 8 %. FLOPs: 2 x kFmaChains x kFmaUnroll x trips per thread and element of T
-// (a
-// __half2 has two). Writes sizeof(T) bytes per thread; its reads hit the caches. scale[c] = (c + 1)
-// as T.
+// out[thread] = sum of the chains x = start[thread % 32] * scale[c], each iterated trips x
+// kFmaUnroll times as x = x * a + b, in chain order; scale[c] = (c + 1) as T. As arguments, a and b
+// are uniform and cannot be folded: with three operands in ordinary registers FP64 on an H200 loses
+// 8 %. FLOPs: 2 x kFmaChains x kFmaUnroll x trips per thread and element of T (a __half2 has two).
+// Writes sizeof(T) bytes per thread; reads hit the caches.
 template <class T>
 __global__ void fma_chains(const T* start, T a, T b, const T* scale, T* out, int trips) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;

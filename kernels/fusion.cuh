@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums of several arrays: one step of a chain of element-wise additions, or several at once.
+// Sums of several arrays: one step of a chain of element-wise additions, or several fused.
 
 #include <cstddef>
 
@@ -16,8 +16,8 @@ struct Arrays {
 // A thread's vectors of all arrays are in registers at once.
 inline constexpr unsigned kMostSumThreads = 512;
 
-// to = ((a + b) + c) + ...: kArrays - 1 additions an element. Reads 16 x count x kArrays bytes and
-// writes 16 x count. A block works on one tile: launch stream_blocks() blocks.
+// to = ((a + b) + c) + ...: kArrays - 1 additions per element. Reads 16 x count x kArrays bytes and
+// writes 16 x count. One tile per block: launch stream_blocks() blocks.
 template <int kArrays, int kUnroll>
 __global__ void __launch_bounds__(kMostSumThreads, 1)
     sum_arrays(Arrays<kArrays> from, float4* to, std::size_t count) {

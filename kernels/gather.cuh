@@ -1,7 +1,5 @@
 #pragma once
 
-// Reads of single sectors anywhere in memory.
-
 #include <cstddef>
 #include <cstdint>
 
@@ -12,15 +10,15 @@ namespace peakline::kernels {
 
 inline constexpr int kGatherInFlight = 4;
 
-// The sector that the g-th access goes to; sectors < 2^32.
+// Sector of the g-th access; sectors < 2^32.
 __host__ __device__ inline std::uint64_t gathered_sector(std::uint64_t seed, std::uint64_t g,
                                                          std::uint64_t sectors) {
   return (random_bits(seed, g) >> 32) * sectors >> 32;
 }
 
 // out[thread] = XOR of what the thread reads of `gathers` sectors of 32 bytes, drawn from `sectors`
-// with replacement: 32 x gathers bytes, as far as no cache holds them. Two lanes read the halves of
-// a sector; a thread has kGatherInFlight loads in flight. Any launch of whole warps.
+// with replacement: 32 x gathers bytes, except what caches hold. Two lanes read the halves of a
+// sector; a thread has kGatherInFlight loads in flight. Any launch of whole warps.
 static __global__ void random_gather(const uint4* __restrict__ data, std::uint64_t gathers,
                                      std::uint64_t sectors, std::uint64_t seed,
                                      std::uint32_t* out) {

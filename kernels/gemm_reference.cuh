@@ -26,7 +26,7 @@ struct OperandSteps {
   std::int64_t line, k;
 };
 
-// *result = the sum over l < k of x(l) * w(l), by the block.
+// *result = sum over l < k of x(l) * w(l), by the whole block.
 template <class X, class W>
 __device__ inline void sum_products(X x, W w, std::int64_t k, double* result) {
   __shared__ double partial[kReferenceThreads];
@@ -42,9 +42,8 @@ __device__ inline void sum_products(X x, W w, std::int64_t k, double* result) {
   if (threadIdx.x == 0) *result = partial[0];
 }
 
-// Computes for each sample s reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in
-// FP64. Reads k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
-// kReferenceThreads>>>.
+// reference[s] = sum over l < k of x(row[s], l) * w(column[s], l), in FP64. Reads k elements of
+// each operand and does 2 k FLOPs per sample. Launch <<<samples, kReferenceThreads>>>.
 template <class X, class W>
 __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
                                std::int64_t k, const std::int64_t* row, const std::int64_t* column,
@@ -56,8 +55,8 @@ __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, Ope
                reference + blockIdx.x);
 }
 
-// found[s] = y[row[s] x columns + column[s]]: reads one element per sample. Launch with at least
-// `samples` threads in all.
+// found[s] = y[row[s] x columns + column[s]]: reads one element per sample. Launch at least
+// `samples` threads.
 template <class Y>
 __global__ void gather_elements(const Y* y, std::int64_t columns, const std::int64_t* row,
                                 const std::int64_t* column, std::size_t samples, double* found) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Single instructions in chains: each step takes the results of the two steps before it.
+// Chains of single instructions: each step takes the results of the two steps before it.
 
 #include <cstdint>
 #include <cstring>
@@ -13,19 +13,19 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
-// The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands. The compiler knows that the
-// operands are uniform but not their values, so it cannot fold steps. kSince: the compute
-// capability (times ten) from which on there is such an instruction.
+// step(): x_{n+1} from x_n, x_{n-1} and two operands, which are uniform but unknown to the
+// compiler, so that it cannot fold steps. kSince: first compute capability (times ten) with the
+// instruction.
 namespace instruction {
 
 template <class T>
 struct Of {
   using Value = T;
   static constexpr int kSince = 75;
-  static constexpr int kInstructions = 1;  // of a step, one after the other
-  // Independent chains of a thread in a measurement of throughput.
+  static constexpr int kInstructions = 1;  // per step, one after the other
+  // Independent chains per thread when throughput is measured.
   static constexpr int kChains = 8;
-  // Turn a start value into the one that the first step takes, and the last result back.
+  // Convert a start value to what the first step takes, and the last result back.
   static __device__ T enter(T start) { return start; }
   static __device__ T leave(T x) { return x; }
 };
@@ -105,7 +105,7 @@ struct Int32Dot : Bits {
   }
 };
 
-struct Rcp : F32 {  // of -x, or the compiler would take it that every other one undoes the last
+struct Rcp : F32 {  // of -x, or the compiler assumes that every other one undoes the last
   static __device__ float step(float x, float, float, float) {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(-x));
     return x;
@@ -129,7 +129,7 @@ struct Ex2 : F32 {  // of -x, or it would soon be infinite
     return x;
   }
 };
-struct Lg2 : F32 {  // of |x|, or it would soon be undefined
+struct Lg2 : F32 {  // of |x|, or it would soon be NaN
   static __device__ float step(float x, float, float, float) {
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(fabsf(x)));
     return x;
@@ -142,7 +142,7 @@ struct Tanh : F32 {
   }
 };
 
-// Conversions take the bits of the last result for a value of their source format.
+// Conversions reinterpret the bits of the last result in their source format.
 struct Fp16ToFp32 : F32 {
   static __device__ float step(float x, float, float, float) {
     // The upper half; the lower one would be 0 after a few steps.
@@ -169,7 +169,7 @@ struct Fp32ToBf16x2 : F32 {
 struct Fp32ToE4m3x2 : F32 {
   static constexpr int kSince = 89, kInstructions = 2;
   static __device__ float step(float x, float y, float, float) {
-    // The second instruction puts its pair beside that of the first.
+    // The second instruction packs its pair next to the first one's.
     asm("{ .reg .b16 low, high; cvt.rn.satfinite.e4m3x2.f32 high, %0, %1;"
         "  cvt.rn.satfinite.e4m3x2.f32 low, %1, %0; mov.b32 %0, {low, high}; }"
         : "+f"(x)
@@ -216,7 +216,7 @@ struct Shuffle : Bits {  // from the next lane
   }
 };
 struct Vote : Bits {                 // whether x is 0 in all lanes, from predicate to predicate
-  static constexpr int kSince = 80;  // before, the compiler puts two more instructions beside each
+  static constexpr int kSince = 80;  // before, the compiler adds two instructions to each
   static constexpr int kChains = 4;  // a thread has seven predicates
   static __device__ std::uint32_t step(std::uint32_t x, std::uint32_t, std::uint32_t,
                                        std::uint32_t) {
@@ -237,9 +237,9 @@ struct Reduce : Bits {
     return x;
   }
 };
-// Four matrices of 8 x 8 halves. Each lane has a row of 16 bytes in each of two tables, and the
-// first eight rows of either table hold, word for word, where the lanes' rows of the other one are.
-// A lane's first word is that of its own number, so that each step goes to the other table.
+// Four matrices of 8 x 8 halves. Each lane has a row of 16 bytes in each of two tables; the words
+// of either table's first eight rows are the addresses of the lanes' rows in the other. A lane's
+// first word is its own address there, so each step goes to the other table.
 struct LoadMatrix : Bits {
   static constexpr std::uint32_t kRowBytes = 16, kTableBytes = kWarpLanes * kRowBytes;
   static __device__ std::uint32_t table() {
@@ -270,14 +270,13 @@ struct LoadMatrix : Bits {
 
 }  // namespace instruction
 
-// The architecture that device code is compiled for.
 #ifdef __CUDA_ARCH__
 inline constexpr int kArchitecture = __CUDA_ARCH__ / 10;
 #else
 inline constexpr int kArchitecture = 0;
 #endif
 
-// Steps of a chain per loop iteration: the three instructions of the loop are 0.3 % beside them.
+// Steps of a chain per loop iteration, of which the loop's three instructions are 0.3 %.
 inline constexpr int kThroughputSteps = 128;
 inline constexpr int kLatencySteps = 1024;
 
@@ -288,13 +287,12 @@ __host__ __device__ std::uint32_t bits_of(T x) {
   memcpy(&bits, &x, sizeof(T));
   return static_cast<std::uint32_t>(bits ^ (std::uint64_t{bits} >> 32));
 }
-// The digest of a thread's results, one after the other.
 __host__ __device__ inline std::uint32_t add_to_digest(std::uint32_t digest, std::uint32_t bits) {
   return digest * 0x9e3779b1u + bits;
 }
 
-// The chains of a thread. start: values lane by lane, one row for each chain and one more; a chain
-// begins with its own row, and the next one before it.
+// The chains of a thread. start: values lane by lane, one row per chain and one more. A chain takes
+// its own row, and the next row as its predecessor.
 template <class I, int kChains>
 class Chains {
  public:
@@ -315,7 +313,6 @@ class Chains {
       x_[c] = next;
     }
   }
-  // Takes the remaining steps, kUnroll of them at a time.
   template <int kUnroll>
   __device__ void run(int steps, Value a, Value b) {
 #pragma unroll 1
@@ -332,7 +329,7 @@ class Chains {
   Value x_[kChains], y_[kChains];
 };
 
-// Every thread: I::kChains independent chains of `steps` steps each; digests[thread] of their
+// Every thread runs I::kChains independent chains of `steps` steps each; digests[thread] of their
 // results. Reads hit the caches; writes 4 bytes per thread.
 template <class I>
 __global__ void instruction_throughput(const typename I::Value* start, typename I::Value a,
@@ -347,8 +344,7 @@ __global__ void instruction_throughput(const typename I::Value* start, typename 
   }
 }
 
-// One chain; stamps: the clock right before and after its steps. Launch <<<1, 32>>>. Reading: as of
-// read_clocks.
+// One chain; stamps: the clock right before and after its steps. Launch <<<1, 32>>>.
 template <class I, class Reading>
 __global__ void instruction_latency(const typename I::Value* start, typename I::Value a,
                                     typename I::Value b, std::uint32_t* digests, int steps,
@@ -364,7 +360,7 @@ __global__ void instruction_latency(const typename I::Value* start, typename I::
   }
 }
 
-// Does the steps one at a time: results[chain][lane]. Launch <<<chains, 32>>>.
+// Runs the steps one at a time: results[chain][lane]. Launch <<<chains, 32>>>.
 template <class I>
 __global__ void reference_instruction(const typename I::Value* start, typename I::Value a,
                                       typename I::Value b, typename I::Value* results, int steps) {

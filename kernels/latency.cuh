@@ -1,7 +1,7 @@
 #pragma once
 
-// Chains of dependent loads: the address of each is what the one before returned, so that a load is
-// issued when its predecessor has arrived, and the time of one is the latency.
+// Chains of dependent loads: each returns the address of the next, so that the time per load is the
+// latency.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,36 +13,33 @@ namespace peakline::kernels {
 
 inline constexpr std::uint64_t kLineBytes = 128;
 
-// The number of bits that numbers below `count` need.
+// Bits of the numbers below `count`.
 constexpr int bits_below(std::uint64_t count) {
   int bits = 1;
   while ((count - 1) >> bits != 0) ++bits;
   return bits;
 }
 
-// A walk through every slot of a buffer and back to the first: one cycle, since each position has a
-// slot of its own and is followed by the next position. Any part can be computed anywhere.
+// A cyclic walk through every slot of a buffer. Any part of it can be computed anywhere.
 struct Cycle {
   std::uint64_t slots;
   std::uint64_t stride;  // bytes from slot to slot
-  bool random = true;    // else in order of address
-  // Lines among which a slot's own is drawn: the buffer is then too large to visit all of it.
+  bool random = true;    // else in address order
+  // Lines among which a slot's own is drawn, if the buffer is too large to visit all of it.
   std::uint64_t lines = 1;
   int bits = bits_below(slots);
 
   std::uint64_t bytes() const { return slots * stride; }
 
-  // Returns where the walk is at a position below `slots`.
   __host__ __device__ std::uint64_t offset(std::uint64_t position) const {
     const std::uint64_t slot = random ? permuted(position) : position;
     return slot * stride + (lines > 1 ? random_bits(0, slot) % lines * kLineBytes : 0);
   }
 
  private:
-  // An order that looks random: multiplications by odd numbers and shifts of the upper half onto
-  // the lower permute the numbers of so many bits, and those that fall outside are permuted again.
-  // That makes neighbours of the walk land at distances without a pattern, which defeats
-  // prefetching, whether by stride or of the next line.
+  // A pseudorandom order: multiplications by odd numbers, and shifts of the upper half onto the
+  // lower, permute the numbers of this many bits; results outside are permuted again. Distances
+  // without a pattern defeat stride and next-line prefetching.
   __host__ __device__ std::uint64_t permuted(std::uint64_t position) const {
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     do {
@@ -74,7 +71,7 @@ struct GlobalLoad {
     return p;
   }
 };
-struct L2Load {  // passes the L1 by
+struct L2Load {  // bypasses the L1
   using Pointer = std::uint64_t;
   static __device__ Pointer next(Pointer p) {
     asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
@@ -89,8 +86,8 @@ struct SharedLoad {
   }
 };
 
-// Loads from the shared memory of a block of the same cluster, by generic addresses, which such a
-// load takes as they are: one of the cluster's window would be converted first.
+// Loads from the shared memory of another block of the cluster, by generic addresses; addresses of
+// the cluster's window would first be converted.
 struct ClusterLoad {
   using Pointer = std::uint64_t;
   static __device__ Pointer next(Pointer p) {
@@ -99,7 +96,7 @@ struct ClusterLoad {
   }
 };
 
-// Loads between two branches; the loop's own instructions are issued while a load is on its way.
+// Loads per branch; the loop's own instructions are issued while a load is in flight.
 inline constexpr int kChaseUnroll = 32;
 
 template <class Load>
@@ -111,7 +108,7 @@ __device__ typename Load::Pointer follow(typename Load::Pointer p, std::uint64_t
   }
 #pragma unroll 1
   for (std::uint64_t n = loads % kChaseUnroll; n > 0; --n) p = Load::next(p);
-  // A branch on the last pointer, which is never that: what comes next waits until it has arrived.
+  // Never taken: makes whatever follows wait until the last pointer has arrived.
   if (p == ~typename Load::Pointer{0}) __trap();
   return p;
 }
@@ -127,8 +124,8 @@ __device__ typename Load::Pointer follow_stamped(typename Load::Pointer p, std::
 }
 
 // Each block follows the pointers from the address in its element of `at`, `warm_up` steps and then
-// `loads` that count, and leaves there where it got to. stamps: the clock of each block right
-// before those that count, then of each right after. A block loads 8 x (warm_up + loads) bytes.
+// `loads` that count, and stores the address that it reached. stamps: the clock of each block right
+// before the loads that count, then of each right after. A block loads 8 x (warm_up + loads) bytes.
 // Launch <<<any, 1>>>.
 template <class Load, class Reading>
 __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
@@ -136,8 +133,8 @@ __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t lo
   at[blockIdx.x] = follow_stamped<Load>(at[blockIdx.x], warm_up, loads, stamps);
 }
 
-// Walks through shared memory, over cycle.bytes() of it: 4 x (warm_up + loads) bytes loaded. *at is
-// the offset in bytes. Launch <<<1, any, cycle.bytes()>>>.
+// Walks through cycle.bytes() of shared memory: 4 x (warm_up + loads) bytes loaded. *at is the
+// offset in bytes. Launch <<<1, any, cycle.bytes()>>>.
 template <class Reading>
 __global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                              Reading* stamps, Cycle cycle) {
@@ -152,7 +149,7 @@ __global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint
   *at = follow_stamped<SharedLoad>(start, warm_up, loads, stamps) - base;
 }
 
-// The generic address of what lies at `shared` in the block of that rank of the cluster.
+// Generic address of `shared` in the block of this rank of the cluster.
 __device__ inline std::uint64_t in_block_of_cluster(const void* shared, unsigned rank) {
   std::uint64_t address = 0;
 #if __CUDA_ARCH__ >= 900
@@ -161,9 +158,9 @@ __device__ inline std::uint64_t in_block_of_cluster(const void* shared, unsigned
   return address;
 }
 
-// Walks through the shared memory of the next block of the cluster, by the first thread of each
-// block, all at once: 8 x (warm_up + loads) bytes loaded by a block; `at` has an element a block.
-// Launch in whole clusters of `size` blocks, with cycle.bytes() of dynamic shared memory.
+// The first thread of each block walks through the shared memory of the cluster's next block, all
+// at once: 8 x (warm_up + loads) bytes per block; `at` has one element per block. Launch whole
+// clusters of `size` blocks, with cycle.bytes() of dynamic shared memory.
 template <class Reading>
 __global__ void chase_cluster(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                               Reading* stamps, Cycle cycle, unsigned size) {
@@ -187,8 +184,8 @@ __global__ void chase_cluster(std::uint64_t* at, std::uint64_t warm_up, std::uin
 #endif
 }
 
-// Loads the last `count` slots of the walk into the L2, in its order. Launch <<<1, 32>>>, so that
-// it runs where a walk does, and they get where its loads go.
+// Loads the last `count` slots of the walk into the L2, in order. Launch <<<1, 32>>>: one SM, as in
+// a walk, so that lines get into the partition that its loads use.
 inline constexpr int kTouchInFlight = 8;
 static __global__ void touch_cycle(const char* base, Cycle cycle, std::uint64_t count) {
   std::uint64_t sum = 0;
@@ -205,7 +202,7 @@ static __global__ void touch_cycle(const char* base, Cycle cycle, std::uint64_t 
 #pragma unroll
     for (int u = 0; u < kTouchInFlight; ++u) sum ^= p[u];
   }
-  if (sum == 1) __trap();  // no address: what is loaded has to be of use
+  if (sum == 1) __trap();  // no address: makes the loads count as used
 }
 
 }  // namespace peakline::kernels

@@ -12,9 +12,8 @@
 
 namespace peakline::kernels {
 
-// The formats of mma.sync. exists(): whether devices of a compute capability (times ten) have it.
-// kInstruction: shape, layouts and types; kPiece: the same of the smaller instruction used on
-// devices without the large one.
+// exists(): whether devices of a compute capability (times ten) support the format. kInstruction:
+// shape, layouts and types; kPiece: the smaller instruction for devices without the large one.
 namespace mma_sync {
 struct Fp16 {
   using Input = __half;
@@ -59,8 +58,8 @@ struct Int8 {
 struct Fp8 {
   using Input = __nv_fp8_e4m3;
   using Output = float;
-  // On other devices the compiler emulates it with conversions, FP16 products starting from zero,
-  // and additions, and hoists the invariant parts out of the loop.
+  // Elsewhere the compiler emulates it with conversions, FP16 products from zero, and additions,
+  // and hoists the invariant parts out of the loop.
   __host__ __device__ static constexpr bool exists(int version) {
     return version == 89 || version >= 120;
   }
@@ -68,8 +67,8 @@ struct Fp8 {
 };
 }  // namespace mma_sync
 
-// The tile of one warp: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN, column by
-// column), as fragments of 16 x 8. FP64 fragments need more registers, so the tile is smaller.
+// The tile of one warp: C (kM x kN, row-major) += A (kM x kK, row-major) x B (kK x kN,
+// column-major), as fragments of 16 x 8. FP64 needs more registers, so its tile is smaller.
 template <class F>
 struct MmaTile {
   using Format = F;
@@ -77,7 +76,7 @@ struct MmaTile {
   using Word = std::conditional_t<kFp64, double, std::uint32_t>;  // one register; FP64: two
   static constexpr int kRowFragments = kFp64 ? 1 : 2, kColumnFragments = 4;
   static constexpr int kM = 16 * kRowFragments, kN = 8 * kColumnFragments;
-  // Steps along K, each with its own operands: reusing the same ones would toggle fewer bits.
+  // Steps along K, each with its own operands: equal ones would toggle fewer bits.
   static constexpr int kSteps = 2;
   static constexpr int kAWords = kFp64 ? 8 : 4, kBWords = kAWords / 2;  // per thread
   static constexpr int kCWords = static_cast<int>(4 * sizeof(typename F::Output) / sizeof(Word));
@@ -86,17 +85,17 @@ struct MmaTile {
       static_cast<int>(kSteps * kStepWords * sizeof(Word) / sizeof(typename F::Input));
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = kThreads / 32;
-  // How often a trip adds A x B: the loop overhead becomes < 1 % of the instructions.
+  // Additions of A x B per trip, so that the loop is < 1 % of the instructions.
   static constexpr int kPasses = 2;
   static constexpr int kSharedBytes = 0;
 };
 
 namespace mma_sync {
 
-// c += a x b by one warp. Words of a thread: a[i] is in row lane / 4 + 8 (i % 2) at word
-// lane % 4 + 4 (i / 2) of its 16 (FP64) or 8 words along K; b[i] in column lane / 4 at word
-// lane % 4 + 4 i; c in row lane / 4 (first half) or + 8 (second), columns 2 (lane % 4) and the next
-// (PTX ISA, "Matrix Fragments for mma").
+// c += a x b by one warp. Words of a thread: a[i] is in row lane / 4 + 8 (i % 2) at word lane % 4 +
+// 4 (i / 2) of its 16 (FP64) or 8 words along K; b[i] in column lane / 4 at word lane % 4 + 4 i; c
+// in row lane / 4 (first half) or + 8 (second), columns 2 (lane % 4) and the next (PTX ISA, "Matrix
+// Fragments for mma").
 template <class F>
 __device__ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4],
                                     const std::uint32_t (&b)[2]) {
@@ -157,7 +156,7 @@ __device__ inline void multiply_add(double (&c)[4], const double (&a)[8], const 
 
 }  // namespace mma_sync
 
-// Every warp adds A x B of its tile to zeros trips x kPasses times. Warp w of the blocks of one SM
+// Every warp adds A x B of its tile to zeros trips x kPasses times. Warp w of an SM's blocks
 // (blockIdx.y, then the warp in the block) has tile w of a and b, so that no two warps feed the
 // units the same values; results are in d by blockIdx.x, then by w. FLOPs: 2 kM kN kK kPasses x
 // trips per warp; bytes: its tile of a, b and d, once. Launch <<<(SMs, blocks per SM), kThreads>>>;

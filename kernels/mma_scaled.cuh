@@ -1,8 +1,7 @@
 #pragma once
 
-// Products of one warp on the matrix units of 12.x, operands in registers, with a scale for each
-// block of elements: mma.sync with .block_scale. No global traffic except the loads before the loop
-// and the stores after it.
+// As mma.cuh, for the matrix units of 12.x and operands with block scales: mma.sync with
+// .block_scale.
 
 #include <cstdint>
 
@@ -15,11 +14,10 @@ namespace mma_scaled {
 // Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 120 || version == 121; }
 
-// Members that all scaled tiles share.
 struct Common {
   using Output = float;
 };
-// The formats. kInstruction: kind, shape, layouts and types, along K 32 bytes of elements.
+// kInstruction: kind, shape, layouts and types; 32 bytes of elements along K.
 struct Mxfp8 : Common {
   static constexpr const BlockFormat& kFormat = kMxfp8;
   static constexpr char kInstruction[] =
@@ -38,32 +36,29 @@ struct Nvfp4 : Common {
 
 }  // namespace mma_scaled
 
-// The tile of one warp: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN, column by
-// column), as fragments of 16 x 8. A row of A or a column of B is kRowWords words of elements;
-// those of a tile are followed by their scales, kScaleWords words each, a byte a block along K.
+// As MmaTile. A row of A or a column of B is kRowWords words of elements. A tile's elements are
+// followed by its scales, kScaleWords words per row or column, one byte per block along K.
 template <class F>
 struct ScaledMmaTile {
   using Format = F;
   using Word = std::uint32_t;
   static constexpr int kRowFragments = 2, kColumnFragments = 4;
   static constexpr int kM = 16 * kRowFragments, kN = 8 * kColumnFragments;
-  // Steps along K, each with its own operands: reusing the same ones would toggle fewer bits.
   static constexpr int kSteps = 2, kStepWords = 8, kRowWords = kSteps * kStepWords;
   static constexpr int kK = kRowWords * 32 / F::kFormat.element_bits;
   static constexpr int kScalesPerStep = kK / kSteps / F::kFormat.block;
   static constexpr int kScaleWords = (kSteps * kScalesPerStep + 3) / 4;
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = kThreads / 32;
-  // How often a trip adds A x B: the loop overhead becomes < 1 % of the instructions.
   static constexpr int kPasses = 2;
   static constexpr int kSharedBytes = 0;
 };
 
 namespace mma_scaled {
 
-// c += a x b by one warp; fragments as of mma_sync. a_scales: of the row lane / 4 in even lanes, of
-// the row 8 below in odd ones; b_scales: of the column lane / 4. kByte: which byte of the word has
-// the first scale (PTX ISA, "Block Scaling for mma").
+// c += a x b by one warp; fragments as in mma_sync. a_scales: of row lane / 4 in even lanes, of the
+// row 8 below in odd ones; b_scales: of column lane / 4. kByte: byte of the word with the first
+// scale (PTX ISA, "Block Scaling for mma").
 template <class F, int kByte>
 __device__ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4],
                                     const std::uint32_t (&b)[2], std::uint32_t a_scales,
@@ -118,7 +113,7 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
       b_scale_words[word][f] = b_scales[(f * 8 + group) * Tile::kScaleWords + word];
   }
 
-  constexpr int kSecond = Tile::kScalesPerStep;  // the scales of the second step
+  constexpr int kSecond = Tile::kScalesPerStep;  // scales of the second step
 #pragma unroll 1
   for (int trip = 0; trip < trips; ++trip) {
 #pragma unroll
@@ -153,7 +148,7 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
 
 }  // namespace mma_scaled
 
-// Every warp adds A x B of its tile to zeros trips x kPasses times, as mma_chains does; sums in
+// Every warp adds A x B of its tile to zeros trips x kPasses times, as in mma_chains(); sums in
 // FP32. FLOPs: 2 kM kN kK kPasses x trips per warp; bytes: its tile of a, b and d, once. Launch
 // <<<(SMs, blocks per SM), kThreads>>>; fails if not compiled for sm_120f, sm_120a or sm_121a.
 template <class F>

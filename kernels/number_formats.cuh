@@ -1,9 +1,8 @@
 #pragma once
 
-// Numbers of 4 and 8 bits, and scales that blocks of them share: what each code means, which code
-// is nearest to a number, where cuBLASLt looks for a scale. Plain C++, so that tests need no GPU:
-// OCP 8-bit Floating Point Specification 1.0, OCP Microscaling Formats (MX) Specification 1.0; the
-// layout of scales by cuBLAS, "1D Block Scaling Factors Layout".
+// Numbers of 4 and 8 bits, block scales, and cuBLASLt's layout of scales. Plain C++, so that tests
+// need no GPU. Sources: OCP 8-bit Floating Point Specification 1.0; OCP Microscaling Formats (MX)
+// Specification 1.0; cuBLAS, "1D Block Scaling Factors Layout".
 
 #include <bit>
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace peakline::kernels {
 
-// A format with sign, exponent and mantissa, from the highest bit to the lowest, and subnormal
-// numbers where the exponent's field is 0.
+// Sign, exponent and mantissa, from the highest bit to the lowest; subnormal where the exponent
+// field is 0.
 struct Minifloat {
   bool has_sign = true;
   int exponent_bits = 0, mantissa_bits = 0, bias = 0;
-  std::uint32_t largest = 0;         // the code of the largest finite number
-  std::uint32_t infinity = no_code;  // of it, where there is one
+  std::uint32_t largest = 0;         // code of the largest finite number
+  std::uint32_t infinity = no_code;  // its code, if there is one
   static constexpr std::uint32_t no_code = 0xffff;
 
   constexpr std::uint32_t sign_bit() const {
@@ -34,15 +33,14 @@ inline constexpr Minifloat kE5m2{
 constexpr Minifloat ue4m3() {
   return {.has_sign = false, .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .largest = 0x7e};
 }
-inline constexpr Minifloat kUe4m3 = ue4m3();  // on the host: a device has no address of it
+inline constexpr Minifloat kUe4m3 = ue4m3();  // for the host: a device has no address of it
 
 // 2^exponent, from -126 to 127.
 constexpr float power_of_two(int exponent) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
 }
 
-// The number that a code stands for; NaN for codes above the largest number's that are not
-// infinity's.
+// The number of a code; NaN for codes above `largest` other than `infinity`.
 constexpr float decode(const Minifloat& format, std::uint32_t code) {
   const std::uint32_t size = code & ~format.sign_bit();
   float value = std::numeric_limits<float>::quiet_NaN();
@@ -57,8 +55,8 @@ constexpr float decode(const Minifloat& format, std::uint32_t code) {
   return (code & format.sign_bit()) != 0 ? -value : value;
 }
 
-// The code of the nearest number, of two equally near ones that with an even mantissa; the largest
-// one's for what is beyond. Without a sign 0 for what is below. `value` is no NaN.
+// The code of the nearest number, ties to even. Values beyond the largest number give `largest`;
+// negative ones give 0 in formats without a sign. `value` is no NaN.
 constexpr std::uint32_t encode(const Minifloat& format, float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const bool negative = bits >> 31 != 0;
@@ -73,18 +71,18 @@ constexpr std::uint32_t encode(const Minifloat& format, float value) {
   constexpr float kWholeNumbers = 0x1.8p23f;
   const float units =
       size * power_of_two(format.mantissa_bits - exponent) + kWholeNumbers - kWholeNumbers;
-  // A mantissa that was rounded up to the next power of two carries into the exponent.
+  // A mantissa rounded up to the next power of two carries into the exponent.
   return sign | ((static_cast<std::uint32_t>(exponent - least) << format.mantissa_bits) +
                  static_cast<std::uint32_t>(units));
 }
 
-// Scales of MX formats, UE8M0, are an exponent alone: code c is 2^(c - 127), 255 NaN.
+// Scales of MX formats, UE8M0, have only an exponent: code c is 2^(c - 127), 255 is NaN.
 inline constexpr std::uint32_t kUe8m0Nan = 255;
 constexpr float decode_ue8m0(std::uint32_t code) {
   if (code == kUe8m0Nan) return std::numeric_limits<float>::quiet_NaN();
   return code == 0 ? 0x1p-127f : power_of_two(static_cast<int>(code) - 127);
 }
-// The code of the smallest power of two that is not below `value`, within the format's range.
+// The code of the smallest power of two >= `value`, within the format's range.
 constexpr std::uint32_t encode_ue8m0(float value) {
   if (!(value > 0x1p-127f)) return 0;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
@@ -92,19 +90,19 @@ constexpr std::uint32_t encode_ue8m0(float value) {
   return up > 254 ? 254 : up;
 }
 
-// Scales of a matrix whose rows run along k: tiles of 128 rows and 4 scales, which are 512 bytes,
-// those of the same rows one after the other. A tile has 32 lines of 16 bytes, line l the scales of
-// its rows l, 32 + l, 64 + l and 96 + l.
+// Scales of a matrix whose rows run along k, in tiles of 128 rows x 4 scales (512 bytes); tiles of
+// the same rows are contiguous. A tile has 32 lines of 16 bytes; line l holds the scales of its
+// rows l, 32 + l, 64 + l and 96 + l.
 inline constexpr std::int64_t kScaleTileRows = 128, kScaleTileColumns = 4;
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
-// Bytes of the scales of `rows` rows of `blocks` blocks each, with those that fill up tiles.
+// Bytes of the scales of `rows` rows of `blocks` blocks each, padded to whole tiles.
 constexpr std::int64_t scale_bytes(std::int64_t rows, std::int64_t blocks) {
   return round_up(rows, kScaleTileRows) * round_up(blocks, kScaleTileColumns);
 }
-// The place of the scale of a row's block, of `blocks` in each row.
+// Offset of the scale of a row's block, with `blocks` in each row.
 constexpr std::int64_t scale_offset(std::int64_t row, std::int64_t block, std::int64_t blocks) {
   const std::int64_t tiles = round_up(blocks, kScaleTileColumns) / kScaleTileColumns;
   const std::int64_t tile = row / kScaleTileRows * tiles + block / kScaleTileColumns;
@@ -112,7 +110,7 @@ constexpr std::int64_t scale_offset(std::int64_t row, std::int64_t block, std::i
          block % kScaleTileColumns;
 }
 
-// Elements that share a scale, and what the two are.
+// A block format: its elements and the scale that each block shares.
 struct BlockFormat {
   Minifloat element;
   bool scale_is_power_of_two = false;  // UE8M0, else UE4M3
@@ -122,10 +120,10 @@ struct BlockFormat {
   constexpr float scale(std::uint32_t code) const {
     return scale_is_power_of_two ? decode_ue8m0(code) : decode(ue4m3(), code);
   }
-  // The deviation of normally distributed data: elements of E2M1, which ends at 6, use its range.
+  // Standard deviation of normal data; E2M1, which ends at 6, uses more of its range.
   constexpr float deviation() const { return element_bits == 4 ? 2.0F : 1.0F; }
   constexpr std::int64_t blocks(std::int64_t k) const { return (k + block - 1) / block; }
-  // The code of element i of packed elements: two to a byte, the first in its lower half, or one.
+  // Code of element i of packed elements; of two in a byte the first is in the lower half.
   constexpr std::uint32_t code(const std::uint8_t* packed, std::int64_t i) const {
     return element_bits == 8 ? packed[i] : (packed[i / 2] >> (i % 2 * 4)) & 0xf;
   }
@@ -139,7 +137,7 @@ inline constexpr BlockFormat kMxfp8{
 inline constexpr BlockFormat kMxfp8E5m2{
     .element = kE5m2, .scale_is_power_of_two = true, .block = 32, .element_bits = 8};
 
-// A matrix whose rows run along k, packed, and its scales in the layout of scale_offset().
+// A packed matrix whose rows run along k, with scales in the layout of scale_offset().
 struct BlockMatrix {
   const std::uint8_t* elements;
   const std::uint8_t* scales;

@@ -9,13 +9,13 @@
 
 namespace peakline::kernels {
 
-// Two blocks of the largest size where a thread's loads leave it 32 registers.
+// Two of the largest blocks fit if a thread's loads leave it 32 registers.
 template <int kInFlight>
 inline constexpr int kOccupancyBlocks = kInFlight <= 4 ? 2 : 1;
 
-// out[thread] = XOR of what the thread reads of data[0...count), each vector read once: 16 x count
-// bytes. A thread issues kInFlight loads, waits for them, and issues the next. Launch as many
-// threads as are to be resident.
+// out[thread] = XOR of what the thread reads of data[0...count), each vector once: 16 x count
+// bytes. A thread issues kInFlight loads and waits for them before the next. Launch as many threads
+// as should be resident.
 template <int kInFlight>
 __global__ void __launch_bounds__(1024, kOccupancyBlocks<kInFlight>)
     occupancy_read(const uint4* __restrict__ data, std::size_t count, std::uint32_t* out) {
@@ -36,16 +36,16 @@ __global__ void __launch_bounds__(1024, kOccupancyBlocks<kInFlight>)
   out[thread] = sum;
 }
 
-// FMAs of a chain per trip, so that the loop costs little even beside a single chain.
+// FMAs of a chain per trip, so that the loop costs little even with a single chain.
 inline constexpr int kOccupancyFmas = 128;
 // x + x * factor = -(1 - 2^-17) * x: the significand changes throughout.
 inline constexpr float kOccupancyFactor = -2 + 0x1p-17f;
 
-// out[t] = sum of kChains chains that start at start[t % 32] * (c + 1) and go through trips x
-// kOccupancyFmas steps x = x * factor + x: as many FMAs a chain. One register and a constant are
-// all that an FMA reads: with three registers, of which at least two are in one of the two banks,
-// an H200 takes two clocks for it unless the thread's last instruction read them too, so that one
-// chain reaches half of the rate and two chains two thirds, however many warps there are.
+// out[t] = sum of kChains chains that start at start[t % 32] * (c + 1) and take trips x
+// kOccupancyFmas steps x = x * factor + x, one FMA each. An FMA reads only one register and a
+// constant: of three registers at least two share one of the two banks, which costs an H200 a
+// second clock unless the thread's last instruction read them too (one chain reaches half of the
+// rate, two chains two thirds, at any number of warps).
 template <int kChains>
 __global__ void __launch_bounds__(1024, 2)
     occupancy_fma(const float* start, float* out, int trips) {

@@ -1,27 +1,27 @@
 #pragma once
 
-// Work on a batch for as long as asked for, whose result tells which batch it was.
+// Work of any duration on a batch, with a result that identifies the batch.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace peakline::kernels {
 
-// A step of a linear congruential generator. Any number of steps is one such step, by which a
-// result can be checked.
+// A step of a linear congruential generator. Any number of steps equals one step with other
+// factors, which serves verification.
 struct Generator {
   std::uint32_t factor, addend;
   __host__ __device__ std::uint32_t operator()(std::uint32_t x) const {
     return x * factor + addend;
   }
-  // This one after `before`.
+  // `before`, then this one.
   constexpr Generator after(Generator before) const {
     return {factor * before.factor, factor * before.addend + addend};
   }
 };
 
-// to[i] = from[i] after so many steps of the generator, which is an argument, as the compiler would
-// otherwise fold them. Reads 4 x count bytes and writes as many. Any launch.
+// to[i] = from[i] after `steps` steps of the generator, which is an argument so that the compiler
+// cannot fold them. Reads and writes 4 x count bytes each. Any launch.
 static __global__ void work_on_batch(const std::uint32_t* from, std::uint32_t* to,
                                      std::size_t count, unsigned steps, Generator generator) {
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;

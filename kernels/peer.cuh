@@ -1,6 +1,6 @@
 #pragma once
 
-// Two GPUs that answer each other through flags, each in the memory of the one that waits for it.
+// Two GPUs that answer each other through flags, each in the memory of the GPU that waits.
 
 #include <cstdint>
 
@@ -12,8 +12,7 @@ __device__ inline void set_flag(std::uint32_t* flag, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-// Waits until the flag is `value`. Gives up after some seconds, which ends the kernel with an
-// error: the other GPU is not there.
+// Waits until the flag is `value`. Gives up after some seconds and ends the kernel with an error.
 __device__ inline void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) {
   constexpr std::uint64_t kMostPolls = std::uint64_t{1} << 25;  // of some hundred clocks each
   for (std::uint64_t polls = 0; polls < kMostPolls; ++polls) {
@@ -24,13 +23,13 @@ __device__ inline void wait_for_flag(const std::uint32_t* flag, std::uint32_t va
   __trap();
 }
 
-// `rounds` times: sets the other's flag to the next number after `from` and waits for the answer in
-// its own. Writes 4 bytes to the other GPU a round, and the other one 4 bytes here; stamps: the
-// clock before the first and after the last. Launch <<<1, 1>>> while pong() runs on the other.
+// `rounds` times: sets the other GPU's flag to the next number after `from` and waits for the
+// answer in its own. Each round writes 4 bytes each way; stamps: the clock before the first and
+// after the last round. Launch <<<1, 1>>> while pong() runs on the other GPU.
 template <class Reading>
 __global__ void ping(std::uint32_t* own, std::uint32_t* others, std::uint32_t from,
                      std::uint32_t rounds, Reading* stamps) {
-  // Once untimed: from then on both run.
+  // An untimed round, after which both kernels run.
   set_flag(others, ++from);
   wait_for_flag(own, from);
   stamp(stamps[0]);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Elements loaded from device memory, each with a chosen number of FMAs: the measured curve under
-// the roofline, from memory-bound to compute-bound, in one kernel.
+// Elements from device memory, each with a number of FMAs: the measured roofline in one kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +26,8 @@ struct Vec16<double> {
   static constexpr int kElements = 2;
 };
 
-// Steps of x = x * a + b for all elements, as many whole groups of kStep as fit; returns what is
-// left. The loop of a group has three instructions besides its FMAs.
+// Takes as many whole groups of kStep steps x = x * a + b as fit, for all elements; returns the
+// steps left. The loop has three instructions besides its FMAs.
 template <int kStep, int kElements, class T>
 __device__ inline int fma_groups(T (&x)[kElements], T a, T b, int left) {
 #pragma unroll 1
@@ -42,10 +41,10 @@ __device__ inline int fma_groups(T (&x)[kElements], T a, T b, int left) {
   return left;
 }
 
-// Reads 16 x vectors bytes, once. Each element x becomes x * a + b, fma_per_element times; FLOPs: 2
-// x fma_per_element per element. All results are combined into `result` with integer operations, so
-// that 0 FMAs are 0 FLOPs. vectors must be a multiple of kRooflineThreads x kRooflineUnroll; if it
-// is one of that times the grid, all blocks have equal shares.
+// Reads 16 x vectors bytes, once. Each element takes fma_per_element steps x = x * a + b; FLOPs: 2
+// x fma_per_element per element. Integer operations combine the results into `result`, so that 0
+// FMAs are 0 FLOPs. vectors must be a multiple of kRooflineThreads x kRooflineUnroll; a multiple of
+// that times the grid gives all blocks equal shares.
 template <class T>
 __global__ void __launch_bounds__(kRooflineThreads)
     roofline_sweep(const typename Vec16<T>::type* __restrict__ data, std::size_t vectors, T a, T b,

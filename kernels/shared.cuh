@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads and writes of shared memory. Each thread has kUnroll slots of 16 bytes, those of a warp in
-// a row, so that no two threads of a quarter of a warp meet in a bank. The accesses are volatile
-// PTX: the compiler would otherwise read what never changes only once.
+// Reads and writes of shared memory. Each thread has kUnroll slots of 16 bytes, contiguous within a
+// warp, so that the threads of a quarter warp use different banks. Accesses are volatile PTX: the
+// compiler would otherwise read unchanged data only once.
 
 #include <cstdint>
 
@@ -12,7 +12,6 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kMostSharedThreads = 1024;
 
-// Blocks of that many threads take this much shared memory.
 constexpr std::size_t slot_bytes(unsigned threads, int unroll) {
   return sizeof(uint4) * threads * static_cast<unsigned>(unroll);
 }
@@ -34,12 +33,12 @@ __device__ inline void store_shared(std::uint32_t address, uint4 v) {
                "r"(v.y), "r"(v.z), "r"(v.w));
 }
 
-// The slot u of a thread, in the order in which slots lie in memory.
+// Slot u of a thread, in memory order.
 __device__ inline unsigned slot(unsigned u) { return u * blockDim.x + threadIdx.x; }
 
 // Reads 16 x threads x kUnroll x trips bytes of shared memory that hold the first slot_bytes() of
-// `content`; of_warp: the sums of the words that each warp read. Launch with slot_bytes() of
-// dynamic shared memory and blocks of at most kMostSharedThreads threads, a multiple of 32.
+// `content`; of_warp: sum of the words that each warp read. Launch blocks of at most
+// kMostSharedThreads threads, a multiple of 32, with slot_bytes() of dynamic shared memory.
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostSharedThreads, 1)
     shared_read(const uint4* __restrict__ content, unsigned trips,
@@ -60,13 +59,13 @@ __global__ void __launch_bounds__(kMostSharedThreads, 1)
   store_warp_sum(sum, of_warp);
 }
 
-// Returns what trip `trip` of shared_write leaves in a slot.
+// What trip `trip` of shared_write() leaves in a slot.
 __host__ __device__ inline uint4 shared_pattern(std::uint32_t value, unsigned trip, unsigned slot) {
   return {value + trip, value ^ slot, ~slot, slot};
 }
 
 // Writes 16 x threads x kUnroll x trips bytes of shared memory: shared_pattern() of the trip.
-// of_warp: the sums of the words in each warp's slots at the end. Launch as above.
+// of_warp: final sum of the words in each warp's slots. Launch as shared_read().
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostSharedThreads, 1)
     shared_write(std::uint32_t value, unsigned trips, std::uint32_t* __restrict__ of_warp) {
@@ -85,18 +84,18 @@ __global__ void __launch_bounds__(kMostSharedThreads, 1)
 }
 
 inline constexpr unsigned kBanks = 32;  // of 4 bytes
-// Loads of a thread per trip, each from another kBanks x kBanks words.
+// Loads of a thread per trip, each from its own kBanks x kBanks words.
 inline constexpr int kConflictUnroll = 4;
 inline constexpr unsigned kConflictWords = kConflictUnroll * kBanks * kBanks;
 
-// The word that a lane reads so that `ways` lanes (of the last bank's fewer) meet in each bank.
+// The word that a lane reads so that `ways` lanes (fewer in the last bank) meet in each bank.
 __host__ __device__ constexpr unsigned conflicting_word(unsigned lane, unsigned ways) {
   return lane / ways + kBanks * (lane % ways);
 }
 
 // Reads 4 x threads x kConflictUnroll x trips bytes of shared memory that hold `content`, of
-// kConflictWords words, with conflicts of 1 (none) to 32 ways. of_warp: the sums of the words that
-// each warp read. Blocks as above.
+// kConflictWords words, with conflicts of 1 (none) to 32 ways. of_warp: sum of the words that each
+// warp read. Blocks as in shared_read().
 static __global__ void __launch_bounds__(kMostSharedThreads, 1)
     shared_conflicts(const std::uint32_t* __restrict__ content, unsigned ways, unsigned trips,
                      std::uint32_t* __restrict__ of_warp) {
@@ -119,10 +118,10 @@ static __global__ void __launch_bounds__(kMostSharedThreads, 1)
   store_warp_sum(sum, of_warp);
 }
 
-// Reads 16 x threads x kUnroll x trips bytes of the shared memory of the next block of the cluster
-// (of its own in a cluster of one), which holds the first slot_bytes() of `content` with that
-// block's rank added to the first word of each slot. of_warp: the sums of the words that each warp
-// read. Launch as shared_read, in whole clusters of kCluster blocks.
+// Reads 16 x threads x kUnroll x trips bytes of the shared memory of the cluster's next block (its
+// own in a cluster of one), which holds the first slot_bytes() of `content` with that block's rank
+// added to the first word of each slot. of_warp: sum of the words that each warp read. Launch as
+// shared_read(), in whole clusters of kCluster blocks.
 template <int kCluster, int kUnroll>
 __global__ void
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -149,7 +148,7 @@ __cluster_dims__(kCluster)
                : "=r"(next)
                : "r"(shared_address(slots)), "r"((rank + 1) % kCluster));
   std::uint32_t sum = 0;
-  // Slots in another order each trip: volatile loads from a cluster would be synchronizing ones.
+  // Each trip takes the slots in another order: volatile loads from a cluster would synchronize.
 #pragma unroll 1
   for (unsigned trip = 0; trip < trips; ++trip) {
     uint4 v[kUnroll];

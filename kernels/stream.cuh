@@ -1,11 +1,10 @@
 #pragma once
 
-// Streams through device memory: read, write, copy, triad. Vec is the width of one access: 4
-// (uint32), 8 (uint2) or 16 bytes (uint4). A block works on one tile of blockDim.x x kUnroll
-// vectors; all loads of a thread are issued before the first is used, so that its share of the tile
-// is in flight at once. One tile per block and no more: the hardware hands blocks to whichever SM
-// is free, so an SM that is further from its memory does less instead of holding up the others.
-// Launch stream_blocks() blocks of at most kMostStreamThreads threads, a multiple of 32.
+// Streams through device memory: read, write, copy, triad. Vec is one access: 4 (uint32), 8 (uint2)
+// or 16 bytes (uint4). A block works on one tile of blockDim.x x kUnroll vectors; a thread issues
+// all its loads before it uses the first. With one tile per block, a free SM takes the next block,
+// so that an SM far from its memory does less instead of holding up the others. Launch
+// stream_blocks() blocks of at most kMostStreamThreads threads, a multiple of 32.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,6 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kMostStreamThreads = 1024;
 
-// The blocks that cover `count` vectors.
 constexpr unsigned stream_blocks(std::size_t count, unsigned threads, int unroll) {
   const std::size_t tile = std::size_t{threads} * static_cast<unsigned>(unroll);
   return static_cast<unsigned>((count + tile - 1) / tile);
@@ -60,7 +58,7 @@ struct Words<uint4> {
   }
 };
 
-// The XOR over the block, valid in its first thread. The block's size is a multiple of 32.
+// XOR over the block, valid in its first thread. The block's size is a multiple of 32.
 __device__ inline std::uint32_t block_xor(std::uint32_t sum) {
   __shared__ std::uint32_t of_warp[kMostStreamThreads / 32];
   for (int lane = 16; lane > 0; lane /= 2) sum ^= __shfl_xor_sync(0xffffffffu, sum, lane);
@@ -71,8 +69,8 @@ __device__ inline std::uint32_t block_xor(std::uint32_t sum) {
   return sum;
 }
 
-// Calls whole(first) where all kUnroll indices first + u * blockDim.x of a thread are below count,
-// else one(i) for each that is.
+// Calls whole(first) if all kUnroll indices first + u * blockDim.x of a thread are below count,
+// otherwise one(i) for each index that is.
 template <int kUnroll, class Whole, class One>
 __device__ inline void for_tile(std::size_t count, Whole whole, One one) {
   const std::size_t tile = static_cast<std::size_t>(blockIdx.x) * blockDim.x * kUnroll;
@@ -84,7 +82,7 @@ __device__ inline void for_tile(std::size_t count, Whole whole, One one) {
 }
 
 // Reads sizeof(Vec) x count bytes; partials[block] = XOR of the words that the block read. One
-// store per block: an atomic per warp costs up to half of the rate.
+// store per block, since an atomic per warp costs up to half of the rate.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_read(const Vec* __restrict__ data, std::size_t count,
@@ -104,7 +102,7 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-// Writes sizeof(Vec) x count bytes: word i becomes value ^ i, which is not compressible.
+// Writes sizeof(Vec) x count bytes: word i becomes value ^ i, which does not compress.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_write(Vec* __restrict__ data, std::size_t count, std::uint32_t value) {
@@ -118,7 +116,7 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
       write);
 }
 
-// to = from. Reads sizeof(Vec) x count bytes and writes as many.
+// to = from. Reads and writes sizeof(Vec) x count bytes each.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_copy(const Vec* __restrict__ from, Vec* __restrict__ to, std::size_t count) {
@@ -134,8 +132,8 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
       [&](std::size_t i) { to[i] = from[i]; });
 }
 
-// Copies both ways at once: even blocks copy `there`, odd ones `back`, each `count` vectors. Reads
-// 2 x sizeof(Vec) x count bytes and writes as many. Launch twice as many blocks.
+// Copies both ways at once: even blocks copy `there`, odd ones `back`, `count` vectors each. Reads
+// and writes 2 x sizeof(Vec) x count bytes each. Launch twice as many blocks.
 template <class Vec>
 struct CopiedBetween {
   const Vec* from;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Barriers in a row, and kernels that something waits for.
+// Consecutive barriers, and kernels that the host or a later kernel waits for.
 
 #include <cooperative_groups.h>
 
@@ -10,15 +10,14 @@
 
 namespace peakline::kernels {
 
-// Tells where threads meet, and how many meetings stand between two branches. publish(): what a
-// thread does before it meets others that are to see what it has written.
+// meet(): a barrier. kUnroll: barriers per branch. publish(): what a thread does before a barrier
+// so that others see what it wrote.
 struct BlockBarrier {
   static constexpr int kUnroll = 16;
   static __device__ void publish() {}
   static __device__ void meet() { __syncthreads(); }
 };
-// The barrier of a cluster exists from compute capability 9.0 on. By default a thread that arrives
-// releases what it has written.
+// Exists from compute capability 9.0 on. By default an arriving thread releases its writes.
 struct ClusterBarrier {
   static constexpr int kUnroll = 16;
   static __device__ void publish() {}
@@ -49,14 +48,13 @@ struct GridBarrier {  // of a cooperative launch
   static __device__ void meet() { cooperative_groups::this_grid().sync(); }
 };
 
-// Returns where a member of a group finds what another one has left, in another block where there
-// are several.
+// The member of a group whose number a thread reads; in another block if there are several.
 __host__ __device__ constexpr unsigned partner(unsigned thread, unsigned members) {
   const unsigned rank = thread % members;
   return thread - rank + (rank + members / 2 + 1) % members;
 }
 
-// The thread that is `meetings` partners away: the partner's partner, and so on.
+// The thread that is `meetings` partners away.
 constexpr unsigned partner_after(unsigned thread, unsigned members, std::uint64_t meetings) {
   const std::uint64_t rank = thread % members;
   return thread / members * members +
@@ -65,10 +63,10 @@ constexpr unsigned partner_after(unsigned thread, unsigned members, std::uint64_
 static_assert(partner_after(70, 32, 3) == partner(partner(partner(70, 32), 32), 32));
 
 // All threads meet `steps` times; thread t begins with the number t and adds 1 at each meeting.
-// kExchange: a thread leaves its number on the board ahead of each meeting and goes on with its
-// partner's, which only a barrier makes sure is there. board: a number for each thread, twice, in
-// turn, so that nobody overwrites what another one still has to read. stamps: the clock right
-// before and after, by the first thread. to: the numbers at the end.
+// kExchange: before each meeting a thread leaves its number on the board, and afterwards takes its
+// partner's, which is there only if the barrier works. board: two numbers per thread, used in turn,
+// so that no unread number is overwritten. stamps: the first thread's clock right before and after.
+// to: the final numbers.
 template <class Barrier, bool kExchange, class Reading>
 __global__ void __launch_bounds__(1024, 1)
     meetings(std::uint64_t steps, unsigned members, std::uint32_t* board, std::uint32_t* to,
@@ -100,7 +98,7 @@ __global__ void __launch_bounds__(1024, 1)
   to[thread] = number;
 }
 
-// *word = value, after so many nanoseconds. Launch <<<1, 1>>>.
+// *word = value, after this many nanoseconds. Launch <<<1, 1>>>.
 static __global__ void signal_after(std::uint64_t nanoseconds, std::uint32_t* word,
                                     std::uint32_t value) {
   if (nanoseconds > 0) {
@@ -111,8 +109,8 @@ static __global__ void signal_after(std::uint64_t nanoseconds, std::uint32_t* wo
   *word = value;
 }
 
-// *count += 1, once all that the kernel before it wrote is there. Where the launch allows it, the
-// next kernel may start at once and waits at that point. Launch <<<1, 1>>>.
+// *count += 1, once the previous kernel's writes are visible. If the launch allows it, the next
+// kernel may start at once and waits at that point. Launch <<<1, 1>>>.
 static __global__ void count_in_turn(std::uint32_t* count) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

@@ -1,8 +1,8 @@
 #pragma once
 
-// Products on the matrix units of 10.0, 10.3 and 11.0, operands in shared memory, sums in tensor
-// memory: tcgen05.mma, by one SM, or by two that share B. No global traffic except the loads before
-// the loop and the stores after it. PTX ISA 9.0, "TensorCore 5th Generation Family Instructions".
+// Products on the matrix units of 10.0, 10.3 and 11.0: tcgen05.mma, by one SM or by two that share
+// B, operands in shared memory, sums in tensor memory. No global traffic inside the loop. PTX ISA
+// 9.0, "TensorCore 5th Generation Family Instructions".
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -21,11 +21,11 @@ namespace tcgen05 {
 // Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 100 || version == 103 || version == 110; }
 
-// The formats. kKind: the instruction's, with the size of blocks that share a scale; kBits: of an
-// element of A and B. kInstruction(step): its descriptor for M = 128 x `sms`, N = 256.
+// kKind: the instruction's kind, with the size of scaled blocks; kBits: bits of an element of A and
+// B. describe(): the instruction descriptor.
 struct Unscaled {
   static constexpr int kStepBytes = 32;
-  static constexpr bool kLongStep = false;  // its 48 bytes may be in two rows
+  static constexpr bool kLongStep = false;  // 48 bytes, which may span two rows
   static constexpr int kScalesPerStep = 0;
   static constexpr bool exists(int version) { return tcgen05::exists(version); }
 };
@@ -71,7 +71,7 @@ struct Int8 : Unscaled {
   }
 };
 
-// Blocks along K share a scale; of a step along K, the first scale is in byte `byte` of its word.
+// Blocks along K share a scale. `byte`: byte of a step's first scale in its word.
 template <const BlockFormat& kBlockFormat, Element kElement>
 struct Scaled : Unscaled {
   using Output = float;
@@ -93,9 +93,9 @@ struct Mxfp4 : Scaled<kMxfp4, Element::kE2m1> {
 struct Nvfp4 : Scaled<kNvfp4, Element::kE2m1> {
   static constexpr char kKind[] = "kind::mxf4nvf4.block_scale.block16";
 };
-// 10.3 also takes 96 elements at a time: 48 bytes, of which a swizzled row holds two whole steps,
-// and six scales, which follow those of the step before, from one word into the next. So CUTLASS
-// steps through both (sm103_blockscaled_mma_warpspecialized.hpp); the rest of a row is not used.
+// 10.3 also takes 96 elements at a time: 48 bytes, of which a swizzled row holds two whole steps
+// (the rest is unused), and six scales, which continue from one word into the next. Stepping as in
+// CUTLASS (sm103_blockscaled_mma_warpspecialized.hpp).
 struct Nvfp4K96 : Nvfp4 {
   static constexpr bool exists(int version) { return version == 103; }
   static constexpr bool kLongStep = true;
@@ -108,10 +108,10 @@ struct Nvfp4K96 : Nvfp4 {
 
 }  // namespace tcgen05
 
-// The tile of one SM: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN, column by
-// column). The widest instruction. A row of A or a column of B is kRowWords words of elements, of
-// which kK count;
-// those of a tile are followed by their scales, kScaleWords words each, a byte a block along K.
+// The tile of one SM, of the widest instruction: C (kM x kN, row-major) += A (kM x kK, row-major) x
+// B (kK x kN, column-major). A row of A or a column of B is kRowWords words, of which kK elements
+// count. A tile's elements are followed by its scales, kScaleWords words per row or column, one
+// byte per block along K.
 template <class F>
 struct Tcgen05Tile {
   using Format = F;
@@ -129,12 +129,12 @@ struct Tcgen05Tile {
   }();
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = 1;
-  // How often a trip adds A x B.
+  // Additions of A x B per trip.
   static constexpr int kPasses = 4;
-  // Tensor memory: columns of 128 words. All of it, since a power of two is taken at a time, and
-  // the sums alone are half.
+  // Columns of 128 words: all of tensor memory, since the sums take half and sizes are powers of
+  // two.
   static constexpr int kColumns = 512;
-  // A, B, and up to 1024 bytes ahead of them for their alignment.
+  // A and B, and up to 1024 bytes for their alignment.
   static constexpr int kSharedBytes = 1024 + (kM + kN) * kRowBytes;
 };
 
@@ -144,8 +144,7 @@ __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Tensor memory at `sums` += A x B, asynchronously; by one thread of the pair, where two SMs share
-// the work.
+// Tensor memory at `sums` += A x B, asynchronously; called by one thread, also of a pair of SMs.
 template <class F, int kSms>
 __device__ inline void multiply_add(std::uint32_t sums, std::uint64_t a, std::uint64_t b,
                                     std::uint32_t instruction, std::uint32_t a_scales,
@@ -164,8 +163,8 @@ __device__ inline void multiply_add(std::uint32_t sums, std::uint64_t a, std::ui
         : "memory");
 }
 
-// All columns of the SM's tensor memory; its address. By one warp of the block, and of the other
-// block of a pair at the same time.
+// Allocates all columns of the SM's tensor memory and stores their address. Called by one warp of
+// the block, and of the other block of a pair at the same time.
 template <int kSms>
 __device__ inline void allocate(const std::uint32_t* address, int columns) {
   asm volatile("tcgen05.alloc.cta_group::%2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(
@@ -180,14 +179,14 @@ __device__ inline void release(std::uint32_t memory, int columns) {
                "n"(kSms));
 }
 
-// A warp's 32 lanes of a column <- a word of each thread.
+// A word of each thread into the warp's 32 lanes of a column.
 __device__ inline void store(std::uint32_t column, std::uint32_t word) {
   asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(column), "r"(word));
 }
 __device__ inline void wait_for_stores() {
   asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
 }
-// Eight columns, from this one on.
+// Eight columns from `column` on.
 __device__ inline void load(std::uint32_t (&words)[8], std::uint32_t column) {
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]), "=r"(words[4]),
@@ -196,8 +195,8 @@ __device__ inline void load(std::uint32_t (&words)[8], std::uint32_t column) {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 }
 
-// The barrier of the block, and of that with which it shares its work, arrives when all products
-// that this thread has asked for are done.
+// The barrier of the block, and of the other block of a pair, arrives when all products issued by
+// this thread are done.
 template <int kSms>
 __device__ inline void arrive_when_done(const std::uint64_t* barrier) {
   if constexpr (kSms == 1) {
@@ -222,7 +221,7 @@ __device__ inline void wait(const std::uint64_t* barrier) {
       : "memory");
 }
 
-// All threads of the block, or of both blocks of a pair.
+// All threads of the block or, for a pair, of both blocks.
 template <int kSms>
 __device__ inline void meet() {
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
@@ -234,8 +233,8 @@ __device__ inline void meet() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 
-// Tensor memory <- the scales of `rows` rows: in the 32 lanes of each warp's part, a column has a
-// word of each of 32 rows, and those of a word are rows / 32 columns in a row.
+// Loads the scales of `rows` rows into tensor memory. In the 32 lanes of each warp, a column holds
+// one word of each of 32 rows; each word takes rows / 32 contiguous columns.
 template <class Tile>
 __device__ inline void load_scales(std::uint32_t first_column, const std::uint32_t* scales,
                                    int rows) {
@@ -252,7 +251,7 @@ __device__ inline std::uint64_t describe_matrix(const uint4* matrix) {
   return F::kLongStep ? swizzled_matrix_for_long_steps(address) : swizzled_matrix(address);
 }
 
-// Whether this is compiled for a target that has the instruction for the format.
+// Whether this is compiled for a target that supports the format.
 template <class F>
 __device__ constexpr bool compiled() {
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL) || \
@@ -263,13 +262,13 @@ __device__ constexpr bool compiled() {
 #endif
 }
 
-// The work of one block; kSms = 2: of one of two, which share columns of B: each has half of them
-// in its shared memory, and computes all of its own rows.
+// The work of one block; kSms = 2: of one of a pair, which share B: each has half of B's columns in
+// its shared memory, and computes all of its own rows.
 template <class F, int kSms>
 __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t* b,
                                     std::uint32_t* d, int trips) {
   using Tile = Tcgen05Tile<F>;
-  constexpr int kVectors = Tile::kRowBytes / static_cast<int>(sizeof(uint4));  // of a row
+  constexpr int kVectors = Tile::kRowBytes / static_cast<int>(sizeof(uint4));  // per row
   constexpr int kOwnN = Tile::kN / kSms;
   const unsigned warp = threadIdx.x / 32;
   const unsigned rank = kSms == 1 ? 0 : blockIdx.x % kSms;
@@ -287,7 +286,7 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
   wgmma::load_swizzled(a_rows, reinterpret_cast<const uint4*>(a), Tile::kM);
   wgmma::load_swizzled(b_columns, reinterpret_cast<const uint4*>(b) + rank * kOwnN * kVectors,
                        kOwnN);
-  // The unit reads shared memory through the async proxy, the stores went through the generic one.
+  // tcgen05.mma reads shared memory through the async proxy; the stores used the generic one.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier)));
@@ -296,8 +295,7 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
   if (warp == 0) allocate<kSms>(&tensor_memory, Tile::kColumns);
   meet<kSms>();
 
-  // Sums, then the scales of A and of B. A warp reaches 32 lanes, which the upper half of an
-  // address counts.
+  // Sums, then the scales of A and of B. The upper half of an address selects a warp's 32 lanes.
   const std::uint32_t sums = tensor_memory, own_lanes = sums + (warp * 32 << 16);
   constexpr std::uint32_t kAScales = Tile::kN;
   constexpr std::uint32_t kBScales = kAScales + Tile::kScaleWords * Tile::kM / 32;
@@ -344,11 +342,10 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
 
 }  // namespace tcgen05
 
-// Every block adds A x B of its tile to zeros trips x kPasses times; tcgen05_pairs: two blocks at a
-// time, which are a cluster. Block y of an SM has tile y of a and b; results are in d by
-// blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips per block; bytes: its tile of a, b and
-// d, once. Launch <<<(SMs, blocks per SM), kThreads, kSharedBytes>>>; fails if not compiled for
-// sm_100a, sm_103a or sm_110a.
+// Every block adds A x B of its tile to zeros trips x kPasses times; tcgen05_pairs: clusters of two
+// blocks. Block y of an SM has tile y of a and b; results are in d by blockIdx.x, then by y. FLOPs:
+// 2 kM kN kK kPasses x trips per block; bytes: its tile of a, b and d, once. Launch <<<(SMs, blocks
+// per SM), kThreads, kSharedBytes>>>; fails if not compiled for sm_100a, sm_103a or sm_110a.
 template <class F>
 __global__ void __launch_bounds__(Tcgen05Tile<F>::kThreads)
     tcgen05_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips) {

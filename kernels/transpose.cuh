@@ -2,27 +2,26 @@
 
 // Transposes a batch of matrices: out[b][c][r] = in[b][r][c]. One launch reads and writes each of
 // batch x rows x columns elements once, and does no FLOPs. A block takes one square tile through
-// shared memory, so that both its reads and its writes are contiguous; reads and writes are of 16
-// bytes. Both sides must be multiples of the elements in 16 bytes. Launch transpose_tiles() x batch
-// blocks of kTransposeThreads threads.
-//
-// Blocks go down the columns of tiles first, so that those in flight write whole rows of `out`: on
-// an H200 a square matrix then moves 5 % more than with blocks that go along the rows. Streaming
-// loads and stores are up to 2 % slower than plain ones.
+// shared memory, so that both reads and writes are contiguous, 16 bytes each. Rows and columns must
+// be multiples of the elements in 16 bytes. Launch transpose_tiles() x batch blocks of
+// kTransposeThreads threads.
+// Blocks go down the columns of tiles first, so that blocks in flight write whole rows of `out`,
+// which is 5 % faster for a square matrix on an H200. Streaming loads and stores are up to 2 %
+// slower than plain ones.
 
 #include <cstdint>
 
 namespace peakline::kernels {
 
 inline constexpr unsigned kTransposeThreads = 512;
-// An SM that has room for 2048 threads must hold four blocks: with three, an H200 loses a tenth on
-// 16-bit elements. Other SMs hold 1024 or 1536.
+// An SM with room for 2048 threads must hold four blocks: with three, an H200 loses a tenth on
+// 16-bit elements. Other SMs hold 1024 or 1536 threads.
 #if __CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100)
 inline constexpr int kTransposeBlocks = 4;
 #else
 inline constexpr int kTransposeBlocks = 2;
 #endif
-// Eight lanes of a warp read 128 bytes of a row, all of a line; a row of the tile has two of them.
+// Eight lanes of a warp read 128 bytes of a row, one line; a row of the tile has two lines.
 inline constexpr unsigned kVectorsOfLine = 8, kTransposeLines = 2;
 
 template <class Element>
@@ -44,13 +43,13 @@ __global__ void __launch_bounds__(kTransposeThreads, kTransposeBlocks)
   constexpr unsigned kVector = kElementsOfVector<Element>;
   constexpr unsigned kSide = kTransposeSide<Element>;
   constexpr unsigned kWordsOfRow = kSide * sizeof(Element) / 4;
-  // Threads take this number of rows of a line at a time, and the tile in several turns.
+  // Rows of a line that the block takes at a time; it takes the tile in several turns.
   constexpr unsigned kRowsAtATime = kTransposeThreads / kVectorsOfLine;
   constexpr unsigned kTimes = kSide / kRowsAtATime;
   static_assert(kSide % kRowsAtATime == 0);
   __shared__ std::uint32_t tile[kSide * kWordsOfRow];
-  // Four rows of eight vectors are what a warp writes, and four columns of eight vectors what it
-  // reads: with these words of a row exchanged, neither meets itself in a bank.
+  // A warp writes four rows of eight vectors and reads four columns of eight: with these words of a
+  // row exchanged, neither has bank conflicts.
   const auto word_of = [](unsigned row, unsigned word) {
     return row * kWordsOfRow + (word ^ ((row & 3) | (((row / kVector) & 7) << 2)));
   };
@@ -109,8 +108,7 @@ __global__ void __launch_bounds__(kTransposeThreads, kTransposeBlocks)
     }
 }
 
-// differences += number of elements of `out` that are not where a transposition of `in` has them.
-// Any launch.
+// differences += number of elements of `out` that differ from the transposed `in`. Any launch.
 template <class Element>
 __global__ void reference_transpose(const Element* in, const Element* out, std::uint64_t batch,
                                     std::uint64_t rows, std::uint64_t columns,

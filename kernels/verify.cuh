@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels that look for wrong bits: each compares every word with what it has to be, and logs what
-// differs with the SM that saw it. None of them is timed for its own sake.
+// Kernels that look for wrong bits: each compares every word with its expected value, and logs
+// differences with the SM that saw them.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,14 +31,14 @@ __device__ inline void log_difference(DifferenceLog* log, std::uint64_t word,
                      .sm = sm_id()};
 }
 
-// From now on the log's moments count. Launch <<<1, 1>>>.
+// Moments in the log count from now. Launch <<<1, 1>>>.
 static __global__ void start_log(DifferenceLog* log) { log->started_ns = global_timer_ns(); }
 
 __device__ inline bool same(uint4 a, uint4 b) {
   return ((a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w)) == 0;
 }
 
-// Logs the words of a vector that differ; kept out of line, as it is hardly ever called.
+// Logs the words of a vector that differ; out of line, since it is hardly ever called.
 __device__ __noinline__ inline void log_differences(DifferenceLog* log, std::uint64_t vector,
                                                     uint4 expected, uint4 found) {
   if (expected.x != found.x) log_difference(log, 4 * vector, expected.x, found.x);
@@ -48,13 +48,12 @@ __device__ __noinline__ inline void log_differences(DifferenceLog* log, std::uin
 }
 
 inline constexpr unsigned kVerifyThreads = 256, kVerifyUnroll = 4;
-// The blocks that the kernels over memory take for `vectors` vectors of 16 bytes.
 constexpr unsigned verify_blocks(std::size_t vectors) {
   constexpr std::size_t kTile = std::size_t{kVerifyThreads} * kVerifyUnroll;
   return static_cast<unsigned>((vectors + kTile - 1) / kTile);
 }
 
-// Compares `count` vectors. Reads 32 bytes of each. Launch <<<verify_blocks(count),
+// Compares `count` vectors. Reads 32 bytes per vector. Launch <<<verify_blocks(count),
 // kVerifyThreads>>>.
 static __global__ void __launch_bounds__(kVerifyThreads)
     compare_vectors(const uint4* expected, const uint4* found, std::size_t count,
@@ -91,7 +90,7 @@ __device__ inline uint4 pattern_vector(const Content& content, std::uint64_t vec
           static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)};
 }
 
-// Writes the pattern. 16 bytes a vector. Launch as compare_vectors().
+// Writes the pattern, 16 bytes per vector. Launch as compare_vectors().
 static __global__ void __launch_bounds__(kVerifyThreads)
     write_pattern(uint4* data, std::size_t count, Content content) {
   const std::size_t first =
@@ -103,17 +102,17 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   }
 }
 
-// Moves through memory: checks that each vector holds `now`, and writes `next`; each further round
-// checks for that and writes the other again, so that an odd number leaves `next`. Past the L1,
-// which would answer instead. Reads and writes 16 bytes a vector and round. Launch as
-// compare_vectors(); downward: the last block takes the first tile.
+// Checks that each vector holds `now` and writes `next`; each further round swaps the two, so that
+// an odd number of rounds leaves `next`. Bypasses the L1, which would answer instead of memory.
+// Reads and writes 16 bytes per vector and round. Launch as compare_vectors(); downward: the last
+// block takes the first tile.
 static __global__ void __launch_bounds__(kVerifyThreads)
     replace_pattern(uint4* data, std::size_t count, Content now, Content next, unsigned rounds,
                     bool downward, DifferenceLog* log) {
   const std::size_t tile = downward ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
   const std::size_t first = tile * kVerifyThreads * kVerifyUnroll + threadIdx.x;
   for (unsigned round = 0; round < rounds; ++round) {
-    // Member by member: to choose between two addresses, both would have to lie in local memory.
+    // Member by member: choosing between two addresses would force both into local memory.
     const bool even = round % 2 == 0;
     const Content before{.pattern = even ? now.pattern : next.pattern,
                          .inverted = even ? now.inverted : next.inverted,
@@ -138,10 +137,10 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   }
 }
 
-// Each block fills its shared memory of `count` vectors, reads it back in another order, inverts
-// it, and so on. The word of a difference is its place in that memory. Reads and writes 16 bytes a
-// vector and round. flips: XORed into block 0's first word, for tests; else 0. Launch <<<SMs,
-// kVerifyThreads, 16 x count>>>.
+// Each block fills its shared memory of `count` vectors, then in each round reads it in another
+// order and inverts it. A difference's word is its index in that memory. Reads and writes 16 bytes
+// per vector and round. flips: XORed into block 0's first word, for tests; otherwise 0. Launch
+// <<<SMs, kVerifyThreads, 16 x count>>>.
 static __global__ void __launch_bounds__(kVerifyThreads)
     check_shared(unsigned count, std::uint64_t seed, unsigned rounds, std::uint32_t flips,
                  DifferenceLog* log) {
@@ -156,7 +155,7 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) words[0] = words[0] ^ flips;
   for (unsigned round = 0; round < rounds; ++round) {
     __syncthreads();
-    // Starts from another warp's words, so that what is read has been in the memory.
+    // Starts from another warp's words, so that they are read from memory.
     const unsigned start =
         (threadIdx.x + 32 * (1 + round % (kVerifyThreads / 32 - 1))) % kVerifyThreads;
     for (unsigned i = start; i < all; i += kVerifyThreads) {
@@ -168,8 +167,8 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   }
 }
 
-// Packs lines of an operand as another type that holds its values, so that k is contiguous: line
-// `first` + i, of `lines` in all, at i x k. Reads and writes each element once. Any launch.
+// Packs `lines` lines of an operand, from line `first` on, as another type that holds their values,
+// with k contiguous: line first + i at i x k. Reads and writes each element once. Any launch.
 template <class T, class To>
 __global__ void pack_lines(const T* operand, OperandSteps steps, std::int64_t first,
                            std::int64_t lines, std::int64_t k, To* packed) {
@@ -184,21 +183,20 @@ __global__ void pack_lines(const T* operand, OperandSteps steps, std::int64_t fi
 }
 
 inline constexpr unsigned kCheckedThreads = 1024;
-// 32-bit words that a warp's result takes.
 template <class F>
 inline constexpr unsigned kCheckedWords = kCheckedRows* kCheckedColumns *
                                           sizeof(typename F::Output) / 4;
-// Operands come in steps of so many bytes along k.
+// Bytes of a step of the operands along k.
 template <class F>
 inline constexpr unsigned kCheckedStepBytes =
     sizeof(typename MmaTile<F>::Word) * MmaTile<F>::kStepWords;
 
 // Every warp computes the same tile, x (kCheckedRows lines) times w (kCheckedColumns), by mma.sync,
-// `trips` times from zero, compares each result with `expected`, and stores the last one at its own
-// place: word i of warp v of block b at (b x warps of a block + v) x kCheckedWords + i; of_block[b]
-// is the SM. A block has as many warps as it can, which hide one another's latency on each quarter
-// of an SM. expected: nullptr compares with nothing. FLOPs: 2 x 16 x 8 x k x trips a warp. Launch
-// <<<SMs, kCheckedThreads, shared>>> with so much shared memory that an SM takes one block.
+// `trips` times from zero, compares each result with `expected` (nullptr: none), and stores the
+// last: word i of warp v of block b at (b x warps per block + v) x kCheckedWords + i; of_block[b]
+// is the SM. Blocks are as large as possible, to hide latency. FLOPs: 2 x 16 x 8 x k x trips per
+// warp. Launch <<<SMs, kCheckedThreads, shared>>> with so much shared memory that an SM takes one
+// block.
 template <class F>
 __global__ void __launch_bounds__(kCheckedThreads)
     check_tile(const typename MmaTile<F>::Word* x, const typename MmaTile<F>::Word* w,
@@ -213,7 +211,7 @@ __global__ void __launch_bounds__(kCheckedThreads)
     const unsigned lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
     const unsigned warp = blockIdx.x * (kCheckedThreads / 32) + threadIdx.x / 32;
     const std::size_t line = static_cast<std::size_t>(steps) * Tile::kStepWords;
-    constexpr unsigned kOwn = kCheckedWords<F> / 32;  // words of a thread
+    constexpr unsigned kOwn = kCheckedWords<F> / 32;  // words per thread
     Word c[Tile::kCWords];
     for (unsigned trip = 0; trip < trips; ++trip) {
 #pragma unroll
@@ -245,24 +243,23 @@ __global__ void __launch_bounds__(kCheckedThreads)
 #endif
 }
 
-// The side of the tile of a block of check_product(), and the depth of a step.
+// Side of a block's tile in check_product(), and depth of a step.
 inline constexpr int kProductTile = 64, kProductStep = 16, kProductThreads = 256;
 
-// How far an element may be off: `absolute` plus `relative` x |the right one|.
+// Allowed error of an element: `absolute` + `relative` x |expected value|.
 struct Allowed {
   double absolute = 0, relative = 0;
 };
 
-// Computes scale x the sum over k of x(row, k) w(column, k) in Sum, for every element of the m x n
-// product y, and logs each that is further off than allowed: the element's index, and both values
-// as FP32 bits. 2 m n k FLOPs. Launch <<<(ceil(n / kProductTile), ceil(m / kProductTile)),
-// kProductThreads>>>.
+// Computes scale x sum over k of x(row, k) w(column, k) in Sum, for every element of the m x n
+// product y, and logs elements beyond the allowed error: index, and both values as FP32 bits. 2 m n
+// k FLOPs. Launch <<<(ceil(n / kProductTile), ceil(m / kProductTile)), kProductThreads>>>.
 template <class Sum, class X, class W, class Y>
 __global__ void __launch_bounds__(kProductThreads)
     check_product(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps, const Y* y,
                   std::int64_t m, std::int64_t n, std::int64_t k, double scale, Allowed allowed,
                   DifferenceLog* log) {
-  constexpr int kEach = 4;  // elements of a thread along each side
+  constexpr int kEach = 4;  // elements per thread along each side
   __shared__ Sum left[kProductStep][kProductTile + 1], right[kProductStep][kProductTile + 1];
   const std::int64_t row = std::int64_t{blockIdx.y} * kProductTile;
   const std::int64_t column = std::int64_t{blockIdx.x} * kProductTile;
@@ -304,7 +301,7 @@ __global__ void __launch_bounds__(kProductThreads)
       const double expected = scale * static_cast<double>(sum[i][j]);
       const double found = to_double(y[r * n + c]);
       const double off = found > expected ? found - expected : expected - found;
-      // Written so that NaN is off, too.
+      // Written so that NaN counts as wrong.
       if (off <= allowed.absolute + allowed.relative * fabs(expected)) continue;
       log_difference(log, static_cast<std::uint64_t>(r * n + c),
                      __float_as_uint(static_cast<float>(expected)),

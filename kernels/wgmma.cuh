@@ -11,8 +11,7 @@
 
 namespace peakline::kernels {
 
-// The formats of wgmma. kInstruction: shape and types; kModifiers: signs and, if there is a choice,
-// layouts of A and B.
+// kInstruction: shape and types; kModifiers: signs and, if there is a choice, layouts of A and B.
 namespace wgmma {
 // Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 90; }
@@ -55,9 +54,9 @@ struct Int8 {
 };
 }  // namespace wgmma
 
-// The tile of one warpgroup: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN,
-// column by column). The widest instruction: with N = 256 it reads (64 + 256) x 32 bytes of shared
-// memory in 128 clocks, below the 128 bytes per clock that an SM can read.
+// The tile of one warpgroup, of the widest instruction: C (kM x kN, row-major) += A (kM x kK,
+// row-major) x B (kK x kN, column-major). With N = 256 it reads (64 + 256) x 32 bytes of shared
+// memory in 128 clocks, below an SM's 128 bytes per clock.
 template <class F>
 struct WgmmaTile {
   using Format = F;
@@ -71,7 +70,7 @@ struct WgmmaTile {
       static_cast<int>(kM * kN * sizeof(typename F::Output) / sizeof(Word) / 128);
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = 1;
-  // How often a trip adds A x B. A trip is one group of wgmmas.
+  // Additions of A x B per trip; a trip is one group of wgmmas.
   static constexpr int kPasses = 4;
   static constexpr int kSharedBytes = 0;
 };
@@ -81,18 +80,17 @@ namespace wgmma {
 // Eight rows, the span of the swizzle.
 inline constexpr int kSwizzledRows = 8;
 
-// The descriptor of a matrix in shared memory, 128-byte rows one after the other, the 16-byte parts
-// of row r permuted by XOR with r % 8 (PTX ISA, "Matrix Descriptor Format"): the address and the
-// distance between groups of eight rows, both in units of 16 bytes, and the swizzle code. The
-// leading offset has no meaning when rows are as long as the swizzle. `matrix` is aligned to 1024
-// bytes.
+// Descriptor of a matrix in shared memory, aligned to 1024 bytes: contiguous rows of 128 bytes, the
+// 16-byte parts of row r permuted by XOR with r % 8 (PTX ISA, "Matrix Descriptor Format"). Address
+// and distance between groups of eight rows are in units of 16 bytes; the leading offset is unused
+// when rows are as long as the swizzle.
 __device__ inline std::uint64_t descriptor(const void* matrix) {
   constexpr std::uint64_t kStride = kSwizzledRows * 128 / 16, kLeading = 1, kSwizzle128 = 1;
   const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(matrix));
   return (address & 0x3ffff) >> 4 | kLeading << 16 | kStride << 32 | kSwizzle128 << 62;
 }
 
-// Shared memory <- rows x 128 bytes, permuted as described at descriptor().
+// Copies `count` rows of 128 bytes to shared memory, permuted as in descriptor().
 __device__ inline void load_swizzled(uint4* matrix, const uint4* rows, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count * 8; i += static_cast<int>(blockDim.x)) {
     const int row = i / 8, part = i % 8;
@@ -163,11 +161,10 @@ __device__ inline void multiply_add(std::uint32_t (&c)[64], std::uint64_t a, std
 
 }  // namespace wgmma
 
-// Every block, which is one warpgroup, adds A x B of its tile to zeros trips x kPasses times. Block
-// y of an SM has tile y of a and b, so that no two blocks feed the units the same values; results
-// are in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips per block; bytes: its tile
-// of a, b and d, once. Launch <<<(SMs, blocks per SM), kThreads>>>; fails if not compiled for
-// sm_90a.
+// Every block, one warpgroup, adds A x B of its tile to zeros trips x kPasses times. Block y of an
+// SM has tile y of a and b, so that no two blocks feed the units the same values; results are in d
+// by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips per block; bytes: its tile of a, b
+// and d, once. Launch <<<(SMs, blocks per SM), kThreads>>>; fails if not compiled for sm_90a.
 template <class F>
 __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
     wgmma_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips) {
@@ -180,7 +177,7 @@ __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
       a_rows, reinterpret_cast<const uint4*>(a) + blockIdx.y * Tile::kM * kRowVectors, Tile::kM);
   wgmma::load_swizzled(
       b_columns, reinterpret_cast<const uint4*>(b) + blockIdx.y * Tile::kN * kRowVectors, Tile::kN);
-  // wgmma reads shared memory through the async proxy, the stores went through the generic one.
+  // wgmma reads shared memory through the async proxy; the stores used the generic one.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   const std::uint64_t a_matrix = wgmma::descriptor(a_rows);

@@ -1,10 +1,9 @@
 #pragma once
 
-// Streams over memory. fma.hpp explains Isa and why no standard library function is called.
-//
-// Stores bypass the caches if the extension can do so (Isa::kStreamingStores). A plain store to an
-// uncached line first reads the line, so copy would move half as much again as it counts, and triad
-// a third; with streaming stores the bytes counted are the bytes moved.
+// fma.hpp explains Isa and why nothing here calls the standard library.
+// Stores bypass the caches if the extension can (Isa::kStreamingStores). A plain store to an
+// uncached line first reads the line, which would add half to a copy's bytes and a third to a
+// triad's; with streaming stores the bytes counted are the bytes moved.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +15,7 @@ namespace peakline::kernels {
 inline constexpr int kStreamUnroll = 8;
 inline constexpr std::size_t kStreamGranule = std::size_t{kStreamUnroll} * 64;
 
-// The sum of all words, modulo 2^64: exact and independent of the order. One launch: reads `words`
-// x 8 bytes.
+// Sum of all words modulo 2^64, exact in any order. One launch: reads `words` x 8 bytes.
 template <class Isa>
 std::uint64_t read_sum(const std::uint64_t* data, std::size_t words) {
   using Vector = decltype(Isa::load(data));

@@ -1,8 +1,7 @@
 #pragma once
 
-// Elements from memory, each put through a given number of fused multiply-adds: each number is one
-// point under the roofline. fma.hpp explains Isa and why no standard library function is called.
-//
+// Elements from memory, each put through a number of FMAs, one point under the roofline. fma.hpp
+// explains Isa and why nothing here calls the standard library.
 // One launch: reads `count` x 4 bytes, 2 x count x fma_per_element FLOP.
 
 #include <cstddef>
@@ -10,13 +9,13 @@
 
 namespace peakline::kernels {
 
-// The sum, modulo 2^32, of the bit patterns of all results of x = x * a + b repeated
-// `fma_per_element` times: it depends on every bit of every result, is exact in any order, and
-// costs one integer addition per vector, which is not counted as a FLOP. fma_per_element is known
-// only at run time, so that all points run the same instructions. A step takes no more vectors than
-// keep the FMA units busy: the smaller it is, the more loads of the next steps are in flight
-// meanwhile. 24 instead of 12 cost a third of the bandwidth at 2 FMAs per element on Zen 4. data
-// must be aligned to 64 bytes, count a multiple of Isa::kChains x the lanes of a vector.
+// Sum modulo 2^32 of the bit patterns of all results of x = x * a + b, repeated `fma_per_element`
+// times: it depends on every bit, is exact in any order, and costs one integer addition per vector,
+// which is no FLOP. fma_per_element is a run-time value, so that all points run the same
+// instructions. A step takes only as many vectors as keep the FMA units busy, so that more loads of
+// the next steps are in flight: on Zen 4, 24 instead of 12 cost a third of the bandwidth at 2 FMAs
+// per element. data must be aligned to 64 bytes, count a multiple of Isa::kChains x the lanes of a
+// vector.
 template <class Isa>
 std::uint32_t sweep_fp32(const float* data, std::size_t count, std::int64_t fma_per_element,
                          float a, float b) {
