@@ -1,5 +1,5 @@
-// What nobody has run yet: where the device has the units, each point verifies itself and says
-// something; elsewhere it is skipped, with the reason, and takes no time.
+// Never run on hardware yet: on devices with the units, each point verifies itself and has a
+// result; on others it is skipped with a reason, and takes no time.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The kernels over caches and shared memory against the host, and the shapes of their curves.
+// Kernels over caches and shared memory against the host, and the shapes of their curves.
 
 #include <algorithm>
 #include <map>
@@ -68,7 +68,7 @@ void check_l2_reads() {
   const auto host = random_words(kTiles * kTileWords, 17);
   const auto data = on_device(host);
   for (const unsigned threads : {32u, 128u, kernels::kMostL2Threads})
-    for (const unsigned blocks : {2u, 7u}) {  // less than all tiles; two rounds and one more
+    for (const unsigned blocks : {2u, 7u}) {  // fewer than all tiles; two rounds and one more
       const DeviceBuffer<std::uint32_t> of_warp(blocks * threads / 32);
       kernels::l2_read<kUnroll><<<blocks + 2, threads>>>(
           reinterpret_cast<const uint4*>(data.data()), kTiles, blocks, of_warp.data());
@@ -124,7 +124,7 @@ class CacheCurves : public Points {
  protected:
   CacheCurves() { options_.quick = true; }
 
-  // Returns the share of what the SMs' data paths move at the clock of the measurement.
+  // Share of what the SMs' data paths move at the clock of the measurement.
   double share(const std::string& name) {
     const Measurement m = measured(name).value();
     const auto limit = on_chip_bandwidth().of(&m, session_.facts);
@@ -160,7 +160,7 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   const auto rate = [&](const char* level) {
     return figure_of(said, {.name = "rate", .by = {{"level", level}}});
   };
-  // The L1 and shared memory are one memory.
+  // L1 and shared memory are one memory.
   const double shared = *session_.facts.shared_per_sm_bytes, l2 = *session_.facts.l2_bytes;
   EXPECT_GT(held("l1"), 0.5 * shared);
   EXPECT_LT(held("l1"), 1.3 * shared);
@@ -168,7 +168,7 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   EXPECT_LT(held("l2"), 1.3 * l2);
   EXPECT_GT(rate("l1"), 2 * rate("l2"));
   EXPECT_GT(rate("l2"), 1.3 * rate("hbm"));
-  // Over more memory it gets no faster.
+  // Rates never rise with the footprint.
   std::map<std::string, double> least;
   for (const Measurement& m : points) {
     auto& so_far = least.try_emplace(*text_param(m.params, "through"), *m.value).first->second;
@@ -194,7 +194,7 @@ TEST_F(CacheCurves, AnotherSmsSharedMemoryIsSlowerThanOnesOwn) {
   if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
   const double own = value("dsmem.read/cluster:1"), of_two = value("dsmem.read/cluster:2");
   EXPECT_LT(of_two, 0.5 * own);
-  for (const int size : {4, 8, 16})  // of 16 not on every device
+  for (const int size : {4, 8, 16})  // 16 is not available on every device
     if (const auto m = measured("dsmem.read/cluster:" + std::to_string(size)))
       EXPECT_LT(*m->value, of_two) << size;
 }

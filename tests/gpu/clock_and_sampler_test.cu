@@ -21,7 +21,6 @@
 namespace peakline {
 namespace {
 
-// Spins until the global timer has advanced by `ns`.
 __global__ void spin(std::uint64_t ns) {
   const std::uint64_t start = kernels::global_timer_ns();
   while (kernels::global_timer_ns() - start < ns) {
@@ -39,7 +38,7 @@ double middle(const cuda::Sampler::Timing& timing) { return median(timing.launch
 TEST(Sampler, TimesAKernelOfKnownDuration) {
   cuda::Sampler sampler;
   sampler.warm_up(spin_for(1e-5));
-  // Each launch adds about a microsecond of its own.
+  // Each launch adds about a microsecond.
   EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 10)), 1e-3, 2e-5);
   EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), 10, 10)), 1e-4, 5e-6);
 }
@@ -62,7 +61,7 @@ TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
   const double launch_s = sampler.warm_up_for(empty, 0.01);
   EXPECT_GT(launch_s, 1e-7);
   EXPECT_LT(launch_s, 2e-5);
-  // Would block for ever if more were enqueued behind the hold than the driver takes.
+  // Would block for ever if the driver accepted fewer launches than are enqueued behind the hold.
   EXPECT_GE(
       sampler.time_batches(empty, sampler.launches_for(empty, 1.0, 1e-6), 1000).launch_s.size(),
       1u);
@@ -147,7 +146,7 @@ TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
   EXPECT_EQ(end.launch_s.size(), 7u);
   EXPECT_GT(end.intervals, 10u);
   for (const double launch_s : end.launch_s) EXPECT_NEAR(launch_s, 1e-3, 2e-5);
-  // A load that is steady ends after a second.
+  // A steady load ends after a second.
   const LoadPart next = loads.part_for(3, false);
   const bench::Load steady = loads.run(spin_for(1e-3), 1e-3, next, 0.05);
   EXPECT_EQ(steady.from_s, next.from_s);
@@ -172,7 +171,7 @@ TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
        {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kLongBurst, Rule::kSustained}) {
     int launches = 0;
     const Measurement record = measured(session, options, rule, [&](cudaStream_t) { ++launches; });
-    EXPECT_EQ(launches, 2);  // the first to load its code
+    EXPECT_EQ(launches, 2);  // the first loads its code
     EXPECT_EQ(record.launches_per_sample, 1);
     EXPECT_EQ(record.samples_s.size(), 1u);
     EXPECT_EQ(record.reason, "single launch under a profiler: not a reliable figure");
@@ -217,7 +216,7 @@ TEST(Clock, AroundTheWorkIsTheOneWithin) {
   const cuda::DeviceBuffer<float> out(sms * kThreads);
   const cuda::DeviceBuffer<ClockReading> start(sms), end(sms);
   cuda::Sampler sampler(bench::read_sm_clocks);
-  for (const int trips : {400, 4000, 40'000}) {  // from 0.1 to some ten ms
+  for (const int trips : {400, 4000, 40'000}) {  // from 0.1 to tens of ms
     const cuda::Launch launch = [&](cudaStream_t stream) {
       stamped_fma<<<sms, kThreads, 0, stream>>>(trips, out.data(), start.data(), end.data());
     };
@@ -277,7 +276,7 @@ TEST(Clock, IsUnknownWithoutAReader) {
   EXPECT_FALSE(sampler.time_batches(spin_for(1e-3), 1, 1).sm_clock_hz);
 }
 
-// A clock that the value contradicts is no clock, and NVML's does not take its place.
+// A clock that the value contradicts is dropped, and NVML's does not replace it.
 TEST(Clock, IsAbsentWhereTheRateWouldExceedTheLimit) {
   const bench::RunOptions options;
   bench::CudaSession session(nullptr, options);

@@ -1,5 +1,3 @@
-// Tests what verifies collective operations.
-
 #include <cuda_bf16.h>
 
 #include <limits>
@@ -47,7 +45,7 @@ TEST(Collective, RanksAndSegmentsAreToldApart) {
     return count;
   };
   const CollectiveResult one{.first_rank = 0, .summed = 1, .segment = 250, .offset = 0};
-  // By chance one in eight is alike.
+  // One element in eight is equal by chance.
   EXPECT_LT(equal(one, {.first_rank = 1, .summed = 1, .segment = 250, .offset = 0}), 250u);
   EXPECT_LT(equal(one, {.first_rank = 0, .summed = 1, .segment = 1000, .offset = 0}), 500u);
   EXPECT_LT(equal(one, {.first_rank = 0, .summed = 1, .segment = 250, .offset = 250}), 250u);

@@ -1,5 +1,4 @@
-// The curves of what is in flight, of random access, of atomics and of instructions have the shape
-// that the hardware gives them.
+// Curves of concurrency, random access, atomics and instructions have the hardware's shapes.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +13,6 @@ namespace {
 
 class Concurrency : public Points {
  protected:
-  // The points of a benchmark that were measured, with their values.
   std::map<std::string, Measurement> all(const std::string& id) {
     std::map<std::string, Measurement> found;
     for (const Point& point : find_benchmark(registry_.benchmarks(), id)->points) {
@@ -25,8 +23,8 @@ class Concurrency : public Points {
   }
 };
 
-// With one access in flight twice as many warps do twice as much; the most in flight reach the
-// ceiling, and no point is far below one that has less in flight.
+// With one access in flight, twice as many warps do twice as much; the most in flight reach the
+// ceiling, and no point is far below one with less in flight.
 TEST_F(Concurrency, MoreInFlightIsFasterUntilTheCeiling) {
   struct Curve {
     const char *id, *depth;
@@ -49,7 +47,7 @@ TEST_F(Concurrency, MoreInFlightIsFasterUntilTheCeiling) {
   }
 }
 
-// The TLBs of a data centre's GPU cover many GiB.
+// The TLBs of a data centre GPU cover many GiB.
 TEST_F(Concurrency, RandomAccessIsAsFastWithinTheTlbsReachAndGetsNoFasterBeyond) {
   constexpr std::int64_t kCovered = std::int64_t{8} << 30;
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -65,8 +63,8 @@ TEST_F(Concurrency, RandomAccessIsAsFastWithinTheTlbsReachAndGetsNoFasterBeyond)
   }
 }
 
-// Threads that meet at an address wait for one another, of global memory wherever they are; and a
-// wider scope is no faster.
+// Threads that share an address wait for one another, in global memory across the whole device, and
+// a wider scope is no faster.
 TEST_F(Concurrency, AtomicsOnOneAddressAreSlowest) {
   for (const char* id : {"atomics.global", "atomics.shared"}) {
     const auto rates = all(id);
@@ -93,7 +91,7 @@ TEST_F(Concurrency, AtomicsOnOneAddressAreSlowest) {
   }
 }
 
-// What NVIDIA's table of arithmetic throughput says, and latencies of whole clocks.
+// Rates of NVIDIA's table of arithmetic throughput, and latencies of whole clocks.
 TEST_F(Concurrency, InstructionsAreAsFastAsTheTableSays) {
   int known = 0;
   for (const auto& [name, m] : all("instruction.throughput")) {

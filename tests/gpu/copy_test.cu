@@ -15,7 +15,7 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// Every tile is read by the warp whose turn it is, past the last from the first on.
+// Tiles go to the warps in turn, cyclically.
 template <class Way>
 void check_tiles() {
   constexpr unsigned kBlocks = 2, kWarps = 2, kTiles = 12, kCount = 29, kWords = Way::kBytes / 4;
@@ -75,7 +75,7 @@ TEST_F(CopyCurves, LargeTilesReachTheMemorysBandwidthByEveryWay) {
   const double best = copied("hbm", "bulk", 8192);
   for (const char* way : {"plain", "cp_async", "tensor_2d"})
     EXPECT_GT(copied("hbm", way, 2048), 0.8 * best) << way;
-  // What one lane asks for is not worth it for a line.
+  // A copy issued by one lane is not worth it for a single line.
   EXPECT_LT(copied("hbm", "bulk", 128), 0.8 * best);
   EXPECT_GT(copied("l2", "bulk", 8192), best);
 }

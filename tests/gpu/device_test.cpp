@@ -1,4 +1,4 @@
-// What NVML and the CUDA runtime say of the device, and that they speak of the same one.
+// Facts from NVML and from the CUDA runtime, and that both describe the same device.
 
 #include "harness/cuda/device.hpp"
 
@@ -121,7 +121,7 @@ TEST(Telemetry, StopsAndSaysWhyWhereReadingsKeepFailing) {
   }
 }
 
-// The readings of a second in which a counter that advances every 100 ms shows `capped_s` of it.
+// Readings of one second in which a counter that advances every 100 ms rises by `capped_s`.
 std::vector<cuda::TimedReading> capped_readings(double capped_s) {
   std::vector<cuda::TimedReading> readings;
   for (int i = 0; i <= 10; ++i) {
@@ -142,7 +142,7 @@ TEST(Telemetry, SaysForWhatShareOfTheTimeThePowerCapHeldTheClocks) {
       cuda::power_cap_share({{.time_s = 0, .reading = {}}, {.time_s = 1, .reading = {}}}, 0));
 }
 
-// The bit that is polled outlives the cap; the counter does not.
+// The polled bit outlives the cap; the counter does not.
 TEST(Telemetry, TheCounterDecidesWhetherThePowerCapActed) {
   constexpr std::uint64_t kPowerCapBit = 4;
   for (const double capped_per_read_s : {0.0, 0.01}) {

@@ -1,6 +1,6 @@
-// Every benchmark that times a kernel of ours: its verification catches a kernel that does too
-// little or nothing, and the kernel takes twice as long for twice the work. Launches go through the
-// wrapper below (the linker's --wrap), which breaks or times them.
+// Every benchmark that times a kernel of this project: its verification catches a kernel that does
+// too little or nothing, and the kernel takes twice as long for twice the work. Launches go through
+// the wrapper below (the linker's --wrap), which breaks or times them.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -28,18 +28,16 @@
 namespace peakline {
 namespace {
 
-// How much a kernel has to do is one of its arguments.
+// One of a kernel's arguments is its amount of work.
 struct KernelWork {
   std::string_view kernel;  // part of the mangled name
-  std::size_t argument;     // kLaunches: as much as its launches
+  std::size_t argument;     // kLaunches: the number of launches is the work
   bool wide;                // 64 bits
-  std::uint64_t step;       // the least that makes a difference
-  // It is timed with this, as launches are short in verifications. 0: as launched, since the data
-  // have that size.
+  std::uint64_t step;       // smallest amount that matters
+  // Work of a timed launch, since verifications launch little. 0: as launched.
   std::uint64_t timed;
-  bool block_a_tile = false;  // the grid is in proportion to the work
-  // The least whose absence shows, where that is more than a step: of chains whose values settle,
-  // and of attempts that need not succeed.
+  bool block_a_tile = false;  // the grid is proportional to the work
+  // Smallest omission that shows, if more than a step: chains may settle, and attempts may fail.
   std::uint64_t least_missing = 0;
 };
 constexpr std::size_t kLaunches = -1;
@@ -49,9 +47,9 @@ constexpr std::uint64_t kInstructionSteps = 1027;  // of a verification
 constexpr std::array kWorks = {
     KernelWork{"fma_chains", 5, false, 1, 512},
     KernelWork{"divergence", 3, false, 1, 1024},
-    KernelWork{"mma_chains", 3, false, 1, 2048},  // wgmma's too
+    KernelWork{"mma_chains", 3, false, 1, 2048},  // also wgmma's
     KernelWork{"strided_read", 1, true, 1, 0},
-    KernelWork{"chase", 2, true, 1, 1 << 16},  // chase_shared too
+    KernelWork{"chase", 2, true, 1, 1 << 16},  // also chase_shared
     KernelWork{"occupancy_read", 1, true, 1, 0},
     KernelWork{"occupancy_fma", 2, false, 1, 512},
     KernelWork{"random_gather", 1, true, 1, 0},
@@ -82,12 +80,12 @@ constexpr std::array kWorks = {
     KernelWork{"signal_after", kLaunches, false, 1, kManyLaunches},
     KernelWork{"count_in_turn", kLaunches, false, 1, kManyLaunches},
 };
-// Two GPUs wait for each other in these: neither runs alone, and both do as much.
+// Two GPUs wait for each other in these, so neither runs alone.
 constexpr std::array kPartners = {
     KernelWork{"ping", 3, false, 1, 0},
     KernelWork{"pong", 3, false, 1, 0},
 };
-// These prepare and verify.
+// Kernels that prepare and verify.
 constexpr std::array<std::string_view, 4> kHelpers = {"fill_", "touch_", "reference_",
                                                       "read_clocks"};
 
@@ -114,7 +112,7 @@ cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const v
 namespace peakline {
 namespace {
 
-// Says what happens to launches of kernels that are measured; nothing while empty.
+// Replaces the launch of a measured kernel; empty: launches normally.
 using Tamper = std::function<cudaError_t(const KernelLaunch&, const KernelWork&)>;
 struct Tampering {
   Tamper with;
@@ -157,8 +155,8 @@ cudaError_t launch_with(KernelLaunch l, const KernelWork& work, std::uint64_t va
   return code;
 }
 
-// A launch takes one with all of its work, the other with half of it. Each is the least of several,
-// taken in turn: a clock that still rises, or memory that is not cached yet, slows both.
+// Seconds with all of the work and with half of it, the least of several taken in turn: a rising
+// clock or cold memory slows both.
 struct Times {
   double whole_s = 0, half_s = 0;
 };
@@ -177,8 +175,7 @@ Times time_whole_and_half(const KernelLaunch& l, const KernelWork& work) {
   const std::uint64_t all = work.timed != 0 ? work.timed : work_of(l, work);
   const std::uint64_t half = all / 2 / work.step * work.step;
   Times least{.whole_s = INFINITY, .half_s = INFINITY};
-  // The least of ten, or of more where the kernel's own time varies: that of the SMs' copy units
-  // with small tiles does by a factor of two.
+  // Ten, or more if the kernel's own time varies, as the SMs' copy units do with small tiles.
   for (int i = 0; i < 100; ++i) {
     least.whole_s = std::min(least.whole_s, seconds_with(all));
     least.half_s = std::min(least.half_s, seconds_with(half));
@@ -200,7 +197,7 @@ class EveryKernel : public testing::Test {
     const std::int64_t enough = std::min(
         kEnoughBytes, std::ranges::max(benchmark.points | std::views::transform(bytes_of)));
     for (const Point& point : benchmark.points) {
-      // Less would take little longer than a launch that does nothing.
+      // Less would take little longer than an empty launch.
       if (bytes_of(point) < enough) continue;
       const bench::Entry entry = registry_.find(point_name(benchmark.id, point.params));
       bench::WorkerCache cache;
@@ -224,8 +221,8 @@ class EveryKernel : public testing::Test {
            !is_node_point(point);
   }
 
-  // Calls body for each benchmark of one GPU that may time a kernel of ours, and for each point of
-  // those that have a kernel a point.
+  // Calls body for each benchmark of one GPU that may time a kernel of this project, and for each
+  // point of those with a kernel per point.
   void for_each_benchmark(const std::function<void(const Benchmark&)>& body) {
     for (const Benchmark& benchmark : registry_.benchmarks()) {
       if (!is_of_one_gpu(benchmark) || is_in(kNoKernelOfOurs, benchmark.id)) continue;
@@ -243,12 +240,12 @@ class EveryKernel : public testing::Test {
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
   static constexpr auto kKernelAPoint = std::to_array<std::string_view>(
       {"instruction.", "atomics.", "copy.", "synchronization.", "fusion.small"});
-  // These time no kernel of ours, but the library's, the driver's or none.
+  // Only kernels of libraries or of the driver, or none.
   static constexpr auto kNoKernelOfOurs = std::to_array<std::string_view>({"allocation.", "gemm."});
   // An empty kernel has no result.
   static constexpr auto kNoResult = std::to_array<std::string_view>(
       {"launch.submit", "launch.round_trip", "launch.back_to_back", "launch.empty_kernel"});
-  // This takes little longer than its launches. The kernels are those of fusion.chain.
+  // Takes little longer than its launches. The kernels are those of fusion.chain.
   static constexpr auto kTooShort = std::to_array<std::string_view>({"fusion.small"});
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
@@ -259,7 +256,7 @@ class EveryKernel : public testing::Test {
   bench::CudaSession session_{nullptr, once_};
 };
 
-// Nothing, and as little less as shows.
+// Does nothing, or the least less than all that shows.
 const std::array<Tamper, 2> kFaults = {
     [](const KernelLaunch&, const KernelWork&) { return cudaSuccess; },
     [](const KernelLaunch& l, const KernelWork& work) {
@@ -275,7 +272,7 @@ TEST_F(EveryKernel, ThatDoesTooLittleOrNothingIsCaught) {
     if (is_in(kNoResult, benchmark.id)) return;
     tampering() = {.with = [](const KernelLaunch& l, const KernelWork&) { return launch(l); }};
     EXPECT_NO_THROW(run(benchmark, once_));
-    if (tampering().launches == 0) return;  // memcpy, memset; or the device has no such instruction
+    if (tampering().launches == 0) return;  // memcpy, memset, or a missing instruction
     for (const Tamper& fault : kFaults) {
       tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
         broken.insert(work.kernel);
@@ -291,7 +288,7 @@ TEST_F(EveryKernel, TakesTwiceAsLongForTwiceTheWork) {
   bench::RunOptions options = once_;
   options.verify = false;  // timing repeats launches, which adds to their results
   for_each_benchmark([&](const Benchmark& benchmark) {
-    // The kernels are the same, and so many operations on few addresses would take seconds.
+    // Same kernels, and this many operations on few addresses would take seconds.
     const Params& params = benchmark.points.front().params;
     if (text_param(params, "addresses").value_or("per_thread") != "per_thread") return;
     if (is_in(kTooShort, benchmark.id)) return;
@@ -309,7 +306,6 @@ TEST_F(EveryKernel, TakesTwiceAsLongForTwiceTheWork) {
   });
 }
 
-// Passes launches of helpers on, and fails for a kernel that this test does not know.
 cudaError_t intercepted(const KernelLaunch& l) {
   const char* mangled = nullptr;
   PEAKLINE_CUDA(cudaFuncGetName(&mangled, l.kernel));
@@ -343,7 +339,7 @@ TEST_F(EveryKernel, BlocksOfTheRooflineSweepRunAtOnceWithEqualShares) {
   }
 }
 
-// The same of kernels that reach into another GPU's memory.
+// Kernels that access another GPU's memory.
 class EveryKernelOfANode : public EveryKernel {
  protected:
   void SetUp() override {
@@ -354,7 +350,6 @@ class EveryKernelOfANode : public EveryKernel {
   }
   void open() { device_ = bench::open_device(std::string(kNodeDevice), options_); }
 
-  // The first large point.
   Measurement measure(const std::string& id) {
     const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
     const auto point = std::ranges::find_if(benchmark.points, [](const Point& p) {
@@ -383,8 +378,8 @@ TEST_F(EveryKernelOfANode, ThatDoesTooLittleOrNothingIsCaught) {
 }
 
 TEST_F(EveryKernelOfANode, TakesTwiceAsLongForTwiceTheWork) {
-  // Both of the two that wait for each other, so not one after the other: the benchmark divides by
-  // the rounds that it asked for.
+  // Both of the two kernels that wait for each other at once; the benchmark divides by the rounds
+  // that it asked for.
   const double once_s = measure("p2p.visibility").value.value();
   tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
     return launch_with(l, work, 2 * work_of(l, work));

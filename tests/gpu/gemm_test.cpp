@@ -1,5 +1,4 @@
-// The matrix products that the benchmarks measure: every format and layout that cuBLASLt has here
-// gives the right result, on every kind of data.
+// Every format and layout of cuBLASLt gives the right result on every kind of data.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::array kFormats = {"fp64", "fp32",     "tf32",         "bf16", "fp16",
                                  "fp8",  "fp8_e5m2", "fp8_accurate", "int8"};
-// Sides that differ, so that none can be taken for another.
+// Dimensions differ, so that swapping any two shows.
 constexpr GemmShape kShape{.m = 384, .n = 256, .k = 1152};
 
 class GemmTest : public testing::Test {
@@ -98,16 +97,16 @@ TEST_F(GemmTest, TilesThatFillUpClustersCount) {
   };
   for (const GemmAlgorithm& algorithm : product.gemm().algorithms(8)) {
     const auto tile = algorithm.tile();
-    if (!tile || !algorithm.tiles(kShape)) continue;  // the latter where K is split
+    if (!tile || !algorithm.tiles(kShape)) continue;  // nullopt if K is split
     const std::int64_t own = parts(kShape.m, tile->first) * parts(kShape.n, tile->second);
     EXPECT_GE(algorithm.tiles(kShape).value(), own) << algorithm.describe();
-    // Four clusters along each side leave none to fill up, whatever their size, up to 4 x 4.
+    // Four clusters along each side leave none partial, whatever their size up to 4 x 4.
     const GemmShape whole{.m = 16 * tile->first, .n = 16 * tile->second, .k = kShape.k};
     EXPECT_EQ(algorithm.tiles(whole), 256) << algorithm.describe();
   }
 }
 
-// 132 is 12 x 11: all its tiles are at work in each wave. 142 is 2 x 71, too oblong.
+// 132 is 12 x 11: all tiles of each wave are busy. 142 is 2 x 71, too oblong.
 TEST(FullWaves, SidesFillTheSms) {
   const std::vector<Sides> h200 = full_wave_sides(132);
   EXPECT_EQ(h200, (std::vector<Sides>{{2816, 3072},

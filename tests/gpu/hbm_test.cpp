@@ -1,4 +1,4 @@
-// The memory benchmarks skip what the L2 would serve.
+// The memory benchmarks skip footprints that the L2 would serve.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What reaches the GPU from a file: through host memory, and past it or a reason why not.
+// Data from a file to the GPU: through host memory, and directly, or a reason why not.
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Every kernel against the host's arithmetic, on sizes that do and do not fill tiles.
+// Every kernel against the host's arithmetic, on sizes that fill tiles and sizes that do not.
 
 #include <cuda_fp8.h>
 
@@ -112,7 +112,7 @@ TEST(Reference, ConstantCountsWrongWordsInEqualPairsToo) {
   kernels::reference_constant<<<3, 64>>>(on_device(words).data(), 0xa5a5a5a5u, words.size(),
                                          found.data());
   EXPECT_EQ(found.to_host()[0], 0u);
-  words[100] = words[500] = 7;  // their exclusive-or is that of two right words
+  words[100] = words[500] = 7;  // same XOR as two right words
   kernels::reference_constant<<<3, 64>>>(on_device(words).data(), 0xa5a5a5a5u, words.size(),
                                          found.data());
   EXPECT_EQ(found.to_host()[0], 2u);
@@ -129,7 +129,7 @@ TEST(Poison, ShowsWhereverNothingIsWritten) {
   for (const __half2& x : halves.to_host()) ASSERT_TRUE(std::isnan(__half2float(__low2half(x))));
 }
 
-// One vector, part of a tile, several tiles with a rest; the smallest and the largest block.
+// One vector, part of a tile, several tiles and a rest; the smallest and the largest block.
 constexpr std::size_t kCounts[] = {1, 31, 4096, 100'003};
 constexpr unsigned kThreads[] = {32, 256, kernels::kMostStreamThreads};
 
@@ -292,7 +292,7 @@ void check_roofline() {
       return plain.to_host()[0];
     };
     EXPECT_EQ(reference(host.size()), expected) << fmas;
-    // A launch that left out its last element would be noticed.
+    // Omitting the last element would show.
     EXPECT_NE(reference(host.size() - 1), result.to_host()[0]) << fmas;
   }
 }
@@ -369,7 +369,7 @@ TEST(GemmReference, OfBlocksIsTheHostsSum) {
   };
   for (const kernels::BlockFormat& format : {kernels::kNvfp4, kernels::kMxfp8}) {
     const auto elements = [&](std::int64_t lines) {
-      // Of MXFP8 half of the codes: no NaN.
+      // Half of MXFP8's codes: no NaN.
       return random_bytes(static_cast<std::size_t>(lines * kK) * format.element_bits / 8,
                           format.element_bits == 4 ? 255 : format.element.largest);
     };
@@ -438,7 +438,7 @@ TEST(GemmReference, GathersElements) {
   EXPECT_EQ(found.to_host(), (std::vector<double>{6, 28, 17}));
 }
 
-// Fills as the GEMM benchmarks fill their operands, to see what each distribution promises.
+// Fills as the GEMM benchmarks do.
 template <class T>
 std::vector<double> filled(kernels::Distribution distribution, int kept_bits) {
   constexpr std::size_t kCount = 1 << 16;
@@ -471,7 +471,7 @@ TEST(Fill, DistributionsAreWhatTheySay) {
   expect(Distribution::kConstant, 1, 1, 0);
   expect(Distribution::kZeros, 0, 0, 1);
   expect(Distribution::kHalfZeros, 0, 0.5, 0.5);
-  // Cut toward zero: 3 bits are 1/8 of a binade, so the square falls by a tenth.
+  // Truncated toward zero: 3 bits are 1/8 of a binade, so the mean square falls by a tenth.
   expect(Distribution::kLowBitsCleared, 0, 0.91, 0);
 }
 

@@ -1,5 +1,4 @@
-// Walks go through every slot once, and their latencies are those of the levels that the device
-// has.
+// Walks visit every slot once, and their latencies are those of the device's levels.
 
 #include <algorithm>
 #include <cstring>
@@ -47,13 +46,13 @@ TEST(Walk, ToTheNextSlotHasNoPattern) {
   for (std::uint64_t i = 0; i < kSlots; ++i)
     ++distances[(cycle.offset((i + 1) % kSlots) - cycle.offset(i)) % kSlots];
   for (const auto& [distance, times] : distances)
-    EXPECT_LE(times, 12);  // of as many chances as distances: Poisson with mean 1
+    EXPECT_LE(times, 12);  // Poisson with mean 1: as many chances as distances
   EXPECT_LE(distances[1] + distances[kSlots - 1], 12);
 }
 
 class Latencies : public Points {
  protected:
-  // Seconds; nullopt where the point is skipped.
+  // Seconds; nullopt if the point is skipped.
   std::optional<double> measure(const std::string& name) {
     const auto m = measured(name);
     if (!m) return std::nullopt;
@@ -68,7 +67,7 @@ TEST_F(Latencies, GrowFromLevelToLevel) {
                            "latency.hbm", "latency.pcie"}) {
     const auto seconds = measure(name);
     if (!seconds) continue;
-    EXPECT_GT(*seconds, 0.98 * before) << name;  // an L2 may have one part
+    EXPECT_GT(*seconds, 0.98 * before) << name;  // an L2 may have a single partition
     before = *seconds;
   }
   EXPECT_LT(*measure("latency.shared"), 1.1 * *measure("latency.l1"));
@@ -106,18 +105,18 @@ TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
       if (value < limit_s) last = bytes;
     return last;
   };
-  // With the shared memory it is one memory, a little larger.
+  // L1 and shared memory are one memory, slightly larger than the latter.
   EXPECT_NEAR(last_below(1.5 * l1_s), *session_.facts.shared_per_sm_bytes,
               0.3 * *session_.facts.shared_per_sm_bytes);
-  // The L2 is in two parts, of which one SM may use the nearer.
+  // The L2 has two partitions, of which one SM may use only the nearer.
   EXPECT_GE(last_below(0.9 * hbm_s), 0.4 * *session_.facts.l2_bytes);
   EXPECT_LE(last_below(0.75 * hbm_s), 1.5 * *session_.facts.l2_bytes);
-  // What the TLB does not cover costs some more.
+  // Pages beyond the TLB cost somewhat more.
   EXPECT_LT(seconds.rbegin()->second, 2 * hbm_s);
 }
 
-// Slots twice the line apart use every other line, of which the L1 holds all; and the L1 is filled
-// by sectors of 32 bytes, so that each load misses from there on.
+// Slots two lines apart use every other line, and the L1 holds all of these; it fills sectors of 32
+// bytes, so from that stride on each load misses.
 TEST_F(Latencies, ByStrideShowTheL1sLinesAndSectors) {
   const auto at = [&](const char* order, int stride) {
     return measure(std::string("latency.stride/order:") + order +
@@ -134,7 +133,8 @@ TEST_F(Latencies, ByStrideShowTheL1sLinesAndSectors) {
   EXPECT_LT(at("sequential", 8), 0.75 * at("sequential", 16));
 }
 
-// Of a footprint beyond the L2, every other line fits; from the size of a line on nearly none does.
+// In a footprint beyond the L2, every other line fits; from the stride of a line on, nearly none
+// does.
 TEST_F(Latencies, ByStrideShowTheL2sLines) {
   const auto at = [&](int stride) {
     return measure("latency.stride.l2/order:random/stride:" + std::to_string(stride)).value();

@@ -1,5 +1,4 @@
-// Times that have to be in proportion, and rates that may not be exceeded: what dead code, a
-// miscount or a broken clock would show in.
+// Times in proportion to the work, and rates within limits: dead code and miscounts would show.
 
 #include <algorithm>
 
@@ -50,7 +49,7 @@ void check_fma_rate(const char* resource) {
   cuda::Sampler sampler(bench::read_sm_clocks);
   const Fma<T> fma(static_cast<unsigned>(*device.sm_count));
   const double launch_s = time_of(sampler, fma.launch(100));
-  // Devices may run a step above the stated maximum.
+  // Devices may run one step above the stated maximum.
   const auto clock_hz = sampler.time_batches(fma.launch(100), 100, 1).sm_clock_hz;
   const auto peak =
       theoretical_flops(device, resource, std::max(clock_hz.value_or(0), *device.sm_clock_max_hz));

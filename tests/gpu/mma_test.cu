@@ -1,5 +1,4 @@
-// The matrix instructions: their products against the host's, and their rates against what the
-// hardware can do. Prints errors and rates.
+// Products of the matrix instructions against the host's, and their rates against the limits.
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +36,6 @@ T from(double value) {
     return static_cast<T>(static_cast<float>(value));
 }
 
-// One launch of a kernel over `blocks_per_sm` tiles' worth of A and B.
 template <class Tile, auto kKernel>
 class Launch {
  public:
@@ -63,7 +61,7 @@ class Launch {
     upload();
   }
 
-  // Makes A x B zero: the second half of A's rows is the first one negated, B's is the same.
+  // Makes A x B zero: the second half of A's rows is the first one negated, B's repeats the first.
   void cancel() {
     const auto repeat = [](std::vector<Input>& rows, double sign) {
       for (std::size_t i = 0; i < rows.size(); ++i)
@@ -90,7 +88,7 @@ class Launch {
     return d_.to_host();
   }
 
-  // Holds A x B of one tile, and the same with the terms' sizes.
+  // A x B of one tile, and the sum of its terms' absolute values.
   struct Sums {
     std::vector<double> product, sizes;
   };
@@ -123,7 +121,7 @@ class Launch {
   DeviceBuffer<Output> d_;
 };
 
-// Why the kernel cannot run here; empty where it can.
+// Why the kernel cannot run here; empty if it can.
 template <auto kKernel>
 std::string missing(const DeviceFacts& device, bool (*exists)(int version)) {
   if (!exists(device.compute_major * 10 + device.compute_minor)) return "no such instruction here";
@@ -139,7 +137,7 @@ unsigned blocks_that_fit() {
   return static_cast<unsigned>(blocks);
 }
 
-// Integers: sums are exact, so that any element at the wrong place and any step too many shows.
+// Sums of integers are exact, so that any misplaced element and any extra step shows.
 template <class Tile, auto kKernel>
 void expect_exact_products(unsigned sms) {
   std::mt19937 random(1);
@@ -170,8 +168,8 @@ void expect_exact_products(unsigned sms) {
   }
 }
 
-// Normal numbers: within `tolerance` of the terms' sizes. Fed with products that cancel, the sums
-// stay small for as long as a measurement lasts.
+// Normal numbers: within `tolerance` of the terms' sizes. With products that cancel, sums stay
+// small for as long as a measurement lasts.
 template <class Tile, auto kKernel>
 void expect_normal_products(unsigned sms, double tolerance) {
   constexpr double kDeviation = std::is_integral_v<typename Tile::Format::Input> ? 30 : 1;
@@ -223,7 +221,7 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
       double launch_s, clock_hz;
       double cycles() const { return launch_s * clock_hz; }
     };
-    // Time and clock of one and the same launch, since the clock moves between launches.
+    // Time and clock of the same launch, since the clock moves between launches.
     const auto time = [&](int trips) {
       sampler.warm_up_for(launch.launch(trips), 0.01);
       std::vector<Timed> timed;
@@ -253,7 +251,7 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
   if (ops) EXPECT_GT(best_share, least_share);
 }
 
-// least_share: of the documented rate a clock that has to be reached.
+// least_share: of the documented rate per clock, to be reached.
 template <class F>
 void check_mma_sync(const char* resource, double tolerance, double least_share) {
   using Tile = kernels::MmaTile<F>;
@@ -279,10 +277,10 @@ void check_wgmma(const char* resource, double tolerance) {
   expect_rate<Tile, kKernel>(device, resource, 0.95);
 }
 
-// Accumulators lose what is below their last bit at each of the up to 16 steps: 2^-11 of the sum in
-// FP16, 2^-13 in FP8's, 2^-20 or less in the others'. TF32 also drops 13 bits of each operand.
+// Accumulators lose bits below their last one in each of up to 16 steps: 2^-11 of the sum in FP16,
+// 2^-13 in FP8's, 2^-20 or less in the others. TF32 also drops 13 bits of each operand.
 constexpr double kFp32 = 0x1p-16, kFp16 = 0x1p-7, kTf32 = 0x1p-9, kFp8 = 0x1p-9, kFp64 = 0x1p-48;
-// mma.sync does not feed Hopper's units fully; elsewhere it is the only way to them.
+// mma.sync does not feed Hopper's units fully; elsewhere it is the only way to the units.
 constexpr double kSyncShare = 0.4;
 
 TEST(Mma, Fp16) { check_mma_sync<kernels::mma_sync::Fp16>("tensor.fp16", kFp32, kSyncShare); }

@@ -2,7 +2,7 @@
 //   peakline_neighbour sms N     spins in one block a SM on N SMs
 //   peakline_neighbour pcie      copies from host memory to the device
 //   peakline_neighbour memory    copies within the device's memory
-// It prints a line once it is at work, and goes on until it is killed.
+// Prints a line once it is at work, and runs until killed.
 
 #include <algorithm>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
-constexpr long long kSpinCycles = 20'000'000;  // about 10 ms: a launch is nothing beside it
+constexpr long long kSpinCycles = 20'000'000;  // about 10 ms, so that the launch is negligible
 
 __global__ void spin() {
   for (const long long start = clock64(); clock64() - start < kSpinCycles;) {
@@ -27,7 +27,7 @@ void say_started() {
 }
 
 [[noreturn]] void hold_sms(unsigned sms) {
-  // All of an SM's shared memory: no second block fits beside it.
+  // All of an SM's shared memory, so that no second block fits.
   int shared_bytes = 0;
   PEAKLINE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
   PEAKLINE_CUDA(

@@ -1,4 +1,4 @@
-// Tests what lies between two GPUs: every point of the node's benchmarks on two real ones; faults.
+// Every point of the node's benchmarks on two real GPUs, and faults.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Node : public ::testing::Test {
   void SetUp() override {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < 2) GTEST_SKIP() << "needs two GPUs";
-    // Of CUDA's order: every visible GPU has its place in the list.
+    // In CUDA's order: every visible GPU has its index in the list.
     for (int i = 0; i < gpus; ++i) options_.visible_gpus.push_back(i);
     options_.profile = true;  // each point once
     device_ = open_device(std::string(kNodeDevice), options_);
@@ -59,7 +59,7 @@ TEST_F(Node, EveryPointIsMeasuredAndVerified) {
   EXPECT_GT(measured, 70);
 }
 
-// Rounds keep what pairs take in bounds: 8 GPUs have 28 times as many as 2.
+// Rounds bound the time for pairs: 8 GPUs have 28 times as many as 2.
 TEST(NodePlan, TakesAMinuteOnEightGpus) {
   const auto planned_s = [](int gpus) {
     Registry registry;
@@ -80,7 +80,7 @@ TEST(NodePlan, TakesAMinuteOnEightGpus) {
   EXPECT_LT(planned_s(8), 55);
 }
 
-// What another GPU cannot do costs its own point only.
+// A failure of one GPU costs only its own point.
 TEST_F(Node, AFailureInARoundLeavesTheOthersOfIt) {
   Registry registry;
   registry.add(

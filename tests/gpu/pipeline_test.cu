@@ -1,5 +1,4 @@
-// Copies beside kernels, chains of kernels and barriers: the kernels against the host, and the
-// shapes of the curves.
+// Overlapped copies, fused kernels and barriers, against the host, and shapes of the curves.
 
 #include <algorithm>
 #include <array>
@@ -96,7 +95,7 @@ struct NoBarrier {
   static __device__ void meet() { asm volatile("" ::: "memory"); }
 };
 
-// How many threads of a block end with another number than after so many meetings.
+// Number of threads of a block that do not end with the expected number.
 template <class Barrier>
 int strangers() {
   constexpr unsigned kThreads = 1024, kMeetings = 1009;
@@ -121,7 +120,7 @@ TEST(Meetings, WithoutABarrierAreFoundOut) {
 
 class Pipelines : public Points {
  protected:
-  // Returns what the first curve of the benchmark says of all its points.
+  // Figures of the benchmark's first curve, over all its points.
   FigureValues figures(const std::string& id) {
     const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
     std::vector<Measurement> points;
@@ -139,14 +138,13 @@ TEST_F(Pipelines, LargeCopiesHideBehindAKernelAndSmallOnesLess) {
   EXPECT_GT(in["share/memory:pinned/chunk:16777216"], 0.95);
   EXPECT_LT(in["share/memory:pinned/chunk:262144"], in["share/memory:pinned/chunk:16777216"]);
   auto both = figures("overlap.h2d_d2h");
-  // In a virtual machine both ways at once reach as little as 0.75 of one way twice.
+  // In a virtual machine, both ways at once reach as little as 0.75 of twice one way.
   EXPECT_GT(both["share/memory:pinned/chunk:268435456"], 0.7);
   for (const auto& found : {in, both})
     for (const auto& [name, share] : found) {
       if (!name.starts_with("share/")) continue;
       EXPECT_GT(share, 0.3) << name;
-      // What the CPU stages varies too much from one moment to the next to be held against
-      // anything.
+      // Copies staged by the CPU vary too much from one moment to the next.
       if (name.find("pinned") != name.npos) EXPECT_LT(share, 1.03) << name;
     }
 }
@@ -193,13 +191,13 @@ TEST_F(Pipelines, BarriersTakeLongerTheMoreTheyReach) {
   EXPECT_GT(of_grid["time"], of_cluster["time/blocks:8"]);
   auto relaxed = figures("synchronization.cluster_relaxed");
   for (const char* cycles : {"cycles/blocks:2", "cycles/blocks:8"}) {
-    // Without a fence it is what threads wait for each other alone: far less than a trip to the L2.
+    // Without a fence only the threads' wait counts, far less than a trip to the L2.
     EXPECT_LT(relaxed[cycles], 0.5 * of_cluster[cycles]) << cycles;
     EXPECT_GT(relaxed[cycles], of_block["cycles/threads:256"]) << cycles;
   }
 }
 
-// Cycles of a meeting of two blocks of a cluster, in a kernel that leaves its stamps there.
+// Cycles of a meeting of two blocks of a cluster, with stamps written to `stamps`.
 double cluster_cycles(ClockReading* stamps) {
   constexpr unsigned kBlocks = 2, kThreads = 256;
   constexpr std::uint64_t kMeetings = 20'000;
@@ -216,8 +214,7 @@ double cluster_cycles(ClockReading* stamps) {
   return static_cast<double>(read[1].cycles - read[0].cycles) / kMeetings;
 }
 
-// A kernel that has written to host memory pays for that at its later fences, so stamps must not be
-// there.
+// A kernel that has written to host memory pays for it at later fences.
 TEST_F(Pipelines, TheClockOfABarrierIsReadFromDeviceMemory) {
   if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
   const DeviceBuffer<ClockReading> on_the_device(2);
@@ -227,7 +224,7 @@ TEST_F(Pipelines, TheClockOfABarrierIsReadFromDeviceMemory) {
   const double found = figures("synchronization.cluster")["cycles/blocks:2"];
   std::cout << "  " << found << " cycles; stamps on the device " << device << ", on the host "
             << host << '\n';
-  // Where host memory costs nothing, nobody can tell where the stamps are.
+  // If stamps in host memory cost nothing, their place cannot be detected.
   if (host < 1.1 * device) GTEST_SKIP() << "stamps in host memory cost a barrier nothing here";
   EXPECT_LT(found, (device + host) / 2);
 }

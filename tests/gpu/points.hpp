@@ -24,7 +24,7 @@ class Points : public testing::Test {
     std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
     return bench.record();
   }
-  // nullopt where the point is skipped.
+  // nullopt if the point is skipped.
   std::optional<Measurement> measured(const std::string& name) {
     try {
       return run(name);
@@ -32,7 +32,7 @@ class Points : public testing::Test {
       return std::nullopt;
     }
   }
-  // The device, with a clock above its stated maximum at which the point was measured.
+  // The device, with a maximum clock of at least the measurement's.
   DeviceFacts at_clock_of(const Measurement& m) const {
     DeviceFacts device = session_.facts;
     if (m.conditions.sm_clock_hz > device.sm_clock_max_hz)

@@ -1,5 +1,5 @@
-// The verifying soak: a single wrong bit in a result, an operand, memory, shared memory or a copy
-// is found within one pass, and a device that is right is not accused.
+// The verifying soak finds a single wrong bit in a result, an operand, memory, shared memory or a
+// copy within one pass, and reports nothing on a healthy device.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,6 @@ using testing::SizeIs;
 
 constexpr std::uint32_t kBit = 1u << 19;
 
-// Flips a bit of a word in device memory.
 void flip(void* word, std::uint32_t bits, cudaStream_t stream = nullptr) {
   std::uint32_t value = 0;
   PEAKLINE_CUDA(cudaStreamSynchronize(stream));
@@ -87,11 +86,11 @@ TEST_F(SoakTest, AFlippedBitOfAnOperandIsFound) {
   flip(product.product().operands().x().data(), kExponent);
   bench_.launch_once(product.launch());
   product.report(bench_);
-  EXPECT_GT(differing(), product.product().shape().n / 4);  // a row of the result
+  EXPECT_GT(differing(), product.product().shape().n / 4);  // most of a row of the result
 }
 
 TEST_F(SoakTest, AFirstResultThatIsWrongIsFoundWithItsPlace) {
-  // An exponent's highest bit, of an element that is odd: the upper half of the word.
+  // The highest exponent bit of an odd element, in the upper half of the word.
   constexpr std::size_t kElement = 5;
   const VerifiedProduct product(bench_, gemm_format("bf16"), [&](const Numbers& y) {
     flip(y.data() + (kElement - 1) * bytes_of(y.type()), 1u << 30);
@@ -106,7 +105,7 @@ TEST_F(SoakTest, AFirstResultThatIsWrongIsFoundWithItsPlace) {
   EXPECT_THAT(fact("sm"), HasSubstr("no single SM is to blame"));
 }
 
-// A tile that a product leaves out: memory holds what it held before the launch.
+// A tile that a product omits: memory still holds its previous content.
 TEST_F(SoakTest, AResultThatIsNotWrittenIsFound) {
   for (const char* name : {"fp64", "bf16", "int8"}) {
     const VerifiedProduct product(bench_, gemm_format(name));
@@ -120,7 +119,7 @@ TEST_F(SoakTest, AResultThatIsNotWrittenIsFound) {
       PEAKLINE_CUDA(cudaMemcpyAsync(tile, before.data(), kBytes, cudaMemcpyDeviceToDevice, stream));
     }));
     product.report(bench_);
-    EXPECT_GT(differing(), 250) << name;  // words that happen to be right are few
+    EXPECT_GT(differing(), 250) << name;  // few words happen to be right
     EXPECT_LE(differing(), 256) << name;
   }
 }
@@ -138,7 +137,7 @@ TEST_F(SoakTest, TheMomentOfADifferenceCountsFromTheLoad) {
   const auto later_words = reinterpret_cast<std::uint32_t*>(later.product().operands().y().data());
   later.differences().count_from_load(bench_);
   const CudaBench::Launch healthy = later.launch();
-  std::this_thread::sleep_for(std::chrono::seconds(1));  // time that is not the load's
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // not part of the load's time
   int calls = 0;
   bench_.measure_calls(later.work(), [&] {
     if (calls++ == 1)
@@ -164,7 +163,7 @@ TEST_F(SoakTest, AFlippedBitOfMemoryIsFound) {
     EXPECT_EQ(differing(), 1);
     EXPECT_THAT(fact("first_difference"), HasSubstr("byte 0x4384 of memory"));
     EXPECT_EQ(fact("differing_bits"), "0x00080000");
-    bench_.launch_once(memory.launch());  // what was wrong has been written anew
+    bench_.launch_once(memory.launch());  // the wrong word has been overwritten
     EXPECT_EQ(memory.differences().read().count, 1u);
   }
 }
@@ -199,7 +198,7 @@ TEST_F(SoakTest, ACopyThatDoesNotArriveIsFound) {
     std::copy_n(words + 4096, before.size(), before.begin());
   });
   EXPECT_EQ(trip.differences().read().count, 0u);
-  // The host's memory holds what it held before.
+  // The host's memory still holds its previous content.
   trip.once(bench_, [&](std::uint32_t* words) { std::ranges::copy(before, words + 4096); });
   trip.report(bench_);
   EXPECT_EQ(differing(), std::ssize(before));
@@ -235,7 +234,7 @@ TEST_F(SoakTest, AllSmsComputeTheSameTile) {
     bench_.launch_once(tile.launch(5));
     EXPECT_THAT(tile.odd_sms(), IsEmpty()) << name;
     EXPECT_EQ(tile.differences().read().count, 0u) << name;
-    // Words that no SM gets: all are odd, of which the log keeps the first.
+    // Words that no SM computes: all SMs differ, and the log keeps the first differences.
     flip(tile.expected().data() + 7, kBit);
     bench_.launch_once(tile.launch(1));
     EXPECT_EQ(tile.differences().read().count, 32u * bench_.sm_count()) << name;

@@ -10,7 +10,6 @@
 
 namespace peakline {
 
-// A buffer with these elements.
 template <class T>
 cuda::DeviceBuffer<T> on_device(const std::vector<T>& host) {
   cuda::DeviceBuffer<T> buffer(host.size());

@@ -1,5 +1,3 @@
-// Transpositions against the host's.
-
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -41,7 +39,7 @@ void expect_transposed(unsigned batch, unsigned rows, unsigned columns) {
                        << columns;
 }
 
-// The sides fill tiles, do not, and are far smaller than one.
+// Sizes that fill tiles, that do not, and far below one tile.
 TEST(Transpose, IsTheHosts) {
   for (const auto& [batch, rows, columns] :
        {std::array<unsigned, 3>{1, 256, 128}, {3, 72, 200}, {2, 8, 1000}, {1, 1000, 8}}) {
