@@ -1,7 +1,7 @@
-"""What the compiler makes of the matrix instructions of 10.0, 10.3, 11.0, 12.0 and 12.1.
+"""SASS of the matrix instructions of 10.0, 10.3, 11.0, 12.0 and 12.1.
 
-python blackwell_sass_test.py NVCC CUOBJDUMP SOURCE. No such device has run them, so it is worth
-knowing that each is the instruction that was meant, on the targets that have it and on no other.
+python blackwell_sass_test.py NVCC CUOBJDUMP SOURCE. No such device has run them, so this checks
+that each kernel has the intended instruction, on the targets that support it and on no other.
 """
 
 import subprocess

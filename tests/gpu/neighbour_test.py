@@ -1,5 +1,4 @@
-"""A comparison and a check find what a neighbour on the GPU takes away, and nothing where there is
-none.
+"""A comparison and a check notice a neighbour on the GPU, and report nothing without one.
 
 usage: neighbour_test.py PEAKLINE NEIGHBOUR
 """
@@ -11,10 +10,10 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-# A program that trains would miss these: memory, link, CUDA cores and Tensor Cores.
+# Memory, link, CUDA cores and Tensor Cores: what training uses.
 POINTS = r"^(hbm\.read|pcie\.h2d\.pinned|fma\.fp32|gemm\.bf16)"
-# The neighbour's arguments, and the ceilings of which the gate must fail one. Who holds SMs takes
-# time slices from whatever lasts; a burst of a millisecond may fit between them.
+# The neighbour's arguments, and the ceilings of which the gate must fail at least one. A neighbour
+# on the SMs takes time slices from long measurements; a burst of a millisecond may fit between.
 NEIGHBOURS = {
     ("sms", "32"): {"tensor.bf16/burst", "hbm.read/measured"},
     ("memory",): {"hbm.read/measured"},
@@ -32,7 +31,7 @@ def run(peakline: str, profile: Path) -> None:
 
 
 def regressions(peakline: str, old: Path, new: Path) -> tuple[int, set[str]]:
-    """The exit code of the gate, and what it fails."""
+    """The gate's exit code and failed ceilings."""
     compared = subprocess.run(
         [peakline, "compare", "--fail-on", "regression", "--json", old, "--", new],
         capture_output=True,
@@ -44,7 +43,7 @@ def regressions(peakline: str, old: Path, new: Path) -> tuple[int, set[str]]:
 
 
 def check(peakline: str) -> tuple[int, set[str]]:
-    """The exit code of a check that measures, and the rules that fail."""
+    """The exit code and the failed rules of a check that measures."""
     checked = subprocess.run(
         [peakline, "check", "--device", "0", "--json"], capture_output=True, text=True, check=False
     )
@@ -81,7 +80,7 @@ def main(peakline: str, neighbour: str) -> int:
             failures.append("a GPU without a neighbour is accused")
         healthy, _ = check(peakline)
         print(f"check alone: exit code {healthy}")
-        known = healthy != CANNOT_JUDGE  # of a model without a population nothing is said
+        known = healthy != CANNOT_JUDGE  # a model without a population is not judged
         if known and healthy != 0:
             failures.append("a check accuses a GPU without a neighbour")
         for arguments, resources in NEIGHBOURS.items():

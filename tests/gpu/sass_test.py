@@ -1,8 +1,7 @@
-"""What the compiler made of the kernels: python sass_test.py CUOBJDUMP EXECUTABLE.
+"""SASS of the kernels: python sass_test.py CUOBJDUMP EXECUTABLE.
 
-The rates that peakline reports hold only if the instructions are the ones that were meant: packed
-or fused multiply-adds and nothing else in the loop, matrix instructions one behind the other, wide
-loads, a branch for each path, no spills.
+The rates that peakline reports hold only if the compiler emitted the intended instructions: loops
+of nothing but FMAs, uninterrupted matrix instructions, wide loads, a branch per path, no spills.
 """
 
 import json
@@ -24,7 +23,7 @@ class Operation(NamedTuple):
 
 Kernels = dict[str, list[Operation]]  # by mangled name
 
-# The matrix unit is asked with these, by format, as the kernels' template arguments name it.
+# Matrix instructions by format, named as the kernels' template arguments.
 MMA_SYNC = {
     "Fp16": "HMMA",
     "Fp16Acc16": "HMMA",
@@ -43,7 +42,7 @@ WGMMA = {
     "Int8": "IGMMA.64x256x32.S8.S8",
 }
 WGMMAS_A_TRIP = 16
-# Those of 10.0 and later, on the targets that have them; of tcgen05, two SMs add .2CTA.
+# From 10.0 on, by target. For two SMs, tcgen05 adds .2CTA.
 MMA_SCALED = {
     "Mxfp8": "QMMA.SF.16832.F32.E4M3.E4M3.E8",
     "Mxfp4": "OMMA.SF.16864.F32.E2M1.E2M1.E8",
@@ -65,12 +64,12 @@ TCGEN05 = {
 TCGEN05_NAMED_OTHERWISE = {("103a", "Nvfp4"): "UTCOMMA.BLOCK16"}
 TCGEN05_TARGETS = {"Int8": ("100a", "110a"), "Nvfp4K96": ("103a",)}
 TCGEN05S_A_TRIP = {"Nvfp4K96": 4 * 2}  # passes x steps; others 4 x 4
-# The divergence kernel has paths with such bodies, and at most this much runs at full speed from
-# the instruction caches of an H200 when each warp runs another one; twice as much does not.
+# Bodies of this size run at full speed from the instruction caches of an H200 when each warp runs
+# another one; twice as much does not.
 PATHS = 32
 FMAS_A_PATH = 4 * 16
 DIVERGENCE_BYTES = 40 * 1024
-# A step of each single instruction compiles to this on 9.0, and to what comes with each.
+# The SASS of a step of each instruction on 9.0; COMES_WITH adds more.
 INSTRUCTIONS = {
     "Fp32Add": ("FADD",),
     "Fp32Mul": ("FMUL",),
@@ -78,7 +77,7 @@ INSTRUCTIONS = {
     "Fp64Add": ("DADD",),
     "Fp64Mul": ("DMUL",),
     "Fp64Fma": ("DFMA",),
-    # These run in turn on both pipes that have them.
+    # Alternate between both pipes.
     "Fp16x2Add": ("HADD2", "HFMA2.MMA"),
     "Fp16x2Mul": ("HMUL2", "HFMA2.MMA"),
     "Fp16x2Fma": ("HFMA2",),
@@ -108,12 +107,12 @@ INSTRUCTIONS = {
     "Reduce": ("REDUX.SUM",),
     "LoadMatrix": ("LDSM.16.M88.4",),
 }
-# Radians become turns; a uniform register becomes an ordinary one.
+# Conversions of radians to turns, and of a uniform register to an ordinary one.
 COMES_WITH = {"Sin": ("FMUL.RZ",), "Reduce": ("MOV", "IMAD.U32")}
 INSTRUCTIONS_A_STEP = {"Fp32ToE4m3x2": 2}
 CHAINS = {"Vote": 4}
 THROUGHPUT_STEPS, LATENCY_STEPS = 128, 1024
-# An operation compiles to this, by kernel, type and scope, as the template arguments name them.
+# SASS of an operation, by kernel, type and scope as in template arguments.
 ATOMICS = {
     "globalINS0_7atomics3AddIiLNS2_5ScopeE0": "REDG.E.ADD.STRONG.SM",
     "globalINS0_7atomics3AddIiLNS2_5ScopeE1": "REDG.E.ADD.STRONG.GPU",
@@ -128,7 +127,7 @@ ATOMICS = {
     "globalINS0_7atomics17AddHalvesInGlobal": "REDG.E.ADD.F16x2.RN.STRONG.GPU",
     "globalINS0_7atomics14CompareAndSwap": "ATOMG.E.CAS.STRONG.GPU",
     "sharedINS0_7atomics3AddIiL": "ATOMS.ADD",
-    # Loops around a compare-and-swap.
+    # Loops of a compare-and-swap.
     "sharedINS0_7atomics3AddIyL": "ATOMS.CAST.SPIN.64",
     "sharedINS0_7atomics3AddIfL": "ATOMS.CAST.SPIN",
     "sharedINS0_7atomics3AddIdL": "ATOMS.CAST.SPIN.64",
@@ -136,19 +135,19 @@ ATOMICS = {
     "sharedINS0_7atomics14CompareAndSwap": "ATOMS.CAS",
 }
 ATOMICS_A_TRIP = 8
-# Dependent loads of a trip through the chase.
+# Dependent loads per trip.
 CHASE_UNROLL = 32
-# Barriers between two branches; of a grid.
+# Barriers per branch.
 MEETINGS_A_TRIP = 16
 GRID_MEETINGS_A_TRIP = 2
-# Loads in flight of a thread that gathers.
+# Loads in flight per thread.
 GATHERS_A_TRIP = 4
-# A thread's loads of a tile, by the type of an element.
+# Loads of a tile per thread, by mangled element type.
 TRANSPOSE_LOADS = {"t": 4, "j": 2}
-# Mangled names of kernels that a check has chosen.
+# Mangled names of the kernels that were checked.
 LOOKED_AT: set[str] = set()
-# What prepares and verifies, what does nothing by design, and what only moves data, in loops that
-# the measured rates speak for.
+# Kernels that prepare, verify or do nothing, and kernels that only move data, whose measured rates
+# show wrong code.
 NEED_NO_LOOK = (
     "fill_",
     "touch_",
@@ -156,8 +155,8 @@ NEED_NO_LOOK = (
     "read_clocks",
     "gemm_reference",
     "block_gemm_reference",
-    "gather_elements",  # of what a host verifies
-    "start_log",  # this and those down to check_product look for wrong bits
+    "gather_elements",  # verified on the host
+    "start_log",  # from here to check_product: look for wrong bits
     "compare_vectors",
     "write_pattern",
     "replace_pattern",
@@ -181,7 +180,7 @@ NEED_NO_LOOK = (
     "meetings",
     "copy_",
 )
-# The compiler puts these into issue slots that a matrix instruction takes beyond its own.
+# The compiler fills issue slots of a matrix instruction with these.
 FILLERS = ("NOP", "UIADD3")
 
 
@@ -230,7 +229,7 @@ def only(kernels: Kernels, *parts: str) -> list[list[str]]:
     return [[op.opcode for op in operations] for operations in chosen(kernels, *parts)]
 
 
-# It compares rather than is timed, with as many warps as an SM takes and so few registers for each.
+# Not timed; it takes as many warps as fit, and so few registers per thread.
 MAY_SPILL = "check_tile"
 
 
@@ -250,7 +249,7 @@ def has_mma_sync(version: int, template_argument: str) -> bool:
 
 
 def check_mma_sync(architecture: str, kernels: Kernels) -> None:
-    """Every product of a trip is in the loop, and nothing else that would count."""
+    """The loop has every product of a trip and hardly anything else."""
     version = int(re.sub(r"\D", "", architecture))
     for template_argument, opcode in MMA_SYNC.items():
         mangled = f"mma_sync{len(template_argument)}{template_argument}E"
@@ -261,7 +260,7 @@ def check_mma_sync(architecture: str, kernels: Kernels) -> None:
                 made_of = {op for op in operations if "MMA" in op}
                 assert not made_of, f"{where}: {made_of} for an instruction that is not there"
                 continue
-            # Passes x steps x fragments; more where the large instruction is made of pieces.
+            # Passes x steps x fragments; more where pieces make up the large instruction.
             least = 2 * 2 * (4 if opcode == "DMMA" else 8)
             if version < 80:
                 least *= 4 if opcode == "IMMA" else 2
@@ -274,8 +273,8 @@ def check_mma_sync(architecture: str, kernels: Kernels) -> None:
 
 
 def check_wgmma(kernels: Kernels) -> None:
-    """A trip is one unbroken group. Where the compiler serializes (it says so in a remark that is
-    no warning, C7510), it waits after each instruction."""
+    """A trip is one unbroken group. A compiler that serializes (remark C7510, not a warning) waits
+    after each instruction."""
     for template_argument, opcode in WGMMA.items():
         mangled = f"wgmma{len(template_argument)}{template_argument}E"
         for operations in only(kernels, "12wgmma_chains", mangled):
@@ -290,7 +289,7 @@ def check_wgmma(kernels: Kernels) -> None:
 
 
 def check_blackwell(target: str, kernels: Kernels) -> None:
-    """Each instruction is the one that was meant, as often as a trip says, or there is none."""
+    """A trip has the intended instruction, as often as it should; other targets have none."""
     expected = [
         ("17mma_scaled_chains", f"mma_scaled{len(f)}{f}E", opcode, MMAS_A_SCALED_TRIP)
         for f, opcode in MMA_SCALED.items()
@@ -321,7 +320,7 @@ def check_blackwell(target: str, kernels: Kernels) -> None:
 
 
 def check_divergence(operations: list[Operation]) -> None:
-    """Each path is a loop of its own, taken by a branch; all together they are small."""
+    """Each path is its own loop behind a branch; the code of all fits the instruction caches."""
     adds = [op for op in operations if op.opcode.split(".")[0] == "FFMA"]
     assert len(adds) == PATHS * FMAS_A_PATH, f"divergence: {len(adds)} FFMA"
     assert not any(op.predicated for op in adds), "divergence: predicated instead of branched"
@@ -335,13 +334,13 @@ def check_divergence(operations: list[Operation]) -> None:
 
 
 def check_cached(kernels: Kernels) -> None:
-    """The loop of each kernel over a cache or shared memory has the accesses that were meant; those
-    of a cache are all ahead of the first use of what they load."""
+    """Loops over a cache or shared memory have the intended accesses; cache loads all precede
+    the first use."""
     expected = {
         "cached_readINS0_9ThroughL1EjLi{}E": ("LDG.E", (8, 16)),
         "cached_readINS0_9ThroughL1E5uint2Li{}E": ("LDG.E.64", (4, 8)),
         "cached_readINS0_9ThroughL1E5uint4Li{}E": ("LDG.E.128", (4,)),
-        # .STRONG.GPU: past the L1.
+        # .STRONG.GPU bypasses the L1.
         "cached_readINS0_9ThroughL2E5uint4Li{}E": ("LDG.E.128.STRONG.GPU", (8,)),
         "l2_readILi{}E": ("LDG.E.128.STRONG.GPU", (1, 2, 4, 8)),
         "l2_writeILi{}E": ("STG.E.128.STRONG.GPU", (1, 2, 4)),
@@ -360,7 +359,7 @@ def check_cached(kernels: Kernels) -> None:
                     for op in operations
                     if accesses[0].address < op.address < accesses[-1].address
                 ]
-                # The counter of trips may stand between them; a use takes more than one.
+                # The trip counter may be between them; a use takes more instructions.
                 uses = sum(op.startswith(("IADD3", "BAR", "BRA")) for op in between)
                 assert not opcode.startswith("LDG") or uses <= 1, (
                     f"{name.format(unroll)}: {between}"
@@ -368,7 +367,7 @@ def check_cached(kernels: Kernels) -> None:
 
 
 def in_loops(operations: list[Operation], opcode: str) -> list[Operation]:
-    """The instructions of this opcode that a jump back leads to again."""
+    """The instructions of this opcode inside loops."""
     loops = [(op.target, op.address) for op in operations if op.target is not None]
     return [
         op
@@ -378,7 +377,7 @@ def in_loops(operations: list[Operation], opcode: str) -> list[Operation]:
 
 
 def largest_loop(operations: list[Operation]) -> list[str]:
-    """The opcodes from the target of the farthest jump back to that jump."""
+    """The opcodes of the longest loop."""
     jumps = [op for op in operations if op.target is not None and op.target < op.address]
     last = max(jumps, key=lambda jump: jump.address - (jump.target or 0))
     return [op.opcode for op in operations if (last.target or 0) <= op.address <= last.address]
@@ -389,7 +388,7 @@ def is_one_of(opcode: str, names: tuple[str, ...]) -> bool:
 
 
 def check_instructions(kernels: Kernels) -> None:
-    """The loop is as many of the named instruction as it has steps, and hardly anything else."""
+    """The loop has one of the named instructions per step, and hardly anything else."""
     for kernel, unroll in (("throughput", THROUGHPUT_STEPS), ("latency", LATENCY_STEPS)):
         for op, names in INSTRUCTIONS.items():
             chains = CHAINS.get(op, 8) if kernel == "throughput" else 1
@@ -410,7 +409,7 @@ def check_instructions(kernels: Kernels) -> None:
 
 
 def check_transpositions(kernels: Kernels) -> None:
-    """Each vector is one load and one store of 16 bytes."""
+    """Each vector takes one load and one store of 16 bytes."""
     for element, vectors in TRANSPOSE_LOADS.items():
         for operations in only(kernels, f"9transposeI{element}E"):
             for opcode in ("LDG.E.128", "STG.E.128"):
@@ -419,10 +418,10 @@ def check_transpositions(kernels: Kernels) -> None:
 
 
 def check_that_all_are_known(kernels: Kernels, executable: str) -> None:
-    """No kernel is left that no check has looked at, and no registered instruction or atomic
-    operation without its kernel."""
+    """Every kernel was checked or needs no check; every registered instruction and atomic operation
+    has a kernel."""
     for name in kernels:
-        # A mangled identifier follows its length.
+        # Mangled identifiers follow their lengths.
         known = name in LOOKED_AT or re.search(rf"\d({'|'.join(NEED_NO_LOOK)})", name)
         assert known, f"say what this kernel should compile to: {name}"
     listed = subprocess.run([executable, "list", "--json"], check=True, capture_output=True).stdout
@@ -439,7 +438,7 @@ def check_that_all_are_known(kernels: Kernels, executable: str) -> None:
 
 
 def check_atomics(kernels: Kernels) -> None:
-    """Each operation of the source is the named one, none of them added up beforehand."""
+    """Each operation of the source is one of the named instruction; none are merged."""
     for mangled, opcode in ATOMICS.items():
         for loop in map(largest_loop, chosen(kernels, f"atomics_{mangled}")):
             count = loop.count(opcode)
@@ -447,8 +446,8 @@ def check_atomics(kernels: Kernels) -> None:
 
 
 def check_pipelines(kernels: Kernels) -> None:
-    """The work on a batch is multiply-adds that are not folded; a fused chain loads all of its
-    arrays ahead of the first use; each meeting is a barrier, and nothing else but the counter."""
+    """Multiply-adds on a batch are not folded; a fused chain loads all arrays before the first use;
+    each meeting is one barrier."""
     for loop in in_loops_of(kernels, "IMAD", "13work_on_batch"):
         assert len(loop) >= 16, f"work_on_batch: {len(loop)} IMAD"
     for arrays in (3, 5, 9):
@@ -456,7 +455,8 @@ def check_pipelines(kernels: Kernels) -> None:
             longest = longest_run(operations, "LDG", ("FADD",))
             assert longest == 2 * arrays, f"sum_arrays<{arrays}>: {longest} loads in flight"
     for loop in in_loops_of(kernels, "BAR.SYNC.DEFER_BLOCKING", "8meetings", "12BlockBarrierELb0"):
-        assert len(loop) == MEETINGS_A_TRIP + 1, f"meetings: {len(loop)} barriers"  # the rest's
+        # One more in the loop over the remainder.
+        assert len(loop) == MEETINGS_A_TRIP + 1, f"meetings: {len(loop)} barriers"
 
     for operations in only(kernels, "8meetings", "11GridBarrierELb0"):
         arrivals = operations.count("ATOM.E.ADD.STRONG.GPU")
@@ -469,8 +469,8 @@ def in_loops_of(kernels: Kernels, opcode: str, *parts: str) -> list[list[Operati
 
 
 def check_pipelines_of_hopper(kernels: Kernels) -> None:
-    """A meeting of a cluster is its barrier, with a fence or without; a dependent kernel lets the
-    next one start ahead of waiting for the one before."""
+    """A cluster's meeting is one barrier, with or without a fence; a dependent kernel lets the next
+    one start before it waits for the previous one."""
     for barrier, with_fence in (("14ClusterBarrier", True), ("21RelaxedClusterBarrier", False)):
         for operations in only(kernels, "8meetings", f"{barrier}ELb0"):
             arrivals, waits = (operations.count("UCGABAR_ARV"), operations.count("UCGABAR_WAIT"))
@@ -485,7 +485,7 @@ def check_pipelines_of_hopper(kernels: Kernels) -> None:
 def longest_run(
     operations: list[str], load: str, uses: tuple[str, ...], width: str = ".128"
 ) -> int:
-    """The most loads of this width that no use of a loaded value comes between."""
+    """The longest run of loads of this width without a use of a loaded value."""
     places = [i for i, op in enumerate(operations) if op.split(".")[0] in uses]
     wide = [i for i, op in enumerate(operations) if op.startswith(load) and width in op]
     ends = pairwise([-1, *places, len(operations)])
@@ -493,7 +493,7 @@ def longest_run(
 
 
 def check_gather(loop: list[str]) -> None:
-    """All words are folded, two at a time, after the last load; before it, addresses are."""
+    """All words are folded, two at a time, after the last load."""
     loads = [i for i, op in enumerate(loop) if op.startswith("LDG.E.128")]
     assert len(loads) == GATHERS_A_TRIP, f"random_gather: {len(loads)} loads a trip"
     folds = sum(op.startswith("LOP3") for op in loop[loads[-1] :])
@@ -501,7 +501,7 @@ def check_gather(loop: list[str]) -> None:
 
 
 def check_copies(kernels: Kernels) -> None:
-    """A trip copies one tile, with the named instructions alone: those of each lane, or one."""
+    """A trip copies one tile by the named instruction: several per lane, or one per tile."""
     by_lane = {"Plain": "LDG.E.128.STRONG.GPU", "CpAsync": "LDGSTS.E.BYPASS.128"}
     by_unit = {"Bulk": "UBLKCP.S.G", "Tensor1d": "UTMALDG.1D", "Tensor2d": "UTMALDG.2D"}
     for (way, opcode), kernel in product((by_lane | by_unit).items(), ("tiles", "walk")):
@@ -524,13 +524,13 @@ def check_copies(kernels: Kernels) -> None:
 
 
 def check_chase(operations: list[Operation], load: str) -> None:
-    """The loops that count are CHASE_UNROLL loads and what counts the trips."""
+    """The unrolled loops have CHASE_UNROLL loads and the trip counter."""
     loops = [op for op in operations if op.target is not None and op.target < op.address]
     bodies = [
         [op for op in operations if loop.target <= op.address < loop.address] for loop in loops
     ]
     unrolled = [b for b in bodies if sum(op.opcode == load for op in b) > 1]
-    assert len(unrolled) == 2, f"chase: {len(unrolled)} loops of {load}"  # to warm up, to count
+    assert len(unrolled) == 2, f"chase: {len(unrolled)} loops of {load}"  # warm-up, measured
     for body in unrolled:
         loads = sum(op.opcode == load for op in body)
         assert loads == CHASE_UNROLL, f"chase: {loads} {load} a trip"
@@ -550,7 +550,7 @@ def main() -> None:
             check_atomics(of_architecture)
             check_pipelines_of_hopper(of_architecture)
             check_copies(of_architecture)
-    # For the others the first architecture will do: all are made from the same source.
+    # One architecture stands for all others, which have the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)
     chains_times_unroll = 8 * 128
@@ -572,7 +572,7 @@ def main() -> None:
     check_pipelines(kernels)
     for parts, opcode in (
         (("5chase", "GlobalLoad"), "LDG.E.64"),
-        (("5chase", "L2Load"), "LDG.E.64.STRONG.GPU"),  # past the L1
+        (("5chase", "L2Load"), "LDG.E.64.STRONG.GPU"),  # bypasses the L1
         (("12chase_shared",), "LDS"),
         (("13chase_cluster",), "LD.E.64"),
     ):

@@ -1,9 +1,9 @@
-"""Whole runs of the program on several GPUs: a broken NCCL costs its measurements, and is named in
-the profile; what lies between GPUs can be measured in one process.
+"""Whole runs on several GPUs: a broken NCCL costs only its own measurements and is named in the
+profile; links between GPUs can be measured in one process.
 
 usage: several_gpus_test.py PEAKLINE FAKE_NCCL_FOLDER
 
-Ends in 77, which ctest shows as skipped, where there are fewer than two GPUs.
+Exits with 77, which ctest shows as skipped, if there are fewer than two GPUs.
 """
 
 import json
@@ -13,15 +13,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-POINTS = r"^nccl\.all_reduce/ranks:\d+/bytes:(8|16)$"  # the smallest, of up to eight GPUs
+POINTS = r"^nccl\.all_reduce/ranks:\d+/bytes:(8|16)$"  # the smallest, for up to eight GPUs
 PARTIAL = 3
 SKIPPED = 77
-# The key is what the library does, the value how the measurement ends.
+# How a measurement ends, by what the library does.
 FAULTS = {"": "wrong result", "hang": "no answer in", "fail": "invalid usage"}
 
 
 def measure(peakline: str, folder: Path, library: str, fault: str) -> tuple[int, list[dict]]:
-    """The exit code of a run, and its measurements."""
+    """A run's exit code and measurements."""
     profile = folder / f"{fault or 'wrong'}.json"
     paths = f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     code = subprocess.run(
