@@ -46,9 +46,8 @@ struct Reads {
   std::size_t useful_bytes, offset = 0, stride = 1;
 };
 
-// Measures with the fastest shape for contiguous reads of this width, aligned and misaligned, so
-// that only the swept parameter differs between points. Some shapes that tie when aligned lose four
-// times as much when misaligned.
+// Measures with the fastest shape for contiguous reads of this width, aligned and misaligned: some
+// shapes that tie when aligned lose four times as much when misaligned.
 template <class Vec>
 void strided_read(CudaBench& bench, const Reads& reads) {
   const std::size_t count = reads.useful_bytes / sizeof(Vec);

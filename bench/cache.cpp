@@ -18,8 +18,7 @@ struct Sweep {
   const char* through;
   std::size_t in_flight, least, to;
 };
-// An H200's L1 needs 16 KiB in flight; 8 KiB reach 74 % of its rate. In smaller footprints several
-// warps read the same data.
+// An H200's L1 needs 16 KiB in flight (8 KiB: 74 % of the rate); in smaller parts warps share data.
 constexpr Sweep kThroughL1{"l1", 16 * kKiB, 8 * kKiB, 512 * kKiB};
 // Past the L1; on an H200 from 8 MiB to 17 times its 60 MiB of L2.
 constexpr Sweep kThroughL2{"l2", 64 * kKiB, 64 * kKiB, 8 * kMiB};

@@ -36,9 +36,8 @@ double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_
 Limit collective_limit();
 
 // "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
-// the links carry)": bus bandwidths over "bytes", and nvlink.all_to_all for the links. Figures
-// small_time and large_bandwidth by bytes, smallest, half_rate, bus_bandwidth, algorithm_bandwidth
-// and share_of_links.
+// the links carry)", with nvlink.all_to_all for the links. Figures small_time, large_bandwidth by
+// bytes, smallest, half_rate, bus_bandwidth, algorithm_bandwidth, share_of_links.
 CurveRule collective_curve(Collective collective);
 inline constexpr const char* kCollectivesTopic = "collectives";
 std::string collectives_title(const TitleView& view);

@@ -50,8 +50,7 @@ struct Lane {
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  // Brings a block of the file to a slot of lane `number`, or enqueues that. Returns the error, or
-  // "".
+  // Brings a block to a slot of lane `number`, or enqueues that. Returns the error, or "".
   virtual std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
                             std::size_t slot) = 0;
 };

@@ -32,8 +32,7 @@ constexpr unsigned kThreads = 256;
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationSteps = 8 * kernels::kThroughputSteps;
 constexpr double kCalibrationSeconds = 2e-3;
-// Covers the unrolled loop of either kernel and the loop of single steps. Odd, since the values of
-// some instructions alternate.
+// Covers both kernels' unrolled loop and their remainder. Odd, since some values alternate.
 constexpr int kVerifiedSteps = kernels::kLatencySteps + 3;
 
 // Start values and operands, and the precision of a result.
@@ -142,8 +141,7 @@ class InstructionWork {
     return results.to_host();
   }
 
-  // The first step's result, from the lane's x, y and operands, or from all lanes' x and the lane's
-  // number.
+  // The first step's result, from x, y and operands, or from all lanes' x and the lane's number.
   auto expected(std::size_t chain, unsigned lane) const {
     if constexpr (std::is_invocable_v<Function, const Row<Value>&, unsigned>)
       return function_(start_[chain], lane);

@@ -19,9 +19,8 @@ constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
-// On an H200 three shapes of writes are 0.14 and 0.32 % apart; a smaller tolerance would choose
-// another one in each run. Compares seconds, not cycles: the L2's rate does not follow the SM
-// clock.
+// On an H200 three shapes of writes are 0.14 and 0.32 % apart; a smaller tolerance would make the
+// choice vary. Compares seconds, not cycles: the L2's rate does not follow the SM clock.
 constexpr double kSearchTolerance = 0.005;
 // Launches go over several footprints, since the rate depends by 0.2 % on where the data lie.
 constexpr std::size_t kL2Footprints = 4;

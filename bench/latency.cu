@@ -22,14 +22,12 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 // Far inside the shared memory of any device.
 constexpr std::uint64_t kSharedBytes = 16 * kKiB;
-// Shares of the L2: inside the partition near to an SM, though beyond any L1; and beyond that
-// partition.
+// Shares of the L2: beyond any L1 but inside an SM's near partition, and beyond that partition.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
 // Beyond the L2, should it cache host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 constexpr double kHostL2s = 2;
-// No L1 is larger. A footprint that may fit is walked before the loads that count, since the L1 is
-// empty when a kernel starts.
+// No L1 is larger. A footprint that may fit is walked first: a kernel starts with an empty L1.
 constexpr std::uint64_t kMostL1Bytes = kMiB;
 // 1 GiB of lines is beyond any cache; larger footprints are sampled by as many lines.
 constexpr std::uint64_t kMostSlots = kGiB / kLineBytes;

@@ -1,5 +1,4 @@
-// Matrix instructions of compute capability 10.0 and later: tcgen05.mma by one SM or two, and
-// mma.sync with block scales.
+// Matrix instructions of 10.0 and later: tcgen05.mma by one or two SMs, mma.sync with block scales.
 
 #include <cstring>
 #include <span>

@@ -54,9 +54,8 @@ double to_double(T value) {
 }
 
 // Elements of a tile: integers for verification, or normal numbers whose products cancel: the
-// second half of each row of A is the negated first half, and that of each column of B repeats the
-// first. So sums stay small however long a launch is; growing sums would overflow, or stop changing
-// by rounding.
+// second half of each row of A is the negated first half, and each column of B repeats its first
+// half. Growing sums would overflow, or stop changing by rounding.
 enum class Data { kIntegers, kCancelling };
 
 int random_integer(std::mt19937_64& random) {

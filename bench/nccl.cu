@@ -25,8 +25,7 @@ using cuda::nccl::DataType;
 using cuda::nccl::Reduction;
 using cuda::nccl::Result;
 
-// The first rank, whose stream is timed, becomes the last in a broadcast's ring: the root is done
-// long before all have received.
+// Makes the first rank, whose stream is timed, the last of a broadcast's ring; the root ends early.
 constexpr int kRoot = 1;
 
 // NCCL enqueues this many for one operation: a kernel, and its ordering among streams.

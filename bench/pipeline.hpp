@@ -25,8 +25,8 @@ struct StepsTiming {
   double seconds;
 };
 // Steps, at least one, that take `seconds`, by the line through two timings. A step counts for at
-// least a sixteenth of its mean in `many`, so that noise (profiler, busy host) makes no endless
-// kernel.
+// least a sixteenth of its mean in `many`: noise (profiler, busy host) must not make the kernel
+// endless.
 unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
 
 // "copying in while a kernel runs: 98.7 % of the slowest part's rate with pinned memory (95 % from
@@ -35,8 +35,8 @@ unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
 inline constexpr double kHidden = 0.95;
 CurveRule overlap_curve(const std::string& label);
 
-// "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...", by number of "steps". Figures
-// saving and saving_by_bytes by steps.
+// "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...". Figures saving and
+// saving_by_bytes by steps.
 CurveRule fusion_curve();
 
 // "4 steps over 64 KiB: 14.3 us with a kernel each, 6.38 us as a graph of these, 3.51 us fused", at

@@ -89,8 +89,7 @@ std::uint32_t sum_of_slot(const std::vector<std::uint32_t>& words, unsigned slot
   return words[4 * slot] + words[4 * slot + 1] + words[4 * slot + 2] + words[4 * slot + 3];
 }
 
-// launch_into(shape, sums): a shape's launch; of_warp(shape, warp): the expected sum of that warp
-// of any block.
+// of_warp(shape, warp): the expected sum of that warp of any block.
 template <class Kernel, class LaunchInto, class OfWarp>
 void measure_fastest(CudaBench& bench, const Work& work,
                      const std::vector<Shape<Kernel>>& candidates, LaunchInto launch_into,

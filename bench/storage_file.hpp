@@ -26,8 +26,7 @@ const host::StorageFile& storage_file(Bench& bench) {
   });
 }
 
-// Returns what drops the file from the page cache, for an untimed call before each sample; empty if
-// reads use O_DIRECT.
+// Returns a call that evicts the file, untimed before each sample; empty if reads use O_DIRECT.
 template <class Bench>
 std::function<void()> forget_cached(Bench& bench, const host::StorageFile& file) {
   if (file.direct()) return {};

@@ -11,8 +11,7 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kAtomicThreads = 1024;  // per block
 
-// Chooses each thread's element. A kernel argument, or the compiler could merge a warp's operations
-// on one address.
+// Chooses each thread's element. An argument, or the compiler could merge operations of a warp.
 struct AtomicTargets {
   std::uint32_t lane_stride, warp_stride;
 

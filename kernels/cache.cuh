@@ -1,7 +1,6 @@
 #pragma once
 
-// Reads and writes that go over a footprint again and again, so that one cache level serves them.
-// Vec is as in stream.cuh.
+// Repeated accesses to a footprint that one cache level serves. Vec is as in stream.cuh.
 
 #include <cstdint>
 
@@ -57,8 +56,7 @@ __device__ std::uint32_t sum_of_chunk(const Vec* chunk, std::uint32_t sum) {
   return sum;
 }
 
-// of_warp[warp of the grid] = sum over the warp. No atomics, and no shared memory, which would take
-// space from the L1.
+// of_warp[warp of the grid] = sum over the warp; without shared memory, which would shrink the L1.
 __device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp) {
   for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;

@@ -6,8 +6,7 @@
 
 namespace peakline::kernels {
 
-// Independent chains per thread; with the SM's other warps they hide the latency of an FMA (4
-// clocks or more).
+// Independent chains per thread, to hide the latency of an FMA (4 clocks or more).
 inline constexpr int kFmaChains = 8;
 // FMAs of a chain per loop iteration. The loop's three instructions are 0.3 % of 1024 FMAs, whose
 // 16 KiB still run at full speed from the instruction cache; twice as many do not. (FP32 on an

@@ -55,8 +55,7 @@ __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, Ope
                reference + blockIdx.x);
 }
 
-// found[s] = y[row[s] x columns + column[s]]: reads one element per sample. Launch at least
-// `samples` threads.
+// found[s] = y[row[s] x columns + column[s]]. Launch at least `samples` threads.
 template <class Y>
 __global__ void gather_elements(const Y* y, std::int64_t columns, const std::int64_t* row,
                                 const std::int64_t* column, std::size_t samples, double* found) {

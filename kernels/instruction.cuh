@@ -13,9 +13,8 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
-// step(): x_{n+1} from x_n, x_{n-1} and two operands, which are uniform but unknown to the
-// compiler, so that it cannot fold steps. kSince: first compute capability (times ten) with the
-// instruction.
+// step(): x_{n+1} from x_n, x_{n-1} and two operands, uniform but unknown to the compiler, so that
+// it cannot fold steps. kSince: first compute capability (times ten).
 namespace instruction {
 
 template <class T>

@@ -1,7 +1,6 @@
 #pragma once
 
-// Chains of dependent loads: each returns the address of the next, so that the time per load is the
-// latency.
+// Chains of dependent loads: each returns the next address, so the time per load is the latency.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +52,7 @@ struct Cycle {
   }
 };
 
-// Each slot of the walk through `base` gets the address of the next. Writes 8 x cycle.slots bytes.
-// Any launch.
+// Each slot of the walk gets the next one's address. Writes 8 x cycle.slots bytes. Any launch.
 static __global__ void fill_cycle(char* base, Cycle cycle) {
   const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
   std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -123,10 +121,9 @@ __device__ typename Load::Pointer follow_stamped(typename Load::Pointer p, std::
   return p;
 }
 
-// Each block follows the pointers from the address in its element of `at`, `warm_up` steps and then
-// `loads` that count, and stores the address that it reached. stamps: the clock of each block right
-// before the loads that count, then of each right after. A block loads 8 x (warm_up + loads) bytes.
-// Launch <<<any, 1>>>.
+// Each block follows the pointers from its element of `at`, `warm_up` steps and then `loads` that
+// count, and stores the address reached. stamps: each block's clock right before the loads that
+// count, then each right after. A block loads 8 x (warm_up + loads) bytes. Launch <<<any, 1>>>.
 template <class Load, class Reading>
 __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                       Reading* stamps) {

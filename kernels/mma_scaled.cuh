@@ -1,7 +1,6 @@
 #pragma once
 
-// As mma.cuh, for the matrix units of 12.x and operands with block scales: mma.sync with
-// .block_scale.
+// As mma.cuh, for the matrix units of 12.x and block scales: mma.sync with .block_scale.
 
 #include <cstdint>
 

@@ -10,8 +10,7 @@
 
 namespace peakline::kernels {
 
-// Sign, exponent and mantissa, from the highest bit to the lowest; subnormal where the exponent
-// field is 0.
+// Sign, exponent and mantissa, from the highest bit; subnormal if the exponent field is 0.
 struct Minifloat {
   bool has_sign = true;
   int exponent_bits = 0, mantissa_bits = 0, bias = 0;

@@ -14,8 +14,8 @@ template <int kInFlight>
 inline constexpr int kOccupancyBlocks = kInFlight <= 4 ? 2 : 1;
 
 // out[thread] = XOR of what the thread reads of data[0...count), each vector once: 16 x count
-// bytes. A thread issues kInFlight loads and waits for them before the next. Launch as many threads
-// as should be resident.
+// bytes. A thread waits for kInFlight loads before the next. Launch as many threads as should be
+// resident.
 template <int kInFlight>
 __global__ void __launch_bounds__(1024, kOccupancyBlocks<kInFlight>)
     occupancy_read(const uint4* __restrict__ data, std::size_t count, std::uint32_t* out) {

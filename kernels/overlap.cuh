@@ -7,8 +7,7 @@
 
 namespace peakline::kernels {
 
-// A step of a linear congruential generator. Any number of steps equals one step with other
-// factors, which serves verification.
+// A step of a linear congruential generator. Any number of steps equals one with other factors.
 struct Generator {
   std::uint32_t factor, addend;
   __host__ __device__ std::uint32_t operator()(std::uint32_t x) const {

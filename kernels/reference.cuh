@@ -1,7 +1,7 @@
 #pragma once
 
-// Simple kernels that verify the fast ones at full size; tests/gpu compares them with the host.
-// Each reads its arrays once; none is timed.
+// Simple kernels that verify the fast ones at full size, in any launch; tests/gpu compares them
+// with the host. Each reads its arrays once; none is timed.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,7 @@ __device__ inline std::size_t thread_count() {
   return static_cast<std::size_t>(gridDim.x) * blockDim.x;
 }
 
-// result ^= XOR of the groups 0, stride, 2 x stride, ..., `groups` in total, each of `width`
-// consecutive words. Any launch.
+// result ^= XOR of the groups 0, stride, 2 x stride, ..., `groups` in total, of `width` words each.
 static __global__ void reference_xor(const std::uint32_t* data, std::size_t groups,
                                      std::size_t width, std::size_t stride, std::uint32_t* result) {
   std::uint32_t sum = 0;
@@ -26,7 +25,7 @@ static __global__ void reference_xor(const std::uint32_t* data, std::size_t grou
 }
 
 // result += sum of `count` words in parts of `part` words, each part read cyclically until `total`
-// words of it have been read. Any launch.
+// words of it have been read.
 static __global__ void reference_repeated_sum(const std::uint32_t* data, std::size_t count,
                                               std::size_t part, std::size_t total,
                                               std::uint32_t* result) {
@@ -36,7 +35,7 @@ static __global__ void reference_repeated_sum(const std::uint32_t* data, std::si
   atomicAdd(result, sum);
 }
 
-// differences += number of words in which a and b differ. Any launch.
+// differences += number of words in which a and b differ.
 static __global__ void reference_compare(const std::uint32_t* a, const std::uint32_t* b,
                                          std::size_t count, unsigned long long* differences) {
   unsigned long long found = 0;
@@ -44,7 +43,7 @@ static __global__ void reference_compare(const std::uint32_t* a, const std::uint
   if (found != 0) atomicAdd(differences, found);
 }
 
-// differences += number of i with a[i] != b[i] + scale * c[i], rounded once. Any launch.
+// differences += number of i with a[i] != b[i] + scale * c[i], rounded once.
 static __global__ void reference_triad(const float* a, const float* b, const float* c, float scale,
                                        std::size_t count, unsigned long long* differences) {
   unsigned long long found = 0;
@@ -54,7 +53,7 @@ static __global__ void reference_triad(const float* a, const float* b, const flo
 }
 
 // differences += number of i with a[i] != data[i] + data[count + i] + ..., added in the order of
-// the arrays with each sum rounded. Any launch.
+// the arrays with each sum rounded.
 static __global__ void reference_sum(const float* a, const float* data, int arrays,
                                      std::size_t count, unsigned long long* differences) {
   unsigned long long found = 0;
@@ -66,7 +65,7 @@ static __global__ void reference_sum(const float* a, const float* data, int arra
   if (found != 0) atomicAdd(differences, found);
 }
 
-// differences += number of words other than `value`. Any launch.
+// differences += number of words other than `value`.
 static __global__ void reference_constant(const std::uint32_t* a, std::uint32_t value,
                                           std::size_t count, unsigned long long* differences) {
   unsigned long long found = 0;
@@ -74,7 +73,7 @@ static __global__ void reference_constant(const std::uint32_t* a, std::uint32_t 
   if (found != 0) atomicAdd(differences, found);
 }
 
-// differences += number of words i other than value ^ i (low 32 bits). Any launch.
+// differences += number of words i other than value ^ i (low 32 bits).
 static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t value,
                                          std::size_t count, unsigned long long* differences) {
   unsigned long long found = 0;
@@ -83,8 +82,7 @@ static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t v
   if (found != 0) atomicAdd(differences, found);
 }
 
-// result ^= bits of each element after fma_per_element steps x = x * a + b, each rounded once. Any
-// launch.
+// result ^= bits of each element after fma_per_element steps x = x * a + b, each rounded once.
 template <class T>
 __global__ void reference_fma_xor(const T* data, std::size_t count, T a, T b, int fma_per_element,
                                   std::uint32_t* result) {

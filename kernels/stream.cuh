@@ -153,8 +153,7 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
     if (first + u * blockDim.x < count) __stcs(mine.to + first + u * blockDim.x, v[u]);
 }
 
-// a = b + scale * c over FP32. Reads 2 x and writes 1 x sizeof(Vec) x count bytes; 2 FLOP per 4
-// bytes written.
+// a = b + scale * c over FP32: reads 2 x, writes 1 x sizeof(Vec) x count bytes; 2 FLOP per word.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_triad(Vec* __restrict__ a, const Vec* __restrict__ b, const Vec* __restrict__ c,

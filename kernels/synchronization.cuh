@@ -63,10 +63,9 @@ constexpr unsigned partner_after(unsigned thread, unsigned members, std::uint64_
 static_assert(partner_after(70, 32, 3) == partner(partner(partner(70, 32), 32), 32));
 
 // All threads meet `steps` times; thread t begins with the number t and adds 1 at each meeting.
-// kExchange: before each meeting a thread leaves its number on the board, and afterwards takes its
-// partner's, which is there only if the barrier works. board: two numbers per thread, used in turn,
-// so that no unread number is overwritten. stamps: the first thread's clock right before and after.
-// to: the final numbers.
+// kExchange: before each meeting a thread leaves its number on the board, and then takes its
+// partner's, which is there only if the barrier works. board: two numbers per thread, used in turn.
+// stamps: the first thread's clock right before and after. to: the final numbers.
 template <class Barrier, bool kExchange, class Reading>
 __global__ void __launch_bounds__(1024, 1)
     meetings(std::uint64_t steps, unsigned members, std::uint32_t* board, std::uint32_t* to,

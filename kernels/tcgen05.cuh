@@ -21,8 +21,7 @@ namespace tcgen05 {
 // Whether devices of a compute capability (times ten) have the instruction.
 constexpr bool exists(int version) { return version == 100 || version == 103 || version == 110; }
 
-// kKind: the instruction's kind, with the size of scaled blocks; kBits: bits of an element of A and
-// B. describe(): the instruction descriptor.
+// kKind: the instruction's kind, with the size of scaled blocks. describe(): its descriptor.
 struct Unscaled {
   static constexpr int kStepBytes = 32;
   static constexpr bool kLongStep = false;  // 48 bytes, which may span two rows
@@ -93,9 +92,9 @@ struct Mxfp4 : Scaled<kMxfp4, Element::kE2m1> {
 struct Nvfp4 : Scaled<kNvfp4, Element::kE2m1> {
   static constexpr char kKind[] = "kind::mxf4nvf4.block_scale.block16";
 };
-// 10.3 also takes 96 elements at a time: 48 bytes, of which a swizzled row holds two whole steps
-// (the rest is unused), and six scales, which continue from one word into the next. Stepping as in
-// CUTLASS (sm103_blockscaled_mma_warpspecialized.hpp).
+// 10.3 also takes 96 elements at a time: 48 bytes, two steps per swizzled row (the rest is unused),
+// and six scales, which continue into the next word. Steps as in CUTLASS
+// (sm103_blockscaled_mma_warpspecialized.hpp).
 struct Nvfp4K96 : Nvfp4 {
   static constexpr bool exists(int version) { return version == 103; }
   static constexpr bool kLongStep = true;
@@ -109,9 +108,8 @@ struct Nvfp4K96 : Nvfp4 {
 }  // namespace tcgen05
 
 // The tile of one SM, of the widest instruction: C (kM x kN, row-major) += A (kM x kK, row-major) x
-// B (kK x kN, column-major). A row of A or a column of B is kRowWords words, of which kK elements
-// count. A tile's elements are followed by its scales, kScaleWords words per row or column, one
-// byte per block along K.
+// B (kK x kN, column-major). A row of A or column of B is kRowWords words, of which kK elements
+// count. A tile's scales follow its elements: kScaleWords per row or column, a byte per block.
 template <class F>
 struct Tcgen05Tile {
   using Format = F;
@@ -131,8 +129,7 @@ struct Tcgen05Tile {
   static constexpr int kPerBlock = 1;
   // Additions of A x B per trip.
   static constexpr int kPasses = 4;
-  // Columns of 128 words: all of tensor memory, since the sums take half and sizes are powers of
-  // two.
+  // Columns of 128 words: all of tensor memory; the sums take half, and sizes are powers of two.
   static constexpr int kColumns = 512;
   // A and B, and up to 1024 bytes for their alignment.
   static constexpr int kSharedBytes = 1024 + (kM + kN) * kRowBytes;
@@ -195,8 +192,7 @@ __device__ inline void load(std::uint32_t (&words)[8], std::uint32_t column) {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 }
 
-// The barrier of the block, and of the other block of a pair, arrives when all products issued by
-// this thread are done.
+// The barrier, and that of a pair's other block, arrives when this thread's products are done.
 template <int kSms>
 __device__ inline void arrive_when_done(const std::uint64_t* barrier) {
   if constexpr (kSms == 1) {

@@ -2,12 +2,11 @@
 
 // Transposes a batch of matrices: out[b][c][r] = in[b][r][c]. One launch reads and writes each of
 // batch x rows x columns elements once, and does no FLOPs. A block takes one square tile through
-// shared memory, so that both reads and writes are contiguous, 16 bytes each. Rows and columns must
-// be multiples of the elements in 16 bytes. Launch transpose_tiles() x batch blocks of
+// shared memory, so that reads and writes are contiguous, 16 bytes each. Rows and columns must be
+// multiples of the elements in 16 bytes. Launch transpose_tiles() x batch blocks of
 // kTransposeThreads threads.
-// Blocks go down the columns of tiles first, so that blocks in flight write whole rows of `out`,
-// which is 5 % faster for a square matrix on an H200. Streaming loads and stores are up to 2 %
-// slower than plain ones.
+// Blocks go down the columns of tiles first, so that blocks in flight write whole rows of `out` (5
+// % faster for squares on an H200). Streaming loads and stores are up to 2 % slower.
 
 #include <cstdint>
 

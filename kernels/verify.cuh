@@ -53,8 +53,7 @@ constexpr unsigned verify_blocks(std::size_t vectors) {
   return static_cast<unsigned>((vectors + kTile - 1) / kTile);
 }
 
-// Compares `count` vectors. Reads 32 bytes per vector. Launch <<<verify_blocks(count),
-// kVerifyThreads>>>.
+// Reads 32 bytes per vector. Launch <<<verify_blocks(count), kVerifyThreads>>>.
 static __global__ void __launch_bounds__(kVerifyThreads)
     compare_vectors(const uint4* expected, const uint4* found, std::size_t count,
                     DifferenceLog* log) {
@@ -103,9 +102,8 @@ static __global__ void __launch_bounds__(kVerifyThreads)
 }
 
 // Checks that each vector holds `now` and writes `next`; each further round swaps the two, so that
-// an odd number of rounds leaves `next`. Bypasses the L1, which would answer instead of memory.
-// Reads and writes 16 bytes per vector and round. Launch as compare_vectors(); downward: the last
-// block takes the first tile.
+// an odd number of rounds leaves `next`. Bypasses the L1, which would answer instead. Reads and
+// writes 16 bytes per vector and round. Launch as compare_vectors(); downward: last tile first.
 static __global__ void __launch_bounds__(kVerifyThreads)
     replace_pattern(uint4* data, std::size_t count, Content now, Content next, unsigned rounds,
                     bool downward, DifferenceLog* log) {
@@ -194,9 +192,8 @@ inline constexpr unsigned kCheckedStepBytes =
 // Every warp computes the same tile, x (kCheckedRows lines) times w (kCheckedColumns), by mma.sync,
 // `trips` times from zero, compares each result with `expected` (nullptr: none), and stores the
 // last: word i of warp v of block b at (b x warps per block + v) x kCheckedWords + i; of_block[b]
-// is the SM. Blocks are as large as possible, to hide latency. FLOPs: 2 x 16 x 8 x k x trips per
-// warp. Launch <<<SMs, kCheckedThreads, shared>>> with so much shared memory that an SM takes one
-// block.
+// is the SM. FLOPs: 2 x 16 x 8 x k x trips per warp. Launch <<<SMs, kCheckedThreads, shared>>> with
+// so much shared memory that an SM takes one block, which is large to hide latency.
 template <class F>
 __global__ void __launch_bounds__(kCheckedThreads)
     check_tile(const typename MmaTile<F>::Word* x, const typename MmaTile<F>::Word* w,

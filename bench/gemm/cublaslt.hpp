@@ -98,9 +98,8 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
-  // The heuristic's first `count` algorithms within the workspace, best guess first; empty if there
-  // are none. Excludes algorithms that reduce partial sums in the output type, which is less than
-  // the stated accumulation.
+  // The heuristic's first `count` algorithms within the workspace, best guess first; may be empty.
+  // Excludes algorithms that reduce partial sums in the output type, not in the stated one.
   std::vector<GemmAlgorithm> algorithms(int count) const;
   // Variants that can run here, each with one setting changed.
   std::vector<GemmAlgorithm> neighbours(const GemmAlgorithm& algorithm) const;

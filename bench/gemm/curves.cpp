@@ -196,8 +196,7 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-// The M from which arithmetic binds instead of memory. FLOPs and bytes are linear in M, so that
-// interpolation is exact.
+// The M from which arithmetic binds, not memory: exact, as FLOPs and bytes are linear in M.
 std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double burst,
                                double bandwidth) {
   const auto excess = [&](const CurvePoint& p) {

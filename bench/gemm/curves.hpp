@@ -40,11 +40,9 @@ CurveRule operand_data_curve(const std::string& format);
 // gemm.<format>/layout and /l2:cleared: layouts slower than the fastest, and the cost of a cold
 // cache, per clock. Figures share_of_burst by variant; cold_rate; burst_share for other encodings.
 CurveRule variants_curve(const std::string& format);
-// gemm.<format>/load:soak. Figures rate, power, duration, equilibrium_after,
-// equilibrium_temperature.
+// Figures rate, power, duration, equilibrium_after, equilibrium_temperature of load:soak.
 CurveRule soak_curve();
-// gemm.alignment.<format>: the worst size of each dimension, per clock. Figures worst_size and
-// worst_share_per_clock by dimension.
+// gemm.alignment.<format>, per clock. Figures worst_size and worst_share_per_clock by dimension.
 CurveRule product_sides_curve(const std::string& format);
 // gemm.vocabulary.<format>: unpadded against padded. Figures time and rate by n, share_per_clock.
 CurveRule vocabulary_curve(const std::string& format);

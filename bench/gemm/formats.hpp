@@ -73,8 +73,7 @@ std::function<bool(const DeviceFacts&)> devices_of(const ProductFormat& format);
 
 // Peak of the unit that the format runs on.
 Limit limit_of(const ProductFormat& format);
-// Ceilings of that unit from load:burst and load:sustained; for FP64, of the CUDA cores on devices
-// whose Tensor Cores lack FP64.
+// That unit's ceilings by load; for FP64, the CUDA cores' if Tensor Cores lack FP64.
 std::vector<CeilingRule> load_ceilings_of(
     const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
     const std::function<std::string(const Measurement&)>& note = {});

@@ -11,8 +11,7 @@ struct LayerPart {
   const char* name;
   std::int64_t n, k;  // in units of the hidden size
 };
-// Queries, keys and values in one product; the attention output; the MLP up to four times the
-// hidden size and down again.
+// Queries, keys and values in one product; the attention output; the MLP, four times as wide.
 inline constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 inline constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};

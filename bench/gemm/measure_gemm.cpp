@@ -49,9 +49,8 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
   throw std::logic_error("unknown layout: " + name);
 }
 
-// Clears the caches before each product, as mamf-finder does, and as other work does in training.
-// Writing works as well as reading: on an H200 both give the same rate to 0.4 %, so that
-// write-backs do not matter.
+// Clears the caches before each product, as mamf-finder and other work in training do. Writing is
+// as good as reading: on an H200 both give the same rate to 0.4 %, despite write-backs.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   const std::size_t bytes = bench.beyond_l2(kClearedBytes, kClearedL2s);
   const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(bytes, bytes));

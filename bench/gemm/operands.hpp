@@ -80,8 +80,8 @@ std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 
-// A product X W^T (m x n, summed over k). A result is right within `absolute` + `relative` x |sum|
-// of `scale` x the sum.
+// A product X W^T (m x n, summed over k). An element is right within `absolute` + `relative` x
+// |sum| of `scale` x its sum.
 struct CheckedProduct {
   const Numbers& x;
   Steps x_steps;
@@ -95,8 +95,7 @@ struct CheckedProduct {
 // ones. Waits.
 void check_every_element(const CheckedProduct& product, kernels::DifferenceLog* log);
 
-// Lines `first` to `first` + `lines` of an operand as elements of `type`, which must hold their
-// values, with k contiguous. Waits.
+// Lines from `first` on as elements of `type`, which must hold their values; k contiguous. Waits.
 Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, std::int64_t lines,
                      std::int64_t k, cudaDataType_t type);
 

@@ -95,8 +95,7 @@ double allowed_error(const GemmTypes& types, std::int64_t k) {
     const double steps = static_cast<double>(k) / 32;
     return kDeviations * root * 0x1p-13 + root * steps * 0x1p-13;
   }
-  // Tensor Cores add products with fewer bits than FP32. TF32 keeps only 10 bits of the input
-  // significands.
+  // Tensor Cores add with fewer bits than FP32. TF32 keeps only 10 bits of significands.
   const double product = types.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0x1p-10 : 0;
   return kDeviations * root * (product + 0x1p-13);
 }

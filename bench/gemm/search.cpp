@@ -80,8 +80,7 @@ class CandidateSet {
     candidates_ = std::move(kept);
   }
 
-  // The first candidate within `tolerance` of the lowest cost. Throws CublasLtError if cuBLASLt
-  // refuses to launch all.
+  // The first within `tolerance` of the lowest cost; CublasLtError if cuBLASLt refuses all.
   const Candidate& best(const Seconds& seconds, double tolerance) {
     return candidates_[first_within(costs_by(seconds), tolerance)];
   }

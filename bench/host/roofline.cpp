@@ -11,8 +11,7 @@ namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kMostFma = 1024;
-// A launch takes one of up to this many pieces of every slice, so that 1024 FMAs per element take
-// about as long as 4.
+// A launch takes one piece of a slice, so that 1024 FMAs per element take about as long as 4.
 constexpr std::int64_t kMostPieces = 256;
 std::size_t pieces_of(std::int64_t fma_per_element) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(fma_per_element / 4, 1, kMostPieces));
@@ -73,8 +72,7 @@ void sweep(HostBench& bench, int threads) {
   const std::size_t pieces = pieces_of(n);
   const std::size_t elements = arrays.slice_bytes() / sizeof(float) / pieces;
   std::vector<Cursor> cursors(static_cast<std::size_t>(threads));
-  // Every launch continues where the last one ended, so that the other pieces evict it from the
-  // caches.
+  // Continues where the last launch ended, so that other pieces evict a piece before its next use.
   const auto launch = [&](int thread) {
     Cursor& cursor = cursors[static_cast<std::size_t>(thread)];
     const float* const data = arrays.slice<float>(0, thread) + cursor.piece * elements;

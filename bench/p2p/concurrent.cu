@@ -11,9 +11,8 @@ namespace {
 // From one GPU to another, both by index among the point's.
 using Way = std::pair<std::size_t, std::size_t>;
 
-// Copies of one sender run one after the other, by its copy engines: all at once would collide at
-// some receivers while others wait (with three ways each, four H200s send 57 % of what they do in
-// turns).
+// Copies of one sender run one after the other: all at once would collide at some receivers while
+// others wait (with three ways each, four H200s then send 57 % as much).
 void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   // Copies in a row hide forking and joining the streams.

@@ -58,8 +58,7 @@ class PairCopy {
   NodeBuffer<std::uint32_t> source_, target_;
 };
 
-// Streams of other GPUs, which begin after prior work on the first GPU's stream, and for which that
-// stream waits.
+// Streams of other GPUs, forked from the first GPU's stream and joined by it.
 class Fork {
  public:
   static constexpr std::int64_t kOperations = 4;  // on the first GPU's stream, besides the waits

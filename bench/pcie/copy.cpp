@@ -62,8 +62,7 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
-// Other users of the host's memory, mostly other guests, slow copies for minutes and never speed
-// them up.
+// Other guests and users of the host's memory slow copies for minutes, and never speed them up.
 constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
 constexpr int kPinnedMethod = 2;  // v1: the median
 

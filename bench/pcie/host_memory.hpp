@@ -34,8 +34,7 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
                               std::uint32_t* device_data, std::size_t bytes,
                               Memory memory = Memory::kPinned);
 
-// Fills the source with random words, copies, and compares up to kVerifiedWords of the destination.
-// Returns the mismatch, or "".
+// Copies random words and compares up to kVerifiedWords of them. Returns the mismatch, or "".
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const cuda::DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy);

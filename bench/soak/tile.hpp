@@ -33,9 +33,9 @@ const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFa
 
 class TileOnEachSm {
  public:
-  // x, w: kernels::kCheckedRows and kCheckedColumns lines of k elements of the format's type, k a
-  // whole number of steps; they must outlive this. break_first: test only, a block whose first
-  // result is broken.
+  // x, w: kernels::kCheckedRows and kCheckedColumns lines of k elements, in whole steps, of the
+  // format's type; they must outlive this. break_first: test only, block with a broken first
+  // result.
   TileOnEachSm(CudaBench& bench, const TileFormat& format, const Numbers& x, const Numbers& w,
                std::int64_t k, std::optional<unsigned> break_first = {});
 

@@ -10,8 +10,7 @@
 
 namespace peakline::kernels {
 
-// Vectors loaded before the first is used. Pointers must be aligned to 64 bytes, sizes a multiple
-// of kStreamGranule bytes.
+// Vectors loaded before the first is used. Pointers need 64-byte alignment, sizes kStreamGranule.
 inline constexpr int kStreamUnroll = 8;
 inline constexpr std::size_t kStreamGranule = std::size_t{kStreamUnroll} * 64;
 

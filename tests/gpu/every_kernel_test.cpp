@@ -378,8 +378,7 @@ TEST_F(EveryKernelOfANode, ThatDoesTooLittleOrNothingIsCaught) {
 }
 
 TEST_F(EveryKernelOfANode, TakesTwiceAsLongForTwiceTheWork) {
-  // Both of the two kernels that wait for each other at once; the benchmark divides by the rounds
-  // that it asked for.
+  // Both kernels at once, since they wait for each other; the benchmark divides by its own rounds.
   const double once_s = measure("p2p.visibility").value.value();
   tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
     return launch_with(l, work, 2 * work_of(l, work));

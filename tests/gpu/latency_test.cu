@@ -133,8 +133,7 @@ TEST_F(Latencies, ByStrideShowTheL1sLinesAndSectors) {
   EXPECT_LT(at("sequential", 8), 0.75 * at("sequential", 16));
 }
 
-// In a footprint beyond the L2, every other line fits; from the stride of a line on, nearly none
-// does.
+// In a footprint beyond the L2, every other line fits; at the stride of a line, nearly none does.
 TEST_F(Latencies, ByStrideShowTheL2sLines) {
   const auto at = [&](int stride) {
     return measure("latency.stride.l2/order:random/stride:" + std::to_string(stride)).value();
