@@ -3,8 +3,8 @@
 namespace peakline {
 namespace {
 
-// Threads that read the clock at once may come to compare their readings in another order; what is
-// set back is set back by more.
+// A moved or resumed machine sets its clock back by more; racing threads see readings out of order
+// by less.
 constexpr Clock::rep kSetBack = Clock::duration(std::chrono::seconds(1)).count();
 
 }  // namespace
@@ -15,7 +15,7 @@ Clock::rep NeverBack::operator()(Clock::rep reading) noexcept {
   Clock::rep latest = latest_.load();
   while (time > latest)
     if (latest_.compare_exchange_weak(latest, time)) return time;
-  // If several threads notice, the first one adds.
+  // Only the first thread that notices adds.
   if (latest - time > kSetBack) added_.compare_exchange_strong(added, added + (latest - time));
   return latest;
 }

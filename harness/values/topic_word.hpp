@@ -5,8 +5,8 @@
 
 namespace peakline {
 
-// A word that a reader asks for, and the parts of a summary and topics of questions, by name, that
-// it stands for: `nvlink` for "links", "GPU to GPU".
+// A word that users ask for, and the topics and sections that it selects: `nvlink` selects "links"
+// and "GPU to GPU".
 struct TopicWord {
   std::string_view word;
   std::vector<std::string_view> names;
