@@ -25,8 +25,7 @@ StorageFacts storage_facts(const std::filesystem::path& directory);
 // The 64-bit word at a place of the file; the words are incompressible.
 inline std::uint64_t stored_word(std::uint64_t place) { return random_word(0, place); }
 
-// Throws StorageError, with the reason, where no file of that size can be made: no such directory,
-// not enough space.
+// Throws StorageError with the reason if no file of that size can be made.
 void check_storage(const std::filesystem::path& directory, std::size_t bytes);
 
 // An unnamed file, which disappears with the last process that has it open, even if killed.
