@@ -32,8 +32,8 @@ int usable_threads();
 // CPUs in the cgroup's cpuset, however this process is bound. nullopt if unknown.
 std::optional<int> cpuset_threads();
 
-// Bytes available without swapping or an OOM kill: the kernel's estimate or the rest of the cgroup's
-// limit, whichever is less. nullopt if neither can be read.
+// Bytes available without swapping or an OOM kill: the kernel's estimate or the rest of the
+// cgroup's limit, whichever is less. nullopt if neither can be read.
 std::optional<double> available_memory_bytes();
 
 // Testable parts, which take their sources as arguments.
