@@ -18,10 +18,10 @@
 
 namespace peakline::bench {
 
-// Throws UsageError, which names file, line and key, for what is no such file.
+// Throws UsageError with file, line and key for invalid rules.
 std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file);
 
-// Throws ProfileError, too, for a file that cannot be read.
+// Likewise; throws ProfileError for an unreadable file.
 std::vector<RuleChange> read_rules(const std::string& file);
 
 }  // namespace peakline::bench
