@@ -22,7 +22,7 @@ constexpr std::array kGpuPhases = {Phase::kNode,  Phase::kLink,      Phase::kDev
                                    Phase::kBurst, Phase::kSustained, Phase::kWarm,
                                    Phase::kSoak,  Phase::kNodeLoad};
 
-// An exception (no process, no memory) must not affect other devices.
+// Keeps an exception (no process, no memory) from affecting other devices.
 template <class Function>
 void guarded(DeviceRun& run, Function function) {
   try {
