@@ -1,6 +1,6 @@
 #pragma once
 
-// The JSON documents share this.
+// Shared by JSON documents.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,11 +38,11 @@ inline json object(const Params& params) {
   return named;
 }
 
-// Has what was judged of a figure only where there is one.
+// With the judgement's fields only for judged figures.
 json document_of(const JudgedRule& rule);
 
-// Prints ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
-// say) must not cost the whole document.
+// ASCII, so that it cannot control a terminal. Invalid UTF-8, for example in a process name, is
+// replaced.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';
 }
