@@ -68,7 +68,7 @@ std::optional<double> one_way(const FactorView& view, double Work::*none) {
   return best;
 }
 
-// Of the GEMM measured, or of several weighted by FLOP; nullopt if tiles are unknown.
+// The measured GEMM's factor, or several ones' weighted by FLOP; nullopt if tiles are unknown.
 std::optional<double> waves_factor(const FactorView& view) {
   const Params& launch = view.source.launch;
   if (const auto full = int_param(launch, "full_wave_flops"); full && *full > 0)

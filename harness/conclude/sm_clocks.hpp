@@ -1,7 +1,7 @@
 #pragma once
 
-// Which SM clocks are believed: workers keep readings up to two steps above the stated maximum, and
-// those on which several measurements agree are real.
+// Decides which SM clocks are real: workers keep readings up to two steps above the stated maximum,
+// and those on which several measurements agree are believed.
 
 #include <span>
 #include <vector>

@@ -54,7 +54,7 @@ inline bool studied(std::string_view model) { return model == kStudiedModel; }
 // The spread of the ceiling's class. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 
-// Of a ceiling over the geometric mean of the part's other ceilings of that basis.
+// The spread of a ceiling over the geometric mean of the part's other ceilings of its basis.
 const UsualSpread& usual_spread_beside_siblings();
 
 // L2 has no documented peak. The slowest healthy one (L40) reads 16 bytes per clock and SM; half of

@@ -19,7 +19,7 @@ class Topology {
  public:
   // Includes what affinity or cgroup withhold from this process.
   static Topology whole_machine();
-  // What this process may use; loaded once, as that takes tens of milliseconds on a large machine.
+  // The part that this process may use; loaded once, which takes tens of ms on a large machine.
   static const Topology& usable();
 
   std::string cpu_model() const;  // "" if unknown

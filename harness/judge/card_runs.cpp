@@ -85,7 +85,7 @@ CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
           .figures = {}};
 }
 
-// Those of the slowest pair, or of the slowest GPU beside all others.
+// The figures of the slowest pair, or of the slowest GPU among all.
 std::vector<RunFigure> link_figures(const DeviceView& node) {
   std::vector<RunFigure> figures;
   for (const auto& [id, label, unit] : kLinkFigures) {

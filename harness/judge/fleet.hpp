@@ -38,8 +38,7 @@ struct FleetCeiling {
   std::optional<double> ci_low, ci_high;  // interval of the device's next run
   double deviation = 0;                   // value / the peers' level - 1; 0: no peers
   Standing standing = Standing::kUndecided;
-  // What differs from the peers and limits a low ceiling ("heat: 87 °C, peers 62 °C"); "" if
-  // unknown.
+  // A difference from the peers that limits a low ceiling ("heat: 87 °C, peers 62 °C"), or "".
   std::string cause;
 };
 

@@ -192,8 +192,8 @@ bool ended_early(const Profile& profile) {
          });
 }
 
-// What the new runs' mode omits is not missing; what their filter omits is, unless everything
-// omitted was filtered alike.
+// Points that the new runs' mode omits are not missing; those that their filter omits are, unless
+// all omitted points were filtered alike.
 void add_filters(std::span<const Profile> base, std::span<const Profile> next, Reasons& machine) {
   std::set<std::string> modes, reported = {""};
   for (const Profile& profile : next) modes.insert(profile.mode);

@@ -25,10 +25,10 @@ std::vector<Population> populations_of(std::span<const CardRun> runs);
 // "GPU-1f2e3d4c (hbm.read/measured -5.0 %)"
 std::string text_of(const LeftOutCard& card);
 
-// Of runs in one mode, treated as one model whatever their facts; at least one.
+// Treats runs (one mode, at least one run) as one model, whatever their facts.
 Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs);
 
-// Of runs_of_gpus() with the same arguments.
+// The populations of runs_of_gpus() with these arguments.
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
                                             const std::set<std::string>& without = {},
                                             const std::map<std::string, std::string>& faults = {});

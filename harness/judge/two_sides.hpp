@@ -57,7 +57,7 @@ struct ComparedFigure {
 };
 
 struct Judgement {
-  // Of geometric means, with its 95 % interval.
+  // Ratio of geometric means, with its 95 % interval.
   double ratio = 1, ratio_low = 1, ratio_high = 1;
   Verdict verdict = Verdict::kInconclusive;
   double runs_differ = 0;  // standard deviation of the machine's runs, share

@@ -42,8 +42,8 @@ struct CardScatter {
   std::size_t cards = 0;  // behind it; 0: unknown
   std::string assumed_from = {};
 };
-// Of a ceiling, or without resource the widest of any. Fewer than kFewCards cards: twice another
-// model's.
+// The scatter of a ceiling; without resource, the widest of any. With fewer than kFewCards cards,
+// twice another model's.
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);

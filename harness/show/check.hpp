@@ -32,7 +32,7 @@ std::string check_line(const Checks& checks, bool count = true);
 // Advice after a verdict other than a clean pass, for the profile FILE; else "".
 std::string check_advice(const Checks& checks);
 
-// That line, then a line per rule that does not pass, or per rule (all).
+// check_line(), then a line per rule that does not pass, or per rule (all).
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options);
 // A rule's comparison and the origin of its limit; "" if no device has it.
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);

@@ -20,7 +20,7 @@ Screen::Section links_section(const Profile& profile, const Checks& checks,
                               const DeviceOverview& node);
 Screen::Section gpus_section(const Profile& profile, const Alike& group,
                              const ResourceLabels& labels);
-// Which peak to divide by, in the precision of the first loaded figure.
+// The peaks to divide by for MFU, in the precision of the first loaded figure.
 Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels);
 // Memory levels of the first GPU; no rows without latencies.
 Screen::Section memory_map_section(const Alike& group);

@@ -115,7 +115,7 @@ struct Limit {
 struct CeilingRule {
   Resource resource;
   Basis basis = Basis::kMeasured;
-  // Which measurements count; device: nullptr for the host. Empty: all.
+  // Selects measurements that count; device: nullptr for the host. Empty: all.
   std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
   // Text that precedes the measurement's remark in the ceiling's note.
   std::function<std::string(const Measurement&)> note = {};

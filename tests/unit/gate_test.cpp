@@ -329,7 +329,7 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   EXPECT_THAT(reasons(gate_of({full}, {quick})),
               IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
                             "missing gpu0/divergence.lanes"}));
-  // What it tried is judged.
+  // Points that it tried are judged.
   quick.mode = "quick";
   fail(sample::find(quick, "hbm.memcpy/bytes:4294967296"), "out of memory");
   EXPECT_THAT(reasons(gate_of({full}, {sample::derived(quick)})),
