@@ -15,8 +15,7 @@ namespace {
 // Time limits of the full rule per sitting.
 constexpr double kFullTimeLimitS = 0.4;
 constexpr double kFullTimeLimitQuickS = 0.15;
-// Shorter for several GPUs: their figures vary between runs rather than copies, and each GPU has a
-// point.
+// Shorter for several GPUs: figures vary between runs rather than copies, and points are many.
 constexpr double kFullTimeLimitNodeS = 0.3;
 
 }  // namespace

@@ -31,8 +31,7 @@ struct RunOptions {
   double verified_soak_s() const { return verified_soak ? soak_s : 0; }
   // An incompressible file to read, inherited by workers; -1: none.
   int storage_descriptor = -1;
-  // For ncu, nsys and compute-sanitizer, under which a held stream stalls: launch once, without
-  // hold.
+  // For ncu, nsys and compute-sanitizer, under which a held stream stalls: single launches.
   bool profile = false;
   // The node's GPUs in this run, and those in a worker's CUDA_VISIBLE_DEVICES, by index.
   std::vector<int> gpus = {}, visible_gpus = {};
@@ -48,8 +47,7 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A value kept between points of a worker (search winner, buffer), with notes and remarks from
-// making it.
+// A value that a worker keeps between points, with notes and remarks from making it.
 struct Remembered {
   std::any value;
   LaunchFacts notes = {};
@@ -77,8 +75,7 @@ class Bench {
   }
 
   Measurement& record() { return record_; }
-  // Records a choice or a finding ("grid", "unroll", "algorithm"); replaces an earlier note of that
-  // name.
+  // Records a choice or finding ("grid", "algorithm"); replaces an earlier note of that name.
   void note(std::string_view name, ParamValue value);
   // Adds a remark to an ok measurement, once.
   void remark(const std::string& text);
@@ -86,8 +83,7 @@ class Bench {
   // Runs a check, which returns a mismatch or "", unless --no-verify. Throws WrongResult.
   void verify(const std::function<std::string()>& find_mismatch);
 
-  // The value of `make`, called once per worker for each name. Its notes and remarks are added to
-  // every point that asks.
+  // The value of `make`, called once per worker and name; each point gets its notes and remarks.
   template <class T>
   const T& remember(const std::string& name, const std::function<T()>& make) {
     return std::any_cast<const T&>(recall(name, [&] { return std::any(make()); }));
@@ -98,8 +94,7 @@ class Bench {
   SamplingRule sampling_rule() const;
   // Records samples, summary, value and unit.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
-  // Seconds of each call while the point's load lasts, at least one. before: untimed, before each
-  // call.
+  // Seconds per call while the point's load lasts, at least one. before: untimed.
   std::vector<double> seconds_of_calls(const std::function<void()>& call,
                                        const std::function<void()>& before = {}) const;
   // Finishes a point from blocks without samples (trains, intervals), in seconds per launch.
@@ -110,8 +105,7 @@ class Bench {
 
   const std::any& recall(const std::string& name, const std::function<std::any()>& make);
 
-  // Starts timing together with the other points of the round. Skips the point if it is useless
-  // without them.
+  // Starts timing together with the round. Skips the point if it is useless without the others.
   void begin_round();
 
   const Benchmark& benchmark_;

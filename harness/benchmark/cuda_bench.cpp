@@ -202,8 +202,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const bool soak = rule() == Rule::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
-  // Shorter loads and single launches have no two oscillations to compare; a soak has a fixed
-  // length.
+  // Shorter loads have no two oscillations to compare; a soak has a fixed length.
   const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
                       point_.load_s >= kShortLoadSeconds && !options_.profile;
   const double tolerance = tolerated_shift(benchmark_, point_);

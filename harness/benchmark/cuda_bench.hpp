@@ -71,8 +71,7 @@ class CudaBench : public Bench {
   // sustained: unbroken load) and fills the record. The launch must only enqueue.
   void measure(const Work& work, const Launch& launch);
 
-  // Brief trains from rest with an untimed `before` ahead of each launch; the value is the median
-  // of the trains' means.
+  // Brief trains with an untimed `before` ahead of each launch: the median of the trains' means.
   void measure_interleaved(const Work& work, const Launch& launch, const Launch& before);
 
   // measure() by the host's clock: `call` returns when the work (or, to measure a call, the call)
@@ -101,8 +100,7 @@ class CudaBench : public Bench {
   // std::runtime_error if it adds none.
   void measure_difference(const Work& work, const Launch& launch);
 
-  // The cheapest of `count` candidates; notes their number. Throws std::invalid_argument without
-  // candidates.
+  // The cheapest of `count` candidates; notes their number. Throws std::invalid_argument.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
   // All candidates, best first, without a note.

@@ -30,8 +30,7 @@ constexpr double kTakeSeconds = 0.02;
 constexpr double kCacheMultiple = 4;
 constexpr double kFewestCaches = 2;
 constexpr double kSmallestBytes = 256 * kMiB;
-// Twice the caches of the largest servers, for hypervisors that report the socket's cache for each
-// CPU.
+// Twice the largest servers' caches; some hypervisors report the socket's cache per CPU.
 constexpr double kLargestBytes = 8 * kGiB;
 constexpr double kShareOfFreeMemory = 0.25;
 

@@ -18,18 +18,15 @@ class HostBench : public Bench {
   // Bound threads, kept between points; another number replaces them.
   host::Team& team(int threads);
 
-  // Measures by the point's rule and fills the record. launch: one thread's part of a launch; work:
-  // of all threads.
+  // Measures by the point's rule. launch: one thread's part of a launch; work: of all threads.
   void measure(const Work& work, const host::Team::Part& launch, int threads);
 
-  // Repeats `call` while the point's load lasts; it returns when its work is done. before: untimed,
-  // before each call.
+  // Repeats `call`, which waits for its work, while the point's load lasts. before: untimed.
   void measure_calls(const Work& work, const std::function<void()>& call,
                      const std::function<void()>& before = {});
 };
 
-// Arrays far larger than the caches, one slice per thread, on the NUMA node of the thread that
-// first writes it.
+// Arrays far larger than the caches; each thread's slice is on its own NUMA node.
 class HostArrays {
  public:
   // In total 4 times the threads' last-level caches, at most a quarter of free memory. Slices are

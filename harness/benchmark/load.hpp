@@ -29,8 +29,7 @@ class LoadRunner {
  public:
   explicit LoadRunner(cuda::Sampler& sampler);
 
-  // Plans a load that counts for counted_s. with_others: other devices may be at rest, so settle as
-  // from rest.
+  // Plans a load that counts for counted_s. with_others: settle as from rest, as they may be.
   LoadPart part_for(double counted_s, bool with_others) const;
   // launch_s: approximate seconds per launch. tolerance: extend the load until it settles to within
   // this (LoadLength); nullopt: end as planned. The first intervals are shorter.

@@ -1,7 +1,6 @@
 #pragma once
 
-// Points whose rate depends on power, and their duration. Free of CUDA, so that every build knows
-// the plan.
+// Points whose rate depends on power, and their duration; without CUDA, for every build's plan.
 
 #include <cstddef>
 #include <vector>

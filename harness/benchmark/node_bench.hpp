@@ -48,7 +48,6 @@ class NodeBench : public CudaBench {
 
   // Enables peer access between all GPUs of the point, for cudaMalloc and the pool of
   // harness/cuda/memory.hpp. Throws Skipped with the reason if refused.
-  // refused, with the reason.
   void connect();
 
   // Skips the point unless all its GPUs have this much free memory.

@@ -27,8 +27,7 @@ struct BurstTiming : TrainTiming {
   double rest_s = 0;               // before each
   bool rested = true;              // whether that rest sufficed
 };
-// Times the trains after an uncounted first one, again with longer rests if these do not suffice.
-// launches: per part.
+// Times the trains after an uncounted one; again if their rests are too short. launches: per part.
 BurstTiming time_trains(cuda::Sampler& sampler, const cuda::Launch& launch, std::int64_t launches,
                         Trains trains);
 

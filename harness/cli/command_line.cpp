@@ -31,8 +31,7 @@ namespace {
 // CLI11's messages contain arguments.
 constexpr std::size_t kMaxParseErrorChars = 200;
 
-// Also reached when a destructor, such as nlohmann's, runs out of memory, so that no message can be
-// composed.
+// Also reached when a destructor runs out of memory, so composes no message.
 [[noreturn]] void terminated() {
   constexpr std::string_view kMessage = "peakline: out of memory\n";
   try {
@@ -44,8 +43,7 @@ constexpr std::size_t kMaxParseErrorChars = 200;
   std::abort();
 }
 
-// If a standard descriptor were closed, the next opened file would get its number and be written
-// to.
+// A closed standard descriptor would be reused by the next file, and be written to.
 void open_standard_descriptors() {
   int fd = 0;
   do {

@@ -69,8 +69,7 @@ std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device)
   return chosen;
 }
 
-// Usable GPUs if several, for the node's points. MIG instances have no peer access, and a process
-// sees only one.
+// Usable GPUs if several, for the node's points; without MIG, which has no peer access.
 std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   std::vector<int> all, usable;
   for (const DeviceFacts& device : devices) {

@@ -10,8 +10,7 @@
 
 namespace peakline::bench {
 
-// Writes a new file. Throws UsageError, beginning with the option, if it exists or cannot be
-// written.
+// Writes a new file. Throws UsageError, beginning with the option, if that fails.
 void create_output(std::string_view option, const std::filesystem::path& file,
                    std::string_view text);
 

@@ -23,8 +23,7 @@ struct KeptRuns {
   std::vector<std::string> files;
   std::vector<Population> populations;
 };
-// Reads the files of --population, else those beside the profiles. near: profiles or folders, which
-// need not exist.
+// Reads the files of --population, else those beside the profiles. near: may not exist yet.
 KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std::string>& near);
 
 void add_population_option(CLI::App& app, std::vector<std::string>& files);

@@ -29,8 +29,7 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
 // Reads concurrently; results in order.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
 
-// Throws the first file's error, or UsageError if two files hold the same run, which would count
-// twice.
+// Throws the first file's error, or UsageError if two files hold the same run.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);
 
 }  // namespace peakline::bench

@@ -37,8 +37,7 @@ DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measureme
 // By device and name.
 using Names = std::set<std::pair<std::string_view, std::string_view>>;
 
-// Measurements whose ceilings lack an interval because of their own scatter, not that of a virtual
-// machine's runs.
+// Measurements whose ceilings lack an interval for their own scatter, not a shared host's.
 Names without_interval(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -65,8 +64,7 @@ Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// Computed values get no more digits than their inputs. Integers are exact: sizes, counts and
-// specified rates.
+// Computed values get no more digits than their inputs; integers are exact.
 double rounded_figure(double value, int digits = kProfileDigits) {
   if (std::trunc(value) != value) round_digits(value, digits);
   return value;

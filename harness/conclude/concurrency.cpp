@@ -13,8 +13,7 @@ namespace peakline {
 namespace {
 
 constexpr double kBandwidthShare = 0.9, kFmaShare = 0.95;
-// Lower shares of the rate over smaller footprints mean that the TLB no longer covers the
-// footprint.
+// Below this share of the rate over smaller footprints, the TLB does not cover a footprint.
 constexpr double kWithinReach = 0.75;
 constexpr std::size_t kFewestWithinReach = 3;
 constexpr double kBytesOfWarp = 32 * 16;  // a load of 16 bytes by each thread

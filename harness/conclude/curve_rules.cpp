@@ -38,8 +38,7 @@ std::vector<Share> shares_of_aligned(const std::vector<CurvePoint>& points, doub
 // Rate ratio of a doubled stride: 0.5 while elements share a fetch, 1 when each has its own.
 constexpr double kSharesFetch = 0.65;
 
-// The distance from which elements no longer share a fetch; nullopt if the strides do not show it.
-// points: of one width.
+// The distance from which elements no longer share a fetch, if seen. points: of one width.
 std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
@@ -80,8 +79,7 @@ double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
   return median(rates);
 }
 
-// The last footprint with `share` of the lead of the sweep's start over its end; nullopt without a
-// lead.
+// The last footprint with `share` of the start's lead over the end; nullopt without a lead.
 std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
   if (points.empty()) return std::nullopt;
   const double start = rate_at_start(points), end = rate_at_end(points);

@@ -57,8 +57,7 @@ class Topics {
     std::string why_broken;  // the first reason; empty: none
   };
 
-  // Calls a registration's code. An exception costs the topic, or is rethrown if nobody asks for
-  // broken ones.
+  // Calls a registration's code; an exception costs the topic, or is rethrown without `broken`.
   template <class Call>
   void guarded(Said& said, std::string_view whose, Call call) const {
     try {

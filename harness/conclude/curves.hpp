@@ -34,8 +34,7 @@ std::vector<CurvePoint> sweep_where(const CurveView& curve, std::string_view par
                                     std::string_view other, const ParamValue& value);
 // The point with exactly these parameters, or nullptr.
 const Measurement* single(const CurveView& curve, const Params& params);
-// Ratio of rates per clock, since power and heat set the clock of each point. nullopt if a clock is
-// unknown.
+// Ratio of rates per clock, as clocks vary between points. nullopt if one is unknown.
 std::optional<double> share_per_clock(const Measurement& m, const Measurement& of);
 // "bf16" -> "BF16"
 std::string upper(std::string_view text);

@@ -165,8 +165,7 @@ Limit peer_link(int directions) {
                 const Measurement* m, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
         if (m == nullptr) return std::nullopt;
         if (nvlinks_to(device, second_gpu(m->params)) > 0) return nvlinks.of(m, device);
-        // Drivers in virtual machines hide other ends, so links that lead to no known GPU may lead
-        // here.
+        // Links to no known GPU may lead here, as virtual machines hide other ends.
         const int known =
             std::accumulate(device.peers.begin(), device.peers.end(), 0,
                             [](int sum, const PeerFacts& peer) { return sum + peer.nvlinks; });

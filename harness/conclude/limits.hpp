@@ -30,8 +30,7 @@ Limit pcie_link(int directions);
 Limit c2c_link(int directions);
 // The link between GPU and host memory.
 Limit host_link(int directions);
-// NVLinks between a pair of GPUs, or of as many GPUs as the parameter `gpus` says; one or both
-// directions.
+// NVLinks between a pair, or of `gpus` GPUs (parameter), in one or both directions.
 Limit nvlink(int directions);
 // Like nvlink(); without NVLinks, the measuring GPU's PCIe link at its maximum, times the GPUs.
 Limit peer_link(int directions);

@@ -185,8 +185,7 @@ double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
   return (slowest / fastest - 1) / 2;
 }
 
-// Steps that the spread of sittings hides: within a single sitting, or for figures of fastest
-// samples.
+// Steps that the spread of sittings hides.
 std::optional<double> step_of(const Measurement& m) {
   std::optional<double> step;
   for (const std::vector<Blocks>& sittings : blocks_of(m)) {

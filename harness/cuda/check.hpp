@@ -14,8 +14,7 @@ struct CudaError : std::runtime_error {
 // Throws CudaError unless `code` is success.
 void check(cudaError_t code, const char* expression, const char* file, int line);
 
-// Whether the context is lost (an illegal address, an ECC error, ...), so that only a new process
-// can continue.
+// Whether the context is lost (illegal address, ECC error), so that only a new process can go on.
 bool context_lost();
 
 }  // namespace peakline::cuda

@@ -53,8 +53,7 @@ class Nvml {
   PcieLink pcie_link(const std::string& uuid) const;                    // at the moment
   TelemetryReading telemetry(const std::string& uuid) const;
 
-  // Collects Xid errors from now on, if the driver supports it; xids() returns those seen so far,
-  // without waiting.
+  // Collects Xid errors from now on, if supported; xids() returns those so far, without waiting.
   void watch_xids(const std::vector<std::string>& uuids);
   std::vector<std::int64_t> xids(const std::string& uuid);
 

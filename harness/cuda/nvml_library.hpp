@@ -15,8 +15,7 @@
 
 namespace peakline::cuda {
 
-// NVML's entry points, named as in nvml.h. Optional ones return "not supported" if the driver lacks
-// them.
+// NVML's entry points, named as in nvml.h. Absent optional ones return "not supported".
 struct NvmlLibrary {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;

@@ -52,8 +52,7 @@ class Event {
 // Work to be launched as a whole.
 class Graph {
  public:
-  // Captures what `enqueue` enqueues, and uploads it, so that the first launch costs no more than
-  // others.
+  // Captures and uploads what `enqueue` enqueues, so that the first launch costs no more.
   Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
     PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     enqueue(stream);

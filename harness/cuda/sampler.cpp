@@ -16,8 +16,7 @@
 namespace peakline::cuda {
 namespace {
 
-// The driver queues about a thousand launches. On a held stream a full queue would block the host
-// forever.
+// The driver queues about a thousand launches; on a held stream, a full queue blocks forever.
 constexpr std::int64_t kMaxHeldOperations = 400;
 constexpr std::size_t kMaxHeldSamples = 64;
 constexpr std::size_t kMaxInterleavedSamples =

@@ -95,8 +95,7 @@ class Sampler {
   // Repeats the launch for at least `seconds`, to ramp up clocks; returns seconds per launch.
   double warm_up_for(const Launch& launch, double seconds);
 
-  // Launches in a batch of about `target_s`, given seconds per launch; limited to what fits behind
-  // a hold.
+  // Launches in a batch of about `target_s`, as far as they fit behind a hold.
   std::int64_t launches_for(const Launch& launch, double target_s, double launch_s) const;
 
   struct Timing {

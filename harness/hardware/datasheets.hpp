@@ -69,8 +69,7 @@ struct Datasheet {
 
 std::span<const Datasheet> datasheets();
 
-// Products whose title or NVML name has all words of `name`, ignoring case ("h100": four); all
-// products for "".
+// Products whose title or NVML name has all words of `name`, ignoring case; "": all.
 std::vector<const Datasheet*> products_called(std::string_view name);
 
 // The GPU's product by PCI device and subsystem id, or by full NVML name if NVIDIA lists no such

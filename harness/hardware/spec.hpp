@@ -50,8 +50,7 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
-// The step between settable SM clocks, Hz: the driver's, else the architecture's; nullopt if both
-// are unknown.
+// The step between settable SM clocks, Hz: the driver's, else the architecture's, if known.
 std::optional<double> sm_clock_step(const DeviceFacts& device);
 
 // "HBM", "GDDR" or "LPDDR", by architecture; kAnyMemory if unknown.

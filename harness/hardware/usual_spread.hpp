@@ -57,11 +57,9 @@ const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site sit
 // The spread of a ceiling over the geometric mean of the part's other ceilings of its basis.
 const UsualSpread& usual_spread_beside_siblings();
 
-// L2 has no documented peak. The slowest healthy one (L40) reads 16 bytes per clock and SM; half of
-// that is broken.
+// Half of what the slowest healthy L2 reads (L40: 16 bytes per clock and SM); none is documented.
 inline constexpr double kL2FloorPerClock = 8;
-// Tensor Cores may be cut without a document that says so: an H20 has 0.15 of its compute
-// capability's rate.
+// For undocumented cuts of Tensor Cores: an H20 has 0.15 of its compute capability's rate.
 inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 
 // Scatter within a run, over samples and sittings: standard deviation, relative to the value.

@@ -10,8 +10,7 @@
 
 namespace peakline::host {
 
-// Binds the calling thread to the operating system's CPU number. False if not allowed; the thread
-// then runs anywhere.
+// Binds the calling thread to an OS CPU number. If false, the thread runs anywhere.
 bool bind_thread_to_cpu(int cpu);
 
 // Binds the calling thread, and the pages that it touches first, to a NUMA node. The destructor, on
@@ -19,8 +18,7 @@ bool bind_thread_to_cpu(int cpu);
 // part of it.
 class NodeBinding {
  public:
-  // node: the operating system's index, as PCI devices report it; nullopt or an unknown node binds
-  // nothing.
+  // node: the operating system's index; nullopt or an unknown node binds nothing.
   explicit NodeBinding(std::optional<int> node);
   ~NodeBinding();
   NodeBinding(const NodeBinding&) = delete;
@@ -41,8 +39,7 @@ struct NodeChoice {
   bool tried = false;
 };
 
-// The reported node, else the one of several `nodes` with the lowest `seconds(node)`; nullopt if
-// there is only one.
+// The reported node, else the one with the lowest `seconds(node)`; nullopt if there is only one.
 NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
                        const std::function<double(int node)>& seconds);
 
@@ -50,8 +47,7 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 // first touches them, so each thread should first write its own part.
 class HostBuffer {
  public:
-  // Whether transparent huge pages are advised or refused. Small pages limit bandwidth by page
-  // walks.
+  // Transparent huge pages are advised or refused; page walks of small ones limit bandwidth.
   enum class Pages { kHuge, kSmall };
   // Throws std::system_error if address space or commit limit do not suffice.
   explicit HostBuffer(std::size_t bytes, Pages pages = Pages::kHuge);

@@ -90,8 +90,7 @@ fs::path controller_mount(const fs::path& mount, std::string_view controllers,
   return fs::exists(joint) ? joint : mount / controller;
 }
 
-// Visits the cgroup and its ancestors. A container often sees the host's path, but only the root of
-// it.
+// Visits the cgroup and its ancestors; in a container often only the root is visible.
 template <class Visit>
 void for_each_ancestor(const fs::path& root, std::string_view cgroup, Visit visit) {
   fs::path relative = fs::path(cgroup).relative_path();

@@ -13,8 +13,7 @@
 
 namespace peakline::host {
 
-// Threads bound to CPUs by Topology::spread(), alive as long as the team. The caller sleeps while
-// they work.
+// Threads bound to CPUs by Topology::spread(). The caller sleeps while they work.
 class Team {
  public:
   // One thread's part of the work; thread: 0 ... size() - 1.

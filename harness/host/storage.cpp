@@ -33,8 +33,7 @@ constexpr int kLowestDescriptor = 64;
 
 std::string why(int error) { return std::strerror(error); }
 
-// Fields of the mountinfo line for a directory: the longest mount point above it, the last of
-// equals.
+// mountinfo fields of the longest mount point above a directory, the last of equals.
 struct Mount {
   std::string point, options, file_system, source;
 };

@@ -31,7 +31,7 @@ void check_storage(const std::filesystem::path& directory, std::size_t bytes);
 // An unnamed file, which disappears with the last process that has it open, even if killed.
 class StorageFile {
  public:
-  // Writes `bytes`, a multiple of kStorageUnit, bypassing the page cache where possible. Throws
+  // Writes `bytes`, a multiple of kStorageUnit, past the page cache if possible. Throws
   // StorageError.
   StorageFile(const std::filesystem::path& directory, std::size_t bytes);
   // Takes a file that another process has filled.
@@ -88,8 +88,7 @@ class BlockReader {
   virtual std::string engine() const = 0;
 };
 
-// io_uring where the kernel allows it, else `depth` threads. Use the reader on the thread that made
-// it.
+// io_uring if allowed, else `depth` threads. Use the reader on the thread that made it.
 std::unique_ptr<BlockReader> make_block_reader(const StorageFile& file, std::size_t block_bytes,
                                                int depth);
 // nullptr where the kernel refuses io_uring.

@@ -1,7 +1,6 @@
 #pragma once
 
-// The figures of a card in one run, for the judge: its ceilings; between GPUs, those of the slowest
-// pair.
+// A card's figures in one run, for the judge: its ceilings; between GPUs, the slowest pair's.
 
 #include <map>
 #include <optional>
@@ -25,8 +24,7 @@ struct RunFigure {
   double value = 0;  // above 0
   std::optional<double> theory = {}, datasheet = {};
   double own = 0;  // Reading::own
-  // Measured SM clock over its maximum, for compute rates; 0: unknown, possibly lowered by power or
-  // heat.
+  // Measured SM clock over its maximum, for compute rates; 0: unknown, possibly lowered.
   double clock_share = 1;
   std::string measurement = {};  // the point it came from
   std::string label = {};        // empty: the ceiling's

@@ -276,8 +276,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
-  // Host links that share a switch carry less together, so only nodes of the same kind tell what is
-  // healthy.
+  // Host links may share a switch, so only nodes of the same kind tell what is healthy.
   std::erase_if(device.rules, [](const JudgedRule& rule) {
     return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
   });

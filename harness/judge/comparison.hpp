@@ -60,8 +60,7 @@ struct CeilingComparison {
   double runs_differ = 0;  // as in Judgement
 };
 
-// The points of a benchmark that both sides have. Ratios are of speed, also for times: above 1,
-// `next` is faster.
+// The points of a benchmark on both sides. Ratios are of speed: above 1, `next` is faster.
 struct CurveComparison {
   struct Point {
     std::string name;  // parameters, "width:16/bytes:4096"

@@ -158,8 +158,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   out.curves.push_back(std::move(c));
 }
 
-// Names a sweep that the other side lacks: its id, and the method if the other side has another
-// one.
+// A sweep that the other side lacks: its id, and its method if the other side has another.
 std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
   const bool by_another =
       std::ranges::any_of(other, [&](const auto& entry) { return entry.first.first == key.first; });

@@ -35,8 +35,7 @@ std::string_view to_string(YardstickKind kind) {
 }
 
 double quantile_of(double tail, std::size_t degrees) {
-  // Caches the few quantiles of a run, which take most of the time. Beyond kMostDegrees, t is
-  // normal.
+  // Caches quantiles, which take most of a check's time. Beyond kMostDegrees, t is normal.
   constexpr std::size_t kMostDegrees = 1000;
   thread_local std::map<std::pair<double, std::size_t>, double> known;
   const auto [found, added] = known.try_emplace({tail, std::min(degrees, kMostDegrees)});

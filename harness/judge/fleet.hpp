@@ -63,8 +63,7 @@ struct Distribution {
   std::string unit;
   std::size_t devices = 0;
   double median = 0;
-  // Median absolute deviation times 1.4826, relative to the median: the standard deviation of
-  // normal values.
+  // Median absolute deviation x 1.4826, a share: the standard deviation of normal values.
   double deviation = 0;
   double lowest = 0, p5 = 0, p25 = 0, p75 = 0, p95 = 0, highest = 0;
   std::size_t low = 0, high = 0;  // outliers

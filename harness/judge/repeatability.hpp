@@ -23,8 +23,7 @@ struct CeilingStudy {
   double median = 0;
   double spread = 0;                 // (highest - lowest) / median
   std::optional<double> half_width;  // of the interval over the value, median over runs
-  // Share of ordered pairs in which the second value lies inside the first one's interval; nullopt
-  // if a run has none.
+  // Share of ordered pairs with the second value inside the first's interval, if all have one.
   std::optional<double> inside;
 };
 

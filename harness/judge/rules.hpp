@@ -99,8 +99,7 @@ class Allowed {
   std::vector<bool> used_;
 };
 
-// By outcome; then facts and errors, which may explain figures; then figures by their distance
-// below the limit.
+// By outcome; then facts and errors, which may explain figures; then distance below the limit.
 bool more_severe(const JudgedRule& a, const JudgedRule& b);
 const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr without rules
 

@@ -48,8 +48,7 @@ std::string devices_asked_for(const Profile& profile);
 // Whether the sides have no card in common.
 bool different_cards(const DevicePair& pair);
 
-// Each fills its part of `out` and appends the figures to judge, in the order of out.ceilings or
-// out.curves.
+// Each fills its part of `out` and appends the figures to judge, in the same order.
 void compare_ceilings(const DevicePair& pair, const CompareOptions& options, DeviceComparison& out,
                       std::vector<ComparedFigure>& figures);
 void compare_curves(const DevicePair& pair, double threshold,

@@ -52,8 +52,7 @@ UsualSpread usual_of(const ComparedFigure& figure) {
   return usual;
 }
 
-// Scatter of a class's runs over the expected one, at least 1. The median over figures ignores
-// single outliers.
+// Scatter of a class's runs over the expected one, at least 1; the median ignores outliers.
 using Widenings = std::map<const UsualSpread*, double>;
 Widenings widenings(std::span<const ComparedFigure> figures,
                     std::span<const Yardstick> yardsticks) {

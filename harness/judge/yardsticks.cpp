@@ -25,8 +25,7 @@ std::optional<double> power_per_sm(const CardFacts& card) {
 // Tolerated difference of two models' documented share of theory, or of power.
 constexpr double kAlike = 0.05;
 
-// Factor from a donor's figure to the card's: the ratio of theories or, for L2, of memory bus and
-// clock.
+// Factor from a donor's figure to the card's: of theories, or for L2 of memory bus and clock.
 std::optional<double> carried_over(const Population& donor, const PopulationFigure& known,
                                    const CardFacts& card, const RunFigure& figure) {
   if (part_of(known.resource) == "l2") {

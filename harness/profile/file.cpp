@@ -32,8 +32,7 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// Suffix of temporary files. They do not contain the target's name, which may have the maximum
-// length.
+// Suffix of temporary files, which omit the target's name: it may have the maximum length.
 constexpr std::string_view kTemporaryEnd = ".tmp";
 // Other writers, or an attacker, may take names.
 constexpr int kNameAttempts = 100;
@@ -50,8 +49,7 @@ std::string shown_path(const std::filesystem::path& file) {
   return printable(file.string(), kMaxChars);
 }
 
-// Removes this user's temporary files whose writer was killed: nobody holds their lock. Ignores
-// failures.
+// Removes this user's temporary files of killed writers, which nobody locks. Ignores failures.
 void remove_leftovers(const std::filesystem::path& folder) {
   const std::string prefix = profile_format::temporary_prefix();
   std::error_code error;
@@ -185,8 +183,7 @@ auto writing(const std::filesystem::path& file, const auto& write) {
   }
 }
 
-// The standard stream behind a file such as /dev/stdout, or -1. Opening it again would overwrite
-// its output.
+// The standard stream behind a file such as /dev/stdout, or -1; opening it would overwrite.
 int standard_stream(const struct stat& file) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat stream = {};

@@ -14,8 +14,7 @@ std::string read_text(const std::filesystem::path& file);
 // Replaces the target atomically. Throws ProfileError.
 void write_text(std::string_view text, const std::filesystem::path& file);
 
-// Creates a whole file or none, even if the process is killed. False if it exists. Throws
-// ProfileError.
+// Creates a whole file or none, even if killed. False if it exists. Throws ProfileError.
 bool create_text(std::string_view text, const std::filesystem::path& file);
 
 // Writes a report to a pipe or character device, or replaces a file that is new, empty or begins as

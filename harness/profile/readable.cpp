@@ -100,8 +100,7 @@ std::string device_of(const auto& row) {
     return {};
 }
 
-// Repairs a row or facts, with a finding per fault. Returns the first fault if the structure must
-// go.
+// Repairs a row or facts, with a finding per fault. Returns the fault if it must go.
 template <class T>
 std::optional<std::string> keep(T& structure, const std::string& name,
                                 std::vector<Finding>& findings) {

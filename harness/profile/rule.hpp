@@ -37,8 +37,7 @@ struct Rule {
   bool gaps = false;                              // numbers may be null
 };
 
-// Rules between fields of a structure, checked by the reader and printed in the schema for other
-// languages.
+// Rules between fields, checked by the reader and printed in the schema for other languages.
 
 // Known numbers do not decrease in this order.
 struct Ascending {

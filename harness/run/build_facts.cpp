@@ -32,8 +32,7 @@ SoftwareFacts build_facts() {
 }
 
 std::vector<std::pair<std::string, std::string>> relevant_environment() {
-  // Variables that change launching, compiling or scheduling of kernels, cuBLAS or NCCL, or what is
-  // loaded into processes.
+  // Variables that affect kernels, cuBLAS or NCCL, or are loaded into processes.
   constexpr std::array<std::string_view, 13> kNames = {"CUDA_LAUNCH_BLOCKING",
                                                        "CUDA_DEVICE_MAX_CONNECTIONS",
                                                        "CUDA_MODULE_LOADING",

@@ -8,8 +8,7 @@
 
 namespace peakline::bench {
 
-// Versions that this build was made with; those of the driver and of benchmarks' libraries stay
-// empty.
+// Versions of this build; those of the driver and of benchmarks' libraries stay empty.
 SoftwareFacts build_facts();
 
 // Set environment variables that change measurements, sorted by name.

@@ -31,8 +31,7 @@ class Gpus {
   // Adds the versions of driver and CUDA driver API.
   void add_driver(SoftwareFacts& software) const;
 
-  // Read counters, foreign processes (not `own_pids`) and Xid errors before and after the device's
-  // workers run.
+  // Read counters, foreign processes and Xid errors before and after the device's workers run.
   void read_before(DeviceFacts& device);
   void read_after(DeviceFacts& device, const std::set<pid_t>& own_pids);
 

@@ -17,8 +17,7 @@ namespace {
 
 std::string closest_ids(const Registry& registry, const std::string& filter) {
   constexpr std::size_t kShown = 3;
-  // Compares the id part of the expression, without operators. Text longer than any id resembles
-  // none.
+  // Compares the id part of the expression. Text longer than any id resembles none.
   constexpr std::size_t kLongest = 100;
   std::string text = filter.substr(0, std::min(filter.find('/'), kLongest));
   std::erase_if(text, [](char c) {

@@ -35,8 +35,7 @@ struct RunSettings {
   Benchmarks benchmarks;              // all registered: they define the conclusions
 };
 
-// The profile to be written: with conclusions, and anonymized if the settings say so.
-// settings say so.
+// The profile to be written: with conclusions, and anonymized if requested.
 Profile concluded(Profile profile, const RunSettings& settings);
 
 // The profile in progress, shared by the devices' threads, and the reasons to stop. Thread-safe

@@ -1,7 +1,6 @@
 #pragma once
 
-// Tables of several GPUs on the first screen: GPUs of one model share a table of the slowest
-// figures.
+// The first screen's tables of several GPUs: one per model, of the slowest figures.
 
 #include <optional>
 #include <string>

@@ -24,8 +24,7 @@ struct Checks {
   Outcome verdict() const;  // the worst
 };
 
-// The verdict's reason: device and groups, or the worst rule. count: mention that the number of
-// GPUs was not given.
+// The verdict's reason: device and groups, or the worst rule. count: mention an unknown GPU count.
 std::string check_sentence(const Checks& checks, bool count = true);
 // Verdict and reason, in one line.
 std::string check_line(const Checks& checks, bool count = true);

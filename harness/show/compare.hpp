@@ -10,8 +10,7 @@ namespace peakline {
 // The verdict's reason: "no loss above 3 % in any figure".
 std::string main_point(const CompareResult& result);
 
-// Changes along with a ceiling's value: rate per clock, clock, power, or method; "" if none are
-// known.
+// Changes along with a ceiling: rate per clock, clock, power, or method; "" if none are known.
 std::string explanation(const CeilingComparison& ceiling);
 
 struct CompareView {

@@ -47,8 +47,7 @@ bool moved(const std::optional<double>& from, const std::optional<double>& to) {
   return from && to && *from > 0 && std::abs(*to / *from - 1) > kConditionMoved;
 }
 
-// Whether a compute rate differs per clock (chip or software) or with its clock (power cap or
-// heat); "" if equal.
+// Whether a compute rate differs per clock (chip, software) or by clock (power cap, heat), or "".
 std::string per_clock(const CeilingComparison& c) {
   if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
   if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
@@ -258,8 +257,7 @@ std::string device_text(const DeviceComparison& device, bool all, std::size_t wi
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
 }
 
-// The largest loss that intervals leave open: "no loss above 3 % in any figure; smaller ones need 4
-// runs a side".
+// The largest loss that intervals leave open: "no loss above 3 % in any figure; ...".
 std::string largest_loss(const CompareResult& result) {
   std::vector<const CeilingComparison*> judged;
   for (const DeviceComparison& device : result.devices)

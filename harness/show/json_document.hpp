@@ -41,8 +41,7 @@ inline json object(const Params& params) {
 // With the judgement's fields only for judged figures.
 json document_of(const JudgedRule& rule);
 
-// ASCII, so that it cannot control a terminal. Invalid UTF-8, for example in a process name, is
-// replaced.
+// ASCII, which cannot control a terminal; invalid UTF-8 is replaced.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';
 }

@@ -47,8 +47,7 @@ struct ComputeRow {
   std::optional<double> observed_clock_hz, peak_at_observed_clock;
   std::optional<double> power_w, temperature_c;
   bool power_capped = false;
-  // measured / (observed clock x SMs) and measured / power distinguish a slow chip from a low power
-  // cap.
+  // measured / (observed clock x SMs) and / power: tell a slow chip from a low power cap.
   std::optional<double> ops_per_clock_per_sm, flops_per_joule;
   std::string why;  // below 100 %, or not measured
 };

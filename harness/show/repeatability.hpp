@@ -8,8 +8,7 @@
 
 namespace peakline {
 
-// A table per study, and the number of unused profiles. profiles: those studied, for names, and
-// others.
+// A table per study, and the number of unused profiles. profiles: for names.
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options);
 

@@ -28,8 +28,7 @@ std::vector<std::string> topics_of(const Profile& profile);
 std::string show_topics(const Profile& profile, std::span<const std::string> names,
                         const ShowOptions& options);
 
-// JSON (schema "peakline-summary", version 1) with the first screen as `screen`. checks: those of
-// this profile.
+// JSON (schema "peakline-summary", version 1); `screen` is the first screen.
 std::string show_json(const Profile& profile, const Checks& checks);
 
 // "host", "gpu" or "node".

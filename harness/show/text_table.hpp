@@ -39,8 +39,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 // `first`, then `text` wrapped beside it, in `width` columns in all; ends in a newline.
 std::string hanging(std::string_view first, std::string_view text, std::size_t width);
 
-// Replaces markers by ANSI escape sequences, or removes them; makes everything else but line feeds
-// printable().
+// Replaces markers by ANSI escape sequences, or removes them; makes the rest printable().
 std::string terminal_text(std::string_view text, bool color);
 
 // Columns are as wide as their widest cell. If the terminal is too narrow, dispensable columns are

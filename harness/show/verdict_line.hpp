@@ -1,7 +1,6 @@
 #pragma once
 
-// The first line: verdict and reason, in at most 120 columns, for a scheduler's reason or a
-// monitor's status.
+// The first line, verdict and reason: at most 120 columns, for schedulers and monitors.
 
 #include <string>
 #include <string_view>

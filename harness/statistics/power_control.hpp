@@ -30,8 +30,7 @@ struct LoadPart {
   double end_s() const { return from_s + counted_s; }
 };
 
-// Whether the means of a load's oscillations (swings.hpp) are steady and within half the tolerance
-// of each other.
+// Whether the means of oscillations (swings.hpp) are steady and within half the tolerance.
 bool load_has_settled(const std::vector<double>& means, double tolerance);
 
 // Extends a load until a part of it has settled, which then counts. Each part is twice as long as
@@ -43,8 +42,7 @@ class LoadLength {
   LoadLength(LoadPart first, std::optional<double> tolerance, double spare_s)
       : part_(first), tolerance_(tolerance), spare_s_(spare_s) {}
 
-  // Whether the load must continue, given the ascending ends of its intervals and the time per
-  // launch in each.
+  // Whether the load must continue, by the ascending ends of intervals and their times per launch.
   bool goes_on(std::span<const double> ends_s, std::span<const double> launch_s);
   // The part that counts, once the load has ended.
   const LoadPart& part() const { return part_; }

@@ -16,8 +16,7 @@ std::string_view to_string(StopReason reason);  // "precise", "time_up", "sample
 
 // Blocks of a full measurement, over all its sittings.
 inline constexpr std::size_t kBlocks = 20;
-// Samples before the first look: at a lag-1 correlation of 0.5, 20 blocks then exceed three
-// correlation lengths.
+// Samples before the first look: 20 blocks of three correlation lengths at a lag-1 of 0.5.
 inline constexpr std::size_t kMinSamples = 320;
 // With fewer samples, a median and its interval mean little.
 inline constexpr std::size_t kFewestSamples = 7;

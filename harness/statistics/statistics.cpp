@@ -151,8 +151,7 @@ double quantile(std::span<const double> values, double share) {
 }
 
 double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high) {
-  // The median lies between the two ranks unless fewer than `low` or at least `high` values are
-  // below it.
+  // The median lies between the ranks unless fewer than `low` or at least `high` values are below.
   double coverage = 0;
   for (std::size_t k = low; k < high; ++k) coverage += binomial_half(n, k);
   return coverage;

@@ -123,8 +123,7 @@ struct CeilingRule {
   Limit limit = {};
 };
 
-// The sound measurements of one benchmark on one device, in the order of the run, and context for
-// sentences.
+// A benchmark's sound measurements on a device, in order, and context for sentences.
 struct CurveView {
   const DeviceFacts* device = nullptr;  // nullptr: the host or the node
   std::vector<const Measurement*> points;
@@ -200,8 +199,7 @@ struct Topic {
   std::optional<Picture> picture = {};
 };
 
-// A topic whose rule or title threw: a mistake in the registration, which costs the run nothing
-// else.
+// A topic whose rule or title threw: a registration's mistake, which costs only the topic.
 struct BrokenTopic {
   std::string device;
   std::string topic;
@@ -222,8 +220,7 @@ struct Benchmark {
   std::vector<CurveRule> curves = {};
   // Each topic is declared by one benchmark; by one that has a curve of it, if any does.
   std::vector<Topic> topics = {};
-  // Devices that support it; empty: all. Points are skipped on others, cost no time and feed no
-  // ceiling.
+  // Devices that support it; empty: all. On others its points are skipped and take no time.
   std::function<bool(const DeviceFacts&)> runs_on = {};
   // Not yet run on such a device: measurements are marked, and failures count as skipped.
   bool never_run = false;

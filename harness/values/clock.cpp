@@ -3,8 +3,7 @@
 namespace peakline {
 namespace {
 
-// A moved or resumed machine sets its clock back by more; racing threads see readings out of order
-// by less.
+// Clocks are set back by more when machines move or resume; racing reads differ by less.
 constexpr Clock::rep kSetBack = Clock::duration(std::chrono::seconds(1)).count();
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
-// Facts about the machine, its devices and its software, read before and after a run. nullopt:
-// unknown.
+// Facts about machine, devices and software, before and after a run. nullopt: unknown.
 
 #include <array>
 #include <cstddef>

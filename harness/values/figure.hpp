@@ -55,8 +55,7 @@ inline constexpr const char* kFullRate =
     "level.full_rate";                              // B, the largest footprint read at full rate
 inline constexpr const char* kLine = "level.line";  // B, fetched at a time
 inline constexpr const char* kSector = "level.sector";  // B, part of a line filled at a time
-// Random access: B of the largest footprint at full rate and of the largest measured, and the rate
-// at each.
+// Random access: B of the largest footprint at full rate and of the largest; rates there.
 inline constexpr const char* kReach = "random.reach";
 inline constexpr const char* kReachRate = "random.rate";
 inline constexpr const char* kBeyond = "random.beyond";

@@ -57,15 +57,13 @@ std::string_view unit_of(Quantity quantity);
 // The value in `unit` of work that took time_s; nullopt for an unknown unit.
 std::optional<double> value_in(std::string_view unit, const Work& work, double time_s);
 
-// Clocks that time samples are good to about five digits; seven lose nothing and keep profiles
-// small.
+// Clocks that time samples are good to about five digits; seven lose nothing.
 inline constexpr int kProfileDigits = 7;
 void round_digits(double& value, int digits = kProfileDigits);
 void round_digits(std::optional<double>& value, int digits = kProfileDigits);
 void round_digits(std::vector<double>& values, int digits = kProfileDigits);
 
-// The search's choices and the launch's shape: "grid", "block", "unroll", "algorithm", "layout",
-// ...
+// The search's choices and the launch's shape: "grid", "block", "algorithm", ...
 using LaunchFacts = Params;
 
 // How a time is estimated from block medians.

@@ -46,8 +46,7 @@ struct PopulationFigure {
   // The median of the lower or upper group where cards form two levels; else `median`.
   double lowest_state = 0;
   double highest_state = 0;
-  // Standard deviations of the cards' medians (within a level, where there are two), and of one
-  // card's runs.
+  // Standard deviations of the cards' medians (within a level), and of one card's runs.
   double between_cards = 0, between_runs = 0;
   double limit = 0;  // lowest healthy run; rule: harness/judge/engine.hpp
   // The cards' peaks, by which other models are compared in shares.
@@ -90,8 +89,7 @@ void complete(CardFacts& into, const CardFacts& other);
 // The facts that more than half of the cards share. cards: at least one.
 CardFacts facts_of_most(std::span<const CardFacts> cards);
 
-// The population of the card's model and mode with figures that matches the most facts; nullptr
-// without one.
+// The card's model's population in this mode with the most matching facts, or nullptr.
 const Population* find_population(std::span<const Population> populations, const CardFacts& card,
                                   std::string_view mode);
 const PopulationFigure* find_figure(const Population& population, std::string_view resource,

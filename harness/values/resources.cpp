@@ -39,8 +39,7 @@ std::string_view part_of(std::string_view resource) {
 }
 
 std::span<const Resource> known_resources() {
-  // Slope rank 1 is reading: it moves the most bytes per second, and most kernels on a slope mostly
-  // read.
+  // Slope rank 1 is reading: it has the highest rate, and most kernels on a slope mostly read.
   static const std::vector<Resource> kResources = {
       memory("hbm.read", "HBM read", 1, "hbm"), memory("hbm.write", "HBM write", 5, "hbm"),
       memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),

@@ -20,8 +20,7 @@ struct Resource {
 
   // Not part of a profile:
 
-  // The resource whose theoretical peak applies; empty: its own. FP32 GEMMs have the CUDA cores'
-  // peak.
+  // The resource whose theoretical peak applies, if not its own: FP32 GEMM has the CUDA cores'.
   std::string peak_of = {};
   // Rank as the slope of a memory level; the lowest measured rank becomes it. 0: never.
   int slope_rank = 0;
@@ -33,8 +32,7 @@ struct Resource {
 };
 std::string_view to_string(Resource::Kind kind);  // "memory", "compute"
 
-// The part of the machine that a resource's name begins with: "hbm" of "hbm.read", "tensor" of
-// "tensor.bf16".
+// The part of the machine in a resource's name: "hbm" of "hbm.read".
 std::string_view part_of(std::string_view resource);
 
 std::span<const Resource> known_resources();

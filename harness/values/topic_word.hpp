@@ -5,8 +5,7 @@
 
 namespace peakline {
 
-// A word that users ask for, and the topics and sections that it selects: `nvlink` selects "links"
-// and "GPU to GPU".
+// A word for topics and sections: `nvlink` selects "links" and "GPU to GPU".
 struct TopicWord {
   std::string_view word;
   std::vector<std::string_view> names;

@@ -23,8 +23,7 @@ std::string format_rate(double value, std::string_view unit);  // "4583 GB/s", "
 std::string format_clock(double hz);                           // "1980 MHz"
 std::string format_percent(double share);                      // "95.3 %"
 std::string format_signed_percent(double share);               // "-3.4 %", "+0.2 %"
-// Formats by unit: "s" as a time, ".../s" as a rate, "B" as a size, "Hz" as a clock; otherwise
-// number and unit.
+// Formats by unit: "s", ".../s", "B" and "Hz" with prefixes; others as number and unit.
 std::string format_value(double value, std::string_view unit);
 // Without a unit: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);

@@ -42,8 +42,7 @@ double cpu_seconds(Work work) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// Ratio of times for eight times as many ceilings: about 8 for linear work, 64 for quadratic, in
-// any build.
+// Time for eight times as many ceilings: about 8 x if linear, 64 x if quadratic, in any build.
 template <class Work>
 double growth(Work work) {
   constexpr std::size_t kSmall = 2'000;

@@ -127,8 +127,7 @@ TEST(Curves, DivergenceAndAlignment) {
                    0.5);
 }
 
-// Reads of 4-byte elements at strides from `first` on; from `apart` elements on, each has its own
-// fetch.
+// Reads of 4-byte elements at strides from `first`; from `apart` on, each has its own fetch.
 void add_strides(Profile& p, const char* id, Params params, std::int64_t first, double apart) {
   params.emplace_back("width", std::int64_t{4});
   for (std::int64_t stride = first; stride <= 64; stride *= 2) {

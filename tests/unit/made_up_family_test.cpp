@@ -1,5 +1,4 @@
-// A family of benchmarks known only from the registration below reaches plan, profile, show,
-// comparison and report.
+// A family of benchmarks known only from its registration here works in the whole program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

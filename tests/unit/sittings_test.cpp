@@ -443,8 +443,7 @@ TEST(Coverage, DriftIsFlaggedFromWhereItMatters) {
 }
 
 TEST(Coverage, TwoStatesAreFlagged) {
-  // Visited many times per sitting, a few times, and seldom: then only different sittings tell, in
-  // half of the runs.
+  // Visited many times per sitting, a few times, and seldom, where only sittings may differ.
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.005}).flagged, 0.99);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.05}).flagged, 0.9);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 1}).flagged, 0.5);

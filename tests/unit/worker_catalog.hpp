@@ -10,8 +10,7 @@ void worker_catalog(Registry& registry, const CatalogInput& input);
 // If this environment variable is set, workers end as soon as they have started.
 inline constexpr const char* kNoWorker = "PEAKLINE_TEST_NO_WORKER";
 
-// If set to a fictitious GPU's UUID, a worker reports that GPU and then answers nothing, like a
-// hanging one.
+// Set to a made-up GPU's UUID, a worker reports that GPU and then hangs.
 inline constexpr const char* kHangingGpu = "PEAKLINE_TEST_HANGING_GPU";
 [[noreturn]] void hang_as_gpu();
 

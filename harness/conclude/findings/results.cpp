@@ -35,8 +35,7 @@ void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
     if (what != "measurement") evidence.emplace_back(fmt::format("{}: {}", m.name(), what), value);
 }
 
-// The soak tests 95 % of free memory, half of shared memory; testing much less says little about
-// the rest.
+// The soak tests 95 % of free memory, half of shared memory.
 constexpr double kTestedShare = 0.8, kTestedSharedShare = 0.4;
 
 void untested_memory(const Measurement& m, const DeviceFacts* gpu, Collector& out) {
