@@ -1,7 +1,5 @@
 #pragma once
 
-// Finds the fastest of several ways to do the same work.
-
 #include <cstddef>
 #include <functional>
 #include <vector>

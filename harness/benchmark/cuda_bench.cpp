@@ -41,7 +41,6 @@ constexpr double kWholeMemory = 0.95;
 // Leaves shared memory to the operating system and other programs.
 constexpr double kWholeSharedMemory = 0.5;
 
-// Shorter loads keep no series.
 constexpr double kShortestSeriesSeconds = 1;
 
 // For a kernel that times itself: steps of a first launch, and a lower bound of their time.

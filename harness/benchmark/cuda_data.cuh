@@ -1,7 +1,5 @@
 #pragma once
 
-// Device data for benchmarks' inputs and verification.
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,7 +28,6 @@ inline cuda::DeviceBuffer<std::uint32_t> random_words(std::size_t count, std::ui
   return words;
 }
 
-// Standard normal numbers.
 template <class T>
 cuda::DeviceBuffer<T> random_normal(std::size_t count, std::uint64_t seed) {
   cuda::DeviceBuffer<T> numbers(count);
@@ -59,7 +56,6 @@ class Accumulator {
   cuda::DeviceBuffer<T> value_;
 };
 
-// The XOR of `count` words, by a plain kernel.
 inline std::uint32_t xor_of(const std::uint32_t* data, std::size_t count) {
   const Accumulator<std::uint32_t> sum;
   kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data, count, 1, 1, sum.data());

@@ -1,7 +1,5 @@
 #pragma once
 
-// The device that a process measures.
-
 #include <memory>
 #include <span>
 #include <string>

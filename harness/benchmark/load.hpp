@@ -37,7 +37,6 @@ class LoadRunner {
            std::optional<double> tolerance);
 
  private:
-  // Whether the device has rested since its last load.
   bool from_rest() const;
 
   cuda::Sampler& sampler_;

@@ -20,18 +20,15 @@ inline constexpr int kFirstTrains = 1;
 
 // Trains of a kBurst, kBrief or kLongBurst point, over all sittings.
 Trains trains_of(Rule rule, bool quick);
-// Estimated seconds in `sittings` sittings.
 double seconds_of(const Trains& trains, std::size_t sittings);
 
 // After another load, an H200 takes 0.3 s to reach the new rate.
 inline constexpr double kSettleSeconds = 0.4;
-// Estimated seconds of a sustained point after others.
 double seconds_of_sustained_point(double counted_s);
 
 // load:burst and load:sustained. load_s: sustained load that counts.
 std::vector<Point> load_points(double load_s = kWholeLoadSeconds);
 
-// The point of a single-instruction benchmark, from rest.
 Point long_burst_point(bool quick);
 
 }  // namespace peakline::bench

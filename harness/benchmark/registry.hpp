@@ -52,7 +52,6 @@ class Registry {
   // a reason for none. Times have no upper limit.
   void add(Benchmark benchmark, Run run);
 
-  // In registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
   // The point of that name; pointers are null without one.
   Entry find(const std::string& name) const;
@@ -66,7 +65,6 @@ class Registry {
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };
 
-// Points depend on these.
 struct CatalogInput {
   int threads = 1;                 // usable on the host
   double soak_s = 0;               // duration of the soak; 0: none

@@ -25,7 +25,6 @@ constexpr double kLongestRestSeconds = 0.5;
 // Uncounted first launches of an interleaved train.
 constexpr std::size_t kInterleavedFirst = 50;
 
-// time: times one train.
 template <class Time>
 std::vector<Sampler::Timing> time_all(Sampler& sampler, const Trains& trains, Time time) {
   std::vector<Sampler::Timing> timings;

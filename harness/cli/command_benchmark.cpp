@@ -72,7 +72,6 @@ ChosenDevice chosen_device(const std::string& wanted) {
   return chosen;
 }
 
-// The device's points whose names match the filter.
 std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDevice& device,
                                         const BenchmarkArguments& arguments) {
   const Plan plan = make_plan(registry, device.uuids, arguments.measure.quick, arguments.filter);
@@ -82,7 +81,6 @@ std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDe
                                shown(arguments.filter)));
 }
 
-// Google Benchmark's command line.
 std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   std::vector<std::string> flags = {"peakline"};
   const auto add = [&](const char* flag, const std::string& value) {

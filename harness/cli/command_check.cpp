@@ -181,7 +181,6 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                     : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
-// Says what a file's rules would judge.
 int lint_rules(const CheckArguments& arguments) {
   const std::string& file = *arguments.lint;
   const std::vector<Population> known = populations(arguments, {});

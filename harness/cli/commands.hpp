@@ -14,7 +14,6 @@ namespace peakline::bench {
 
 using Action = std::function<int()>;
 
-// command: the whole command line, for the profile.
 void add_run_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                      Action& action);
 void add_list_command(CLI::App& app, const Program& program, Action& action);

@@ -1,7 +1,5 @@
 #pragma once
 
-// Files of populations on the command line.
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <set>

@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::size_t kShown = 80;  // characters of the file's text
 
-// Reads one rule.
 class RuleTable {
  public:
   RuleTable(const std::string& file, const toml::table& table) : file_(file), table_(table) {}

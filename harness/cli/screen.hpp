@@ -10,7 +10,6 @@ namespace peakline::bench {
 // Checks the profile against the bundled populations.
 Checks checks_of(const Profile& profile);
 
-// The profile's first screen with these checks, for stdout.
 std::string screen_of(const Profile& profile);
 
 }  // namespace peakline::bench

@@ -9,7 +9,6 @@ namespace peakline::bench {
 // pipe, as by `head`, is no failure.
 int print(const std::string& text, int code);
 
-// Prints a one-line error on stderr and returns `code`.
 int fail(int code, std::string message);
 
 // For stdout: whether to use color, and its columns, at least what tables need.

@@ -77,7 +77,6 @@ class Topics {
     return said;
   }
 
-  // Whether the picture has any measured numbers.
   static bool has_numbers(const std::optional<Picture>& picture, const DeviceView& device) {
     return picture && std::ranges::any_of(picture->panels, [&](const Panel& panel) {
              return std::ranges::any_of(panel.series, [&](const PictureSeries& series) {

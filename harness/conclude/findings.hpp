@@ -36,7 +36,6 @@ inline constexpr std::string_view kMemoryUntested = "memory_untested";
 // Whether it belongs on the first screen.
 bool matters(const Finding& finding);
 
-// Whether power cap or thermal limits were among the clock event reasons.
 bool power_capped(const Conditions& conditions);
 bool thermally_limited(const Conditions& conditions);
 

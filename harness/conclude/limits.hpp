@@ -28,7 +28,6 @@ Limit on_chip_bandwidth();
 Limit pcie_link(int directions);
 // Raw rate of NVLink-C2C by the driver.
 Limit c2c_link(int directions);
-// The link between GPU and host memory.
 Limit host_link(int directions);
 // NVLinks between a pair, or of `gpus` GPUs (parameter), in one or both directions.
 Limit nvlink(int directions);

@@ -65,7 +65,6 @@ bool differ(const Measurement& m, Blocks a, Blocks b, double tolerance) {
          difference > kUnexplained * std::hypot(standard_error(a), standard_error(b));
 }
 
-// Whether a run's sittings disagree.
 bool sittings_vary(const Measurement& m, double tolerance) {
   return std::ranges::any_of(blocks_of(m), [&](const std::vector<Blocks>& sittings) {
     if (sittings.size() < 2) return false;

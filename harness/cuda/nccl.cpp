@@ -18,7 +18,6 @@ constexpr int kKeep = 0;  // setenv keeps the user's value
 // From 2.9 on, a version is major x 10000 + minor x 100 + patch.
 constexpr int kPerMajor = 10000, kPerMinor = 100;
 
-// The file that a symbol was loaded from.
 std::string file_of(void* symbol) {
   Dl_info info{};
   const bool known = symbol != nullptr && dladdr(symbol, &info) != 0 && info.dli_fname != nullptr;

@@ -49,7 +49,6 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-// Work to be launched as a whole.
 class Graph {
  public:
   // Captures and uploads what `enqueue` enqueues, so that the first launch costs no more.

@@ -31,7 +31,6 @@ constexpr double kShortestLaunchSeconds = 1e-7;
 // not endlessly, as the stated maximum may be wrong.
 constexpr int kMostClockRetries = 30;
 
-// Interleaved launches whose clock is read.
 constexpr std::size_t kInterleavedReadings = 3;
 // Two for each interleaved launch; one at each end of the intervals ahead.
 constexpr std::size_t kReadingSlots = std::max(2 * kInterleavedReadings, kIntervalsAhead + 1);

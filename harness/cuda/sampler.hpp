@@ -124,7 +124,6 @@ class Sampler {
   Timing time_interleaved(const Launch& launch, const Launch& before, std::size_t samples);
 
  private:
-  // Enqueues a reading of all SMs' clocks.
   void read_clocks(std::size_t slot);
   // The mean clock between two completed readings.
   std::optional<double> clock_between(std::size_t start, std::size_t end) const;

@@ -42,7 +42,6 @@ class Telemetry {
   // Starts a window that conditions() ends. background: false reads only at its start and, beyond
   // 20 ms, its end, since the driver's locks would disturb host-side timings.
   void start(bool background);
-  // Ends the window and summarizes it.
   Conditions conditions();
   // The last window's successful readings, in time order.
   const std::vector<TimedReading>& readings() const { return readings_; }

@@ -16,7 +16,6 @@ struct Site {
   bool is_host = false;
   bool virtual_machine = false;  // neighbours use the same CPUs and memory
 };
-// device: as in Ceiling::device.
 Site site_of(std::string_view device, const HostFacts& host);
 
 // Shares of the value.
@@ -48,7 +47,6 @@ inline constexpr std::size_t kClassDegrees = 12;
 inline constexpr std::string_view kStudiedModel = "NVIDIA H200";
 inline constexpr double kWiderWhereAssumed = 2;
 inline constexpr std::size_t kAssumedDegrees = 4;
-// model: NVML's name.
 inline bool studied(std::string_view model) { return model == kStudiedModel; }
 
 // The spread of the ceiling's class. resource: as in Ceiling::resource.

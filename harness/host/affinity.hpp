@@ -1,7 +1,5 @@
 #pragma once
 
-// Binds threads and memory to CPUs and NUMA nodes.
-
 #include <cstddef>
 #include <functional>
 #include <memory>

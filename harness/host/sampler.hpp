@@ -1,7 +1,5 @@
 #pragma once
 
-// Times work on many host threads that start together.
-
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +24,6 @@ class Team {
 
   int size() const { return static_cast<int>(cpus_.size()); }
   const std::vector<int>& cpus() const { return cpus_; }
-  // Whether all threads could be bound.
   bool bound() const { return bound_; }
 
   // Runs every thread's part once and waits. Rethrows what a part threw.

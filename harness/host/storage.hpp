@@ -42,9 +42,7 @@ class StorageFile {
 
   int descriptor() const { return descriptor_; }
   std::size_t bytes() const { return bytes_; }
-  // Whether reads bypass the page cache.
   bool direct() const;
-  // Drops the file from the page cache.
   void drop_cached() const;
   // Returns 0 or an errno; EIO at the end of the file.
   int read(std::uint64_t offset, std::size_t bytes, std::byte* to) const;
@@ -84,7 +82,6 @@ class BlockReader {
   // called for each block, by one thread at a time.
   virtual void read(std::uint64_t first, std::uint64_t count, const PlaceOf& place_of,
                     const Seen& seen = {}) = 0;
-  // "io_uring" or "threads".
   virtual std::string engine() const = 0;
 };
 

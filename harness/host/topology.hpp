@@ -1,7 +1,5 @@
 #pragma once
 
-// The machine's topology, from hwloc.
-
 #include <memory>
 #include <optional>
 #include <span>

@@ -1,5 +1,3 @@
-// Compares ceilings.
-
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -29,7 +29,6 @@
 
 namespace peakline {
 
-// A device or node with its rules.
 struct CheckedDevice {
   std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
   std::string uuid;
@@ -49,7 +48,6 @@ struct CheckResult {
   const JudgedRule* worst(const CheckedDevice** device = nullptr) const;
 };
 
-// Compares a host's figures with its peers'.
 void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,
                        double least, CheckedDevice& device);
 
@@ -68,7 +66,6 @@ CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
                            const CheckOptions& options);
 CheckResult check(const Profile& profile, const CheckOptions& options);
 
-// Ids of measurements behind failing ceilings.
 std::vector<std::string> ids_to_measure_again(const CheckResult& result);
 // Applies a second measurement: a ceiling that then passes only warns.
 void confirm(CheckResult& result, const CheckResult& again);

@@ -28,7 +28,6 @@ struct CompareOptions {
   std::span<const Population> kept = {};
 };
 
-// A ceiling on one side, over all its runs.
 struct SideValue {
   double value = 0;  // geometric mean of the runs
   std::size_t runs = 0;
@@ -76,7 +75,6 @@ struct CurveComparison {
   std::size_t part_begin = 0, part_end = 0;
 };
 
-// A condition that differs.
 struct Difference {
   std::string what;  // "driver"
   std::string base, next;

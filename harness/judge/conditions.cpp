@@ -1,5 +1,3 @@
-// Conditions that differed between the runs of both sides.
-
 #include <fmt/format.h>
 
 #include <array>

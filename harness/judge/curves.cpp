@@ -1,5 +1,3 @@
-// Compares sweeps point by point.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +16,6 @@
 namespace peakline {
 namespace {
 
-// One point in all runs.
 struct PointValues {
   std::vector<double> values;
   std::vector<std::size_t> runs;  // each value's run

@@ -1,5 +1,3 @@
-// Pairs the devices of both sides.
-
 #include <fmt/format.h>
 
 #include <algorithm>

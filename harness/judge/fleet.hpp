@@ -76,7 +76,6 @@ struct FleetGroup {
   bool judged = true;                // false for hosts that share their machine
   std::vector<FleetMember> members;  // by node and device
   std::vector<Distribution> ceilings;
-  // Labels of the resources.
   std::map<std::string, std::string> labels;
 };
 

@@ -22,7 +22,6 @@ constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
                                        Basis::kBurst,       Basis::kSustained,
                                        Basis::kModelBurst,  Basis::kModelShaped};
 
-// Removes a suffix, if present.
 bool take_end(std::string_view& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
   text.remove_suffix(end.size());

@@ -14,7 +14,6 @@
 namespace peakline {
 namespace {
 
-// A point in all runs of a side.
 struct SidePoint {
   std::string_view id;
   std::size_t sound = 0;                      // runs
@@ -105,7 +104,6 @@ bool has_others(const Points& points, std::string_view id) {
   });
 }
 
-// Expectations on the new side.
 struct Expected {
   bool all_tried;      // new runs measure all that old ones did
   bool other_threads;  // than the old runs
@@ -191,7 +189,6 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   }
 }
 
-// Runs that have each measured ceiling.
 std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
   std::map<std::string, std::size_t> counts;
   for (const DeviceView& run : runs) {

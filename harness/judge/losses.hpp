@@ -16,7 +16,6 @@
 
 namespace peakline {
 
-// Collects reasons about one device.
 struct Reasons {
   std::string device;  // "gpu0"
   std::vector<JudgedRule>& all;

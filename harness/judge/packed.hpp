@@ -1,7 +1,5 @@
 #pragma once
 
-// Profiles reduced for comparisons of many.
-
 #include "harness/values/profile.hpp"
 
 namespace peakline {

@@ -61,7 +61,6 @@ std::string value_text(const JudgedRule& rule, double value);
 // "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %"
 std::string text_of(const JudgedRule& rule);
 
-// A site's change to a rule.
 struct RuleChange {
   std::string name;                     // rule, with or without device
   std::optional<double> limit = {};     // lowest passing value, in the figure's unit
@@ -72,7 +71,6 @@ struct RuleChange {
   std::size_t line = 0;  // in its file
 };
 
-// Collects rules about one device.
 class RulesOf {
  public:
   RulesOf(std::string device, std::vector<JudgedRule>& all)
@@ -90,7 +88,6 @@ class Allowed {
  public:
   explicit Allowed(std::span<const std::string> names)
       : names_(names), used_(names.size(), false) {}
-  // Excuses rules that do not pass.
   void excuse(std::span<JudgedRule> rules);
   std::vector<std::string> unused() const;  // names that excused nothing
 

@@ -1,7 +1,5 @@
 #pragma once
 
-// Shared by the parts of a comparison.
-
 #include <optional>
 #include <span>
 #include <string>

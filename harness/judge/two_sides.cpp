@@ -106,7 +106,6 @@ std::optional<std::size_t> runs_to_settle(double deviation, double quantile, dou
   return static_cast<std::size_t>(needed);
 }
 
-// Within the limit, below or above.
 bool within(double value, double centre, double limit) {
   return value >= limit && value <= centre / limit * centre;
 }

@@ -41,7 +41,6 @@ enum class Verdict {
 // "faster", "slower", "same", "inconclusive", "not_judged", "within_model", "unsteady", "uneven"
 std::string_view to_string(Verdict verdict);
 
-// A figure in the runs of both sides.
 struct ComparedFigure {
   std::vector<double> base, next;         // above 0; at least one each
   const UsualSpread* expected = nullptr;  // shared by figures of a class

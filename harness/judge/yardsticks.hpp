@@ -48,7 +48,6 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
 
-// The class's spread.
 const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
                             const CardFacts& facts);
 // The least loss judged; larger for L2, which has two levels.

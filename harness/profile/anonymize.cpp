@@ -19,8 +19,6 @@
 namespace peakline {
 namespace {
 
-// Space-separated words.
-
 // Command-line words without a value.
 constexpr std::string_view kAlone =
     " run check -q -v --all --anonymize --dry-run --full --if-idle --json --no-verify "

@@ -123,7 +123,6 @@ class NewFile {
     return true;
   }
 
-  // Replaces the target.
   void replace() {
     if (name_.empty()) take_name([&](const char* name) { return link(name); });
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();

@@ -1,7 +1,5 @@
 #pragma once
 
-// Whole files.
-
 #include <filesystem>
 #include <string>
 #include <string_view>

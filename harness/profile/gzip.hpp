@@ -1,7 +1,5 @@
 #pragma once
 
-// gzip.
-
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -27,7 +27,6 @@ class DeviceRun {
   // Lets the worker end by itself, so that profilers can save.
   void finish();
 
-  // Whether no point is left.
   bool done() const { return next_ == plan_.points.size(); }
 
   // Records the remaining points as failed.

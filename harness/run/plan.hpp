@@ -1,7 +1,5 @@
 #pragma once
 
-// Plans what a run measures, on which device and in which order.
-
 #include <span>
 #include <stdexcept>
 #include <string>

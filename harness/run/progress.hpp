@@ -1,7 +1,5 @@
 #pragma once
 
-// A run's messages on stderr.
-
 #include <chrono>
 #include <map>
 #include <mutex>

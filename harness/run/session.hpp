@@ -61,7 +61,6 @@ class Session {
   void add_unmeasured(Measurement measurement);
   // Names of the device's measurements behind ceilings so far.
   std::set<std::string> ceiling_sources(const std::string& device);
-  // Planned work is omitted.
   void cut_short() { cut_short_ = true; }
   bool is_cut_short() const { return cut_short_; }
   void add_facts(const DeviceFacts& facts);

@@ -39,7 +39,6 @@ Registry registry_of(Catalog catalog, const RunOptions& options) {
   return registry;
 }
 
-// Measures one device's points by name.
 class PointsOfDevice {
  public:
   PointsOfDevice(Device& device, const RunOptions& options, const Registry& registry)

@@ -37,7 +37,6 @@ std::string signal_name(int signal) {
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-// This environment with changes.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& changes) {
   std::vector<std::string> result;

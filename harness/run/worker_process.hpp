@@ -1,7 +1,5 @@
 #pragma once
 
-// A worker process, for the coordinator.
-
 #include <sys/types.h>
 
 #include <chrono>

@@ -148,7 +148,6 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
   return group_table(device, width) + table.render(width) + others;
 }
 
-// Describes a population's runs.
 std::string runs_text(const Population& population) {
   std::string text = fmt::format("{} in {} {} runs, driver {}",
                                  format_count(static_cast<std::int64_t>(population.cards), "card"),

@@ -36,7 +36,6 @@ std::string xml(std::string_view text) {
   return escaped;
 }
 
-// A Prometheus label value.
 std::string label(std::string_view text) {
   std::string escaped;
   for (const char c : printable(text)) {

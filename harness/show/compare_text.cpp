@@ -157,7 +157,6 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
          (open.empty() ? std::string() : hanging("", advice(open), width));
 }
 
-// A line below a row.
 void add_remark(TextTable& table, std::string_view text) {
   if (!text.empty()) table.heading("      " + styled(Style::kDim, text));
 }

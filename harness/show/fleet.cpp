@@ -38,7 +38,6 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   return table.render(width);
 }
 
-// Whether an unexcused rule of this kind fails.
 bool fails(const FleetMember& member, std::string_view code) {
   return std::ranges::any_of(member.rules, [&](const JudgedRule& rule) {
     return rule.code == code && rule.outcome == Outcome::kFail;

@@ -1,7 +1,5 @@
 #pragma once
 
-// Shared by JSON documents.
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -28,7 +28,6 @@ std::string effect_text(const LintedRule& rule) {
   return below.empty() ? std::string(effect) : fmt::format("{} {}", effect, below);
 }
 
-// Compares the limit with healthy cards.
 std::string level_text(const LintedRule& rule, const HealthyLevel& level) {
   const RuleChange& change = rule.change;
   const std::string whose = fmt::format("{}, {} runs", level.model, level.mode);

@@ -22,7 +22,6 @@ struct NextRun {
   bool unsure() const { return varies || (spread && !ci_low); }
 };
 
-// A headline figure.
 struct HeadlineFigure {
   std::string label;     // "HBM read"
   std::string resource;  // "hbm.read"

@@ -11,7 +11,6 @@
 namespace peakline {
 namespace {
 
-// Listed causes of alarms.
 constexpr std::size_t kCausesShown = 8;
 constexpr double kTens = 0.1;
 
@@ -53,7 +52,6 @@ std::string alarms(const Study& study, std::size_t width) {
   return hanging("", text + ".", width);
 }
 
-// Profiles in no study.
 std::size_t left_out(std::span<const Study> studies, std::span<const Profile> profiles) {
   std::size_t studied = 0;
   for (const Study& study : studies) studied += study.created.size();

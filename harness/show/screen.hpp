@@ -22,7 +22,6 @@ struct Screen {
     std::string label;
     std::vector<std::string> cells;  // one per column
   };
-  // A table with optional title and notes.
   struct Section {
     std::string name;  // "gpus", "host_link": stable, for programs
     std::string title = {};

@@ -13,9 +13,7 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// GPUs, host, run.
 Screen::Section machine_section(const Profile& profile, const Overview& content);
-// Links between GPUs, compared with healthy ones.
 Screen::Section links_section(const Profile& profile, const Checks& checks,
                               const DeviceOverview& node);
 Screen::Section gpus_section(const Profile& profile, const Alike& group,

@@ -1,5 +1,3 @@
-// Prints the first screen on a terminal.
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -169,7 +169,6 @@ std::string next_run_legend(const Profile& profile, std::size_t width) {
   return hanging("", styled(Style::kDim, legend), width);
 }
 
-// All figures of a topic.
 std::string figures(const Curve& curve, std::size_t width) {
   TextTable table({left(2), left(2), right(2)});
   std::string id;

@@ -53,7 +53,6 @@ std::vector<std::string> cut(std::string_view word, std::size_t width) {
   return pieces;
 }
 
-// The lines of a cell in `width` columns.
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
   if (text_width(cell) <= width) return {cell};
   std::vector<std::string> lines;

@@ -20,7 +20,6 @@ enum class Style { kBold, kDim, kRed, kYellow, kGreen };
 
 std::string styled(Style style, std::string_view text);
 
-// For unknown values.
 std::string not_known();
 // A heading of a table or list, wrapped if too long.
 std::string section(std::string_view title, std::string_view remark, std::size_t width);
@@ -68,7 +67,6 @@ class TextTable {
     std::vector<std::string> cells;
     std::string heading;
   };
-  // A visible column.
   struct Shown {
     std::size_t index = 0, width = 0;
   };

@@ -53,7 +53,6 @@ class LoadLength {
   double spare_s_;
 };
 
-// The course of a whole load, by its rates.
 struct LoadCourse {
   double settled_s = 0;  // from then on it ran as in its last half
   double swing = 0;      // 90 % of that half's rates lie within this share of its mean

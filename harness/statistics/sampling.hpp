@@ -1,7 +1,5 @@
 #pragma once
 
-// Sampling rules, and sampling until a rule is met.
-
 #include <cstddef>
 #include <functional>
 #include <string_view>

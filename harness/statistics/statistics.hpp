@@ -36,7 +36,6 @@ double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high
 // The time from which a value is computed.
 double estimated(std::span<const double> blocks, Estimate estimate);
 
-// Median, its interval, extremes.
 Summary summarize(std::span<const double> blocks);
 
 // The lag from which autocorrelation stays within noise (2 / sqrt(n), Bartlett): samples further

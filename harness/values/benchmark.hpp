@@ -37,7 +37,6 @@ enum class Phase {
   kNodeLoad,   // power-limited load of several GPUs at once
 };
 
-// How a point is sampled.
 enum class Rule {
   kCurve,      // >= 7 samples, <= 100 ms
   kFull,       // 20 uncorrelated blocks, until precise or out of time

@@ -1,7 +1,5 @@
 #pragma once
 
-// The host's clock, for durations and deadlines.
-
 #include <atomic>
 #include <chrono>
 #include <limits>

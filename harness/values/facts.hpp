@@ -41,7 +41,6 @@ inline constexpr std::string_view kSystemRefuses =
 inline constexpr std::array kRefusals = {kChipsetRefuses, kGpuRefuses, kTopologyRefuses,
                                          kDriverRefuses, kSystemRefuses};
 
-// The connection to another GPU of the node.
 struct PeerFacts {
   int index = 0;          // the other one's, by NVML
   std::string path = {};  // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
@@ -156,7 +155,6 @@ struct NumaNodeFacts {
   bool operator==(const NumaNodeFacts&) const = default;
 };
 
-// The storage that was measured.
 struct StorageFacts {
   std::string path;           // directory
   std::string file_system;    // "ext4", "tmpfs", "overlay", "nfs4"

@@ -22,7 +22,6 @@ struct Figure {
   bool operator==(const Figure&) const = default;
 };
 
-// Declares a figure that a rule may yield.
 struct FigureKind {
   std::string name;
   std::string unit;

@@ -1,7 +1,5 @@
 #pragma once
 
-// Names of resources, bases and devices in text.
-
 #include <string>
 #include <string_view>
 #include <unordered_map>

@@ -69,8 +69,7 @@ using LaunchFacts = Params;
 // How a time is estimated from block medians.
 enum class Estimate {
   kMedian,
-  kTrimmedMean,   // without the fastest and slowest tenth: for clocks that alternate between two
-                  // steps
+  kTrimmedMean,   // without the fastest and slowest tenth: for clocks that alternate
   kFastestTenth,  // median of the fastest tenth: for work that others can only slow
   kMean,          // for work that stalls and resumes, as throttled disks do
 };

@@ -47,7 +47,6 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-// Axes that many pictures have.
 Axis size_axis(std::string label);                  // bytes, doubling
 Axis count_axis(std::string label);                 // integers, doubling
 Axis percent_axis(std::string label, double high);  // 0 to at least `high`
@@ -66,7 +65,6 @@ struct Mark {
 
 enum class PanelKind { kLines, kDots, kBars };
 std::string_view to_string(PanelKind kind);  // "lines", "dots", "bars"
-// Where lines are named.
 enum class Naming { kEnds, kEndsWithValue, kLegend };
 std::string_view to_string(Naming naming);  // "ends", "ends_with_value", "legend"
 

@@ -84,7 +84,6 @@ struct Population {
 CardFacts card_facts(const DeviceFacts& gpu, const HostFacts& host);
 // Whether all facts known on both sides match.
 bool agree(const CardFacts& a, const CardFacts& b);
-// Fills in unknown facts.
 void complete(CardFacts& into, const CardFacts& other);
 // The facts that more than half of the cards share. cards: at least one.
 CardFacts facts_of_most(std::span<const CardFacts> cards);

@@ -1,7 +1,5 @@
 #pragma once
 
-// The profile: one run of peakline on one machine.
-
 #include <map>
 #include <memory>
 #include <optional>

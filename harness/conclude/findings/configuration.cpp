@@ -1,5 +1,3 @@
-// Findings on a device's configuration and sharing.
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -13,7 +13,6 @@
 namespace peakline {
 namespace {
 
-// 0 if either count is unknown.
 std::int64_t increase(const std::optional<std::int64_t>& from,
                       const std::optional<std::int64_t>& to) {
   return from && to ? *to - *from : 0;

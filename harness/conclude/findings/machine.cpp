@@ -1,5 +1,3 @@
-// Findings on the machine and this build.
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -67,7 +67,6 @@ void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
               "Rates above what the hardware can do in {}, excluded from the ceilings: {}.", out);
 }
 
-// Figures of code that was never run before.
 void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   Faulty untried;
   for (const Measurement* m : device.measurements) {

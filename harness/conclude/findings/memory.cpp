@@ -1,5 +1,3 @@
-// Findings on the memory system beyond size and bandwidth.
-
 #include <fmt/format.h>
 
 #include <algorithm>

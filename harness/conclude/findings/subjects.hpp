@@ -1,7 +1,5 @@
 #pragma once
 
-// One function per subject adds its findings.
-
 #include <algorithm>
 #include <string>
 #include <string_view>
