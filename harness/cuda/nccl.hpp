@@ -38,7 +38,7 @@ class Nccl {
   // NcclUnavailable.
   //
   // Sets environment variables of this process unless the user has: NCCL_NVLS_ENABLE=0, as NVLink
-  // multicast takes resources of the whole NVSwitch domain, and the log's.
+  // multicast takes resources of the whole NVSwitch domain, and a log into memory.
   explicit Nccl(const std::string& library = {});
   ~Nccl();
   Nccl(const Nccl&) = delete;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Known products, from datasheets.json by the build. Figures are dense, even if a document states
-// sparse ones. If NVIDIA's documents (which include its published benchmark and inference
-// repositories) contradict each other, all statements are recorded and none is used. Third parties'
-// figures are only compared with NVIDIA's.
+// Known products; the build makes the table from datasheets.json. Figures are dense, even if a
+// document states sparse ones. If NVIDIA's documents (which include its published benchmark and
+// inference repositories) contradict each other, all statements are recorded and none is used.
+// Third parties' figures are only compared with NVIDIA's.
 
 #include <optional>
 #include <span>

@@ -42,10 +42,9 @@ bool create_profile(const Profile& profile, const std::filesystem::path& file);
 // Rounds to the precision of a profile.
 Measurement rounded(Measurement measurement);
 
-// The next three keep a profile readable although one figure breaks a rule (a rate of 0, a time of
-// 1e40 s, a count below 0). readable() and leave_out_unreadable() drop the field at fault if it may
-// be missing, else the record or row.
-// Without its value the measurement becomes an error; its reason says what is missing.
+// readable() and leave_out_unreadable() keep one figure that breaks a rule (a rate of 0, a time of
+// 1e40 s, a count below 0) from spoiling the profile: they drop the field at fault if it may be
+// missing, else the record or row. A measurement without value becomes an error with its reason.
 Measurement readable(Measurement measurement);
 // Adds a finding "left_out" for each omission. A dropped ceiling becomes a missing one.
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out);
