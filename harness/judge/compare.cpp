@@ -69,7 +69,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
   }
 }
 
-// Other cards of the model judge the new side if the runs at hand differ too much to.
+// Judges the new side by other cards of the model if the runs at hand differ too much.
 void judge_uneven(const Runs& next, std::span<const Population> populations,
                   DeviceComparison& device) {
   for (const DeviceView& view : next) {

@@ -21,8 +21,8 @@ struct CompareOptions {
   // burst: 2 % finds losses of 3 %.
   double threshold = 0.02;
   std::vector<std::string> allowed = {};  // excused reasons of the gate
-  // Scatter of a model's cards; without it, two cards are judged as one. Also judges new runs whose
-  // old ones differ too much to.
+  // Scatter of a model's cards; without it, two cards are judged as one. It also judges new runs if
+  // the old ones differ too much.
   std::span<const Population> populations = {};
   // Spread of a card's runs at this site, from kept runs (repeatability --write).
   std::span<const Population> kept = {};

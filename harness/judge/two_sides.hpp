@@ -79,8 +79,8 @@ struct SlowRuns {
   double slowest = 1;  // of these, over the base's mean
 };
 // In the order of figures; a share `false_alarms` of healthy comparisons has any. Each run is
-// compared with the spread of the base and of the new runs, the latter up to 2.5 times their
-// class's: a machine may be that noisy, and more is what is looked for.
+// compared with the spread of the base and of the new runs, which counts up to 2.5 times the
+// class's.
 std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double threshold,
                                 double false_alarms);
 
