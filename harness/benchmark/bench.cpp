@@ -12,11 +12,10 @@
 namespace peakline::bench {
 namespace {
 
-// Time limit of the full rule for one sitting.
+// Time limits of the full rule per sitting.
 constexpr double kFullTimeLimitS = 0.4;
 constexpr double kFullTimeLimitQuickS = 0.15;
-// Figures of several GPUs vary from run to run and hardly from copy to copy, and each GPU has such
-// a point.
+// Shorter for several GPUs: figures vary between runs rather than copies, and points are many.
 constexpr double kFullTimeLimitNodeS = 0.3;
 
 }  // namespace
@@ -127,7 +126,7 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
 
 void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
   finish_blocks(work, sampling.blocks, launches_per_sample);
-  record_.flags.unstable = sampling.unstable;  // which was seen in the samples
+  record_.flags.unstable = sampling.unstable;  // by the samples, not the blocks
   if (point_.rule == Rule::kCurve) return;     // always seven samples
   note("samples", static_cast<std::int64_t>(sampling.samples));
   note("stop", std::string(to_string(sampling.stop)));

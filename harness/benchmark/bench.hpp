@@ -1,8 +1,7 @@
 #pragma once
 
-// A benchmark function gets the parameters of its point, and the calls to state its work, verify
-// its result and measure it. Bench is common to host and device; HostBench (host_bench.hpp) and
-// CudaBench (cuda_bench.hpp) measure.
+// A benchmark function states its work, verifies its result and measures it through a Bench:
+// HostBench (host_bench.hpp) or CudaBench (cuda_bench.hpp).
 
 #include <any>
 #include <cstdint>
@@ -22,36 +21,33 @@ namespace peakline::bench {
 
 struct RunOptions {
   bool quick = false;
-  double max_noise = 0.005;  // relative half width of the interval at which sampling stops
-  std::size_t min_samples = kMinSamples;  // of the full rule, in all sittings
+  double max_noise = 0.005;               // relative half width of the interval that suffices
+  std::size_t min_samples = kMinSamples;  // full rule, over all sittings
   std::uint64_t seed = 1;
   bool verify = true;
   double soak_s = 0;  // seconds of unbroken load at the end; 0: none
-  // Whether as many seconds of load follow, of which every result is compared.
+  // Add a soak of equal length that compares every result.
   bool verified_soak = false;
   double verified_soak_s() const { return verified_soak ? soak_s : 0; }
-  // The file of incompressible data that is read, open in every worker; -1: none.
+  // An incompressible file to read, inherited by workers; -1: none.
   int storage_descriptor = -1;
-  // Launch each point once and hold no stream: under ncu, nsys and compute-sanitizer a held stream
-  // stalls, and repeated launches only cost time.
+  // For ncu, nsys and compute-sanitizer, under which a held stream stalls: single launches.
   bool profile = false;
-  // Both are of the node, by index: the GPUs that the run is about, and those in a worker's
-  // CUDA_VISIBLE_DEVICES, in its order.
+  // The node's GPUs in this run, and those in a worker's CUDA_VISIBLE_DEVICES, by index.
   std::vector<int> gpus = {}, visible_gpus = {};
-  bool alone = false;  // every point by itself, also where it has a round
+  bool alone = false;  // ignore rounds
 };
 
-// Thrown to skip a point that the hardware or the machine cannot run; not a failure.
+// Thrown to skip a point that the machine cannot run; not a failure.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// Thrown when a result differs from its reference: the point becomes an error, never a figure.
+// Thrown for a result that differs from its reference: the point becomes an error.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A worker keeps these between points (search winners, buffers), by name, with the notes and
-// remarks from making them.
+// A value that a worker keeps between points, with notes and remarks from making it.
 struct Remembered {
   std::any value;
   LaunchFacts notes = {};
@@ -61,7 +57,7 @@ using WorkerCache = std::map<std::string, Remembered>;
 
 class Bench {
  public:
-  // round: with what it is measured at the same time; nullptr: alone.
+  // round: the points measured together with this one; nullptr: none.
   Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
         WorkerCache& cache, RoundMember* round = nullptr);
   virtual ~Bench() = default;
@@ -70,53 +66,46 @@ class Bench {
   Rule rule() const { return point_.rule; }
   std::uint64_t seed() const { return options_.seed; }
 
-  // Parameters of this point; std::logic_error if the benchmark does not declare it.
+  // Parameters of this point. Throw std::logic_error for undeclared ones.
   std::int64_t integer(std::string_view name) const;
   std::string text(std::string_view name) const;
-  // nullopt if this point has no such parameter.
+  // nullopt if the point has no such parameter.
   std::optional<std::string> find_text(std::string_view name) const {
     return text_param(point_.params, name);
   }
 
-  // The record being filled.
   Measurement& record() { return record_; }
-  // Records what was launched or found: "grid", "unroll", "algorithm". Replaces an earlier note of
-  // that name.
+  // Records a choice or finding ("grid", "algorithm"); replaces an earlier note of that name.
   void note(std::string_view name, ParamValue value);
-  // A remark on a measurement that is ok; repeating one has no effect.
+  // Adds a remark to an ok measurement, once.
   void remark(const std::string& text);
 
-  // Runs the check unless --no-verify. The check returns what is wrong, or "" if nothing is. Throws
-  // WrongResult.
+  // Runs a check, which returns a mismatch or "", unless --no-verify. Throws WrongResult.
   void verify(const std::function<std::string()>& find_mismatch);
 
-  // The value that `make` returns for this name; made once per worker. The notes and remarks of
-  // `make` go into the record of every point that asks for the value.
+  // The value of `make`, called once per worker and name; each point gets its notes and remarks.
   template <class T>
   const T& remember(const std::string& name, const std::function<T()>& make) {
     return std::any_cast<const T&>(recall(name, [&] { return std::any(make()); }));
   }
 
  protected:
-  // The sampling rule of this point, which is curve or full; max_noise and min_samples come from
-  // the options.
+  // The point's curve or full rule, adjusted by max_noise and min_samples of the options.
   SamplingRule sampling_rule() const;
-  // Puts samples, summary, value and unit into the record.
+  // Records samples, summary, value and unit.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
-  // The seconds of each of many calls, for as long as the point's load lasts; at least one. before:
-  // untimed, ahead of each call.
+  // Seconds per call while the point's load lasts, at least one. before: untimed.
   std::vector<double> seconds_of_calls(const std::function<void()>& call,
                                        const std::function<void()>& before = {}) const;
-  // Finishes a point whose blocks are all there is (trains, intervals), in seconds per launch.
+  // Finishes a point from blocks without samples (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);
-  // The measurement's value for this work in this time, in the benchmark's unit.
+  // The benchmark's value for this work and time.
   double value_of(const Work& work, double time_s) const;
 
   const std::any& recall(const std::string& name, const std::function<std::any()>& make);
 
-  // From here on, timing happens together with the other points of the round. Skips a point that
-  // says nothing without them.
+  // Starts timing together with the round. Skips the point if it is useless without the others.
   void begin_round();
 
   const Benchmark& benchmark_;

@@ -18,22 +18,21 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
   if (count == 0) throw std::invalid_argument("search without candidates");
   if (sampler.repeats(count) == 1) return {0};
   const double deadline_s = now_s() + time.seconds;
-  std::optional<double> clock_hz;  // the latest that could be read
+  std::optional<double> clock_hz;  // latest readable
   bool in_cycles = cost.in_cycles;
   bool warm = false;
   const auto cost_of = [&](std::size_t i, std::size_t samples) {
     const cuda::Launch launch = launch_of(i);
-    // Otherwise the first candidates would be timed while clocks still ramp up, and dropped.
+    // Or the first candidates would be timed, and dropped, while clocks still ramp up.
     if (!warm) sampler.warm_up_for(launch, time.warm_up_s);
     warm = true;
     sampler.warm_up(launch);  // loads its code
     const double launch_s = sampler.warm_up(launch);
-    // Cycles instead of seconds: the clock falls during a search, which would favour the first
-    // candidates.
+    // Cycles, as a clock that falls during the search would favour the first candidates.
     const Sampler::Timing timing = sampler.time_batches(
         launch, sampler.launches_for(launch, cuda::kSampleSeconds, launch_s), samples);
     if (timing.sm_clock_hz) clock_hz = timing.sm_clock_hz;
-    in_cycles &= clock_hz.has_value();  // or the first timings would be in seconds, others not
+    in_cycles &= clock_hz.has_value();  // units must not change between candidates
     const double price = median(timing.launch_s) * (in_cycles ? clock_hz.value_or(1.0) : 1.0);
     return cost.work_of ? price / cost.work_of(i) : price;
   };

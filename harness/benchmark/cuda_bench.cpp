@@ -24,31 +24,30 @@ namespace {
 using cuda::Sampler;
 using cuda::Telemetry;
 
-// Host-timed samples: long compared with interrupts and the cost of reading the clock.
+// Host-timed samples must be long compared with interrupts and clock readings.
 constexpr double kHostSampleSeconds = 2e-4;
 constexpr std::int64_t kMostHostCalls = 1000;
-constexpr double kShortestCallSeconds = 1e-8;  // if the clock did not resolve it
-// How long the device works between two checks of the stopping rule.
+constexpr double kShortestCallSeconds = 1e-8;  // below the clock's resolution
+// Device time between checks of the stopping rule.
 constexpr double kTakeSeconds = 0.04;
 // Clocks take tens of ms to ramp up after a pause.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.003;
 
-// Left free when memory is short: context, cuBLAS workspaces, the driver's own needs.
+// For context, cuBLAS workspaces and driver.
 constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
-// The share of the free memory that a measurement over all of it takes.
+// Share of free memory for a measurement of all of it.
 constexpr double kWholeMemory = 0.95;
-// The operating system, and whatever else runs on the host, need the rest of shared memory.
+// Leaves shared memory to the operating system and other programs.
 constexpr double kWholeSharedMemory = 0.5;
 
-// A shorter load keeps no series.
 constexpr double kShortestSeriesSeconds = 1;
 
-// Steps of a kernel that stamps itself: enough to size it by, and the least that it can take.
+// For a kernel that times itself: steps of a first launch, and a lower bound of their time.
 constexpr std::uint64_t kFewSteps = 1024;
 constexpr double kShortestStepSeconds = 1e-9;
 
-// How long data moves while the link's state is read.
+// Data moves for this long while the link's state is read.
 constexpr double kLinkLoadSeconds = 0.02;
 
 class NvtxRange {
@@ -65,7 +64,7 @@ DeviceFacts facts_of_device(const cuda::Nvml* nvml) {
   try {
     return cuda::combined(runtime, nvml->devices());
   } catch (const cuda::NvmlUnavailable&) {
-    return cuda::combined(runtime, {});  // only what CUDA and the kernel report
+    return cuda::combined(runtime, {});  // without NVML
   }
 }
 
@@ -202,8 +201,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const bool soak = rule() == Rule::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
-  // A shorter load, or a single launch, has no two swings to compare; a soak is as long as the user
-  // asks for.
+  // Shorter loads have no two oscillations to compare; a soak has a fixed length.
   const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
                       point_.load_s >= kShortLoadSeconds && !options_.profile;
   const double tolerance = tolerated_shift(benchmark_, point_);
@@ -228,7 +226,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
   const double from_s = soak ? soak_from_s(end_s) : counted_from_s;
-  // A series of half a second adds nothing to its end value.
+  // A series of half a second adds nothing to its last value.
   if (end_s < kShortestSeriesSeconds) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
@@ -266,9 +264,8 @@ void CudaBench::take_conditions(bool mostly_rest) {
   if (mostly_rest) {
     conditions.power_w.reset();
     conditions.utilization.reset();
-    // A train is over before the control of the average power reacts, and is as fast right after a
-    // capped load as after none. Another limit lowers the clock within it at once, and NVML has no
-    // counter for it.
+    // Trains end before the control of average power responds, and are not slowed by earlier capped
+    // load. Limits that act at once show in the clock; NVML has no counter for them.
     conditions.power_cap_share.reset();
     std::erase(conditions.throttle_reasons, cuda::kPowerCapReason);
   }
@@ -333,7 +330,7 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
         std::int64_t{1}, kMostHostCalls);
   }
   calls = sampler().repeats(calls);
-  // No background thread: it would contend for the driver's locks with the calls being timed.
+  // No background thread: it would contend with the calls for the driver's locks.
   session_.telemetry.start(false);
   const Sampling sampling = collect(
       sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, now_s);

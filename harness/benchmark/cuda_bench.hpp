@@ -1,7 +1,5 @@
 #pragma once
 
-// Declares what a GPU benchmark function gets. bench.hpp has the part shared with the host.
-
 #include <cuda_runtime_api.h>
 
 #include <functional>
@@ -22,21 +20,20 @@
 
 namespace peakline::bench {
 
-// Enqueues a kernel that reads the clocks of as many SMs as there are readings, in memory that the
-// device can write.
+// Enqueues a kernel that reads the clocks of `readings.size()` SMs into device-writable memory.
 void read_sm_clocks(cudaStream_t stream, std::span<ClockReading> readings);
 
-// Holds what a GPU worker keeps between points.
+// A GPU worker's state between points.
 struct CudaSession {
-  // nvml: nullptr if NVML is not available; must outlive this object.
+  // nvml: nullptr if unavailable; must outlive this.
   CudaSession(const cuda::Nvml* nvml, const RunOptions& options);
 
   const cuda::Nvml* nvml;
-  DeviceFacts facts;  // from NVML, completed by CUDA
+  DeviceFacts facts;  // NVML's, completed by CUDA
   cuda::Sampler sampler;
   cuda::Telemetry telemetry;
   LoadRunner loads{sampler};
-  double rest_s = 0;  // that the device was found to need before a train
+  double rest_s = 0;  // needed before a train, as found so far
 };
 
 class CudaBench : public Bench {
@@ -52,66 +49,61 @@ class CudaBench : public Bench {
   cudaStream_t stream() const { return session_.sampler.stream(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
 
-  // See facts.hpp; for this device.
+  // See facts.hpp.
   std::size_t beyond_l2(std::size_t bytes, double l2s) const {
     return peakline::beyond_l2(device(), bytes, l2s);
   }
-  // `bytes`, or the free device memory if that is less (with a remark), rounded down to a multiple
-  // of `granule`. Skips the point if not even one granule is free.
+  // `bytes` or, with a remark, the free device memory if less, rounded down to a multiple of
+  // `granule`. Skips the point if no granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
-  // Like fit_memory(), without the remark: for memory that is not what the point measures.
+  // Without the remark, for memory that is not measured.
   std::size_t fitting_memory(std::size_t bytes, std::size_t granule) const;
-  // Nearly all of the free device memory; half of it where the host shares it.
+  // Nearly all free device memory; half of it if the host shares it.
   std::size_t whole_memory(std::size_t granule) const;
 
-  // Launches once and waits, for verify() to check the result. Returns the seconds by the host's
-  // clock.
+  // Launches once and waits, for verify(). Returns host seconds.
   double launch_once(const Launch& launch);
 
-  // Seconds of one launch after warming up, to size the measured one by.
+  // Seconds per launch after a warm-up, to size the measured one.
   double time_roughly(const Launch& launch);
 
-  // Measures by the rule of the point: curve and full as continuous sampling, burst as trains from
-  // rest, sustained as unbroken load. Fills the record. The launch must only enqueue.
+  // Measures by the point's rule (curve, full: continuous sampling; burst: trains from rest;
+  // sustained: unbroken load) and fills the record. The launch must only enqueue.
   void measure(const Work& work, const Launch& launch);
 
-  // Brief trains from rest with `before` ahead of each launch; only the launch is timed. The value
-  // is the median of the means of the trains.
+  // Brief trains with an untimed `before` ahead of each launch: the median of the trains' means.
   void measure_interleaved(const Work& work, const Launch& launch, const Launch& before);
 
-  // This is measure() for work that the host's clock has to time: `call` returns when the work is
-  // done (or, to measure the cost of a call, when the call is). `between` runs after each sample,
-  // outside the timing. calls: per sample; 0: enough for the clock to resolve.
+  // measure() by the host's clock: `call` returns when the work (or, to measure a call, the call)
+  // is done. `between`: untimed, after each sample. calls: per sample; 0: enough for the clock's
+  // resolution.
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
-  // Calls again and again for as long as the point's load lasts; `call` returns when its work is
-  // done, by the host's clock. For loads that the host makes step by step. before: untimed, ahead
-  // of each call.
+  // Repeats `call` while the point's load lasts, for loads that the host drives; it returns when
+  // its work is done. Host clock. before: untimed, before each call.
   void measure_calls(const Work& work, const std::function<void()>& call,
                      const std::function<void()>& before = {});
 
-  // Called, while the device is idle, whenever the load of measure() or measure_calls() begins.
+  // Calls this, on an idle device, whenever the load of measure() or measure_calls() begins.
   void when_load_begins(std::function<void()> call) { load_begins_ = std::move(call); }
 
-  // Times a kernel that repeats a step and reads the clock right before and after, on one SM or on
-  // several at once: the value is the time of one step between the two readings, the mean of the
-  // SMs, and the clock is theirs. launch_of: one launch of so many steps; stamps: the readings of
-  // the latest launch, those before and then, in the same order, those after. They are in device
-  // memory: a kernel that has written to host memory pays for that at its later fences, which on an
-  // H200 makes 607 cycles of a cluster's barrier of some 380.
+  // Times a kernel that repeats a step and reads the clock before and after, on one or several SMs:
+  // the value is the mean time per step, with the SMs' clock. launch_of: a launch of that many
+  // steps. stamps: the latest launch's readings before, then after, in the same order; in device
+  // memory, since earlier writes to host memory slow a kernel's fences (on an H200, a cluster
+  // barrier takes 607 instead of 380 cycles).
   void measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
                        const cuda::DeviceBuffer<ClockReading>& stamps);
 
-  // Time that one launch adds between two events, compared with two events with nothing in between:
-  // for work shorter than the jitter of events. Throws std::runtime_error if it adds nothing.
+  // Time that a launch adds between two events, for work shorter than their jitter. Throws
+  // std::runtime_error if it adds none.
   void measure_difference(const Work& work, const Launch& launch);
 
-  // The index of the cheapest of `count` candidates; notes their number. Throws
-  // std::invalid_argument if there is none.
+  // The cheapest of `count` candidates; notes their number. Throws std::invalid_argument.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
-  // Returns all candidates, best first, and notes nothing.
+  // All candidates, best first, without a note.
   std::vector<std::size_t> rank(std::size_t count,
                                 const std::function<Launch(std::size_t)>& launch_of, double seconds,
                                 const SearchCost& cost = {});
@@ -121,12 +113,11 @@ class CudaBench : public Bench {
   void measure_burst(const Work& work, const Launch& launch);
   Trains trains_of_sitting(Rule rule) const;
   void measure_load(const Work& work, const Launch& launch);
-  // The time from which a soak counts; notes its equilibrium.
+  // When a soak starts to count; notes its equilibrium.
   double soak_from_s(double end_s);
-  // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
-  // work.
+  // Ends the telemetry window. mostly_rest: drops averages over the window.
   void take_conditions(bool mostly_rest = false);
-  // Call it once the value is known. nullopt: the clock could not be read, and the record has none.
+  // Call after the value is known. clock_hz: nullopt if unreadable.
   void take_clock(std::optional<double> clock_hz, ClockSource source = ClockSource::kProbe);
   void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);

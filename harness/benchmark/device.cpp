@@ -23,8 +23,7 @@
 namespace peakline::bench {
 namespace {
 
-// Runs the entry on a Bench of its kind, or of a kind that this one is too. The record outlives a
-// benchmark that throws.
+// Runs the entry if this Bench is of its kind or a subclass. The record survives an exception.
 template <class B>
 void run_on(B& bench, const Entry& entry, Measurement& record) {
   try {
@@ -96,7 +95,7 @@ class CudaDevice : public Telemetered {
   CudaSession session_;
 };
 
-// A GPU is opened when a point first needs it: one that cannot be costs only its own points.
+// Opens a GPU when a point first needs it, so that a broken one costs only its own points.
 class NodeDevice : public Telemetered {
  public:
   NodeDevice(const std::string& name, const RunOptions& options)
@@ -176,7 +175,7 @@ void withdraw(Measurement& record, Status status, const std::string& reason) {
 
 Measurement Device::measure_member(const Entry& entry, Round* round) {
   const double start_s = now_s();
-  // If the device cannot even be opened for it, this record is all there is.
+  // Stays as it is if the device cannot be opened.
   Measurement record = unmeasured(*entry.benchmark, *entry.point);
   try {
     RoundMember member(round);
@@ -201,7 +200,7 @@ std::vector<Measurement> Device::measure(std::span<const Entry> entries) {
     for (std::size_t i = 0; i < entries.size(); ++i)
       threads.emplace_back([&, i] { records[i] = measure_member(entries[i], &round); });
   }
-  // A launch that failed asynchronously must not count as a result.
+  // An asynchronously failed launch invalidates results.
   if (lost())
     for (Measurement& record : records)
       if (record.status == Status::kOk)

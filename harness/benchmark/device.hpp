@@ -1,7 +1,5 @@
 #pragma once
 
-// The device that a process measures.
-
 #include <memory>
 #include <span>
 #include <string>
@@ -21,17 +19,15 @@ class Device {
 
   const std::string& name() const { return name_; }
   virtual DeviceFacts facts() const = 0;
-  // Whether the device failed permanently (a sticky CUDA error): this process can measure nothing
-  // more.
+  // Whether a sticky CUDA error ended the use of the device in this process.
   virtual bool lost() const { return false; }
 
-  // Runs the entries, several at the same time, and returns their records, whatever the outcome.
-  // Exceptions of a benchmark end up in its record.
+  // Runs the entries, concurrently if several, and returns all records; exceptions end up in them.
   std::vector<Measurement> measure(std::span<const Entry> entries);
   Measurement measure(const Entry& entry) { return measure(std::span(&entry, 1)).front(); }
 
  protected:
-  // Makes the Bench for this kind of device and runs the entry on it, which fills the record.
+  // Runs the entry on a Bench of this device's kind, which fills the record.
   virtual void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
                    RoundMember* round, Measurement& record) = 0;
 
@@ -43,10 +39,9 @@ class Device {
   WorkerCache cache_;
 };
 
-// name: kHostDevice, a GPU's UUID, or kNodeDevice for options.visible_gpus;
-// CUDA_VISIBLE_DEVICES must already name only those, since it is read when the CUDA context is
-// created. Throws if the device cannot be used.
-//   node_of_cpus: the node's benchmarks run on its CPUs, as in every build without CUDA.
+// name: kHostDevice, a GPU's UUID, or kNodeDevice for options.visible_gpus. CUDA_VISIBLE_DEVICES
+// must name only those, as creating the context reads it. Throws if the device cannot be used.
+// node_of_cpus: run the node's benchmarks on CPUs, as builds without CUDA do.
 std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options,
                                     bool node_of_cpus = false);
 

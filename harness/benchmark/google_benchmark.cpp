@@ -11,8 +11,8 @@
 namespace peakline::bench {
 namespace {
 
-// Releases up to 1.7 have one call for both skips and errors, later ones have two. A template, so
-// that only the branch for the installed release is compiled.
+// Releases up to 1.7 have one call for skips and errors, later ones two. A template, so that only
+// the installed release's branch compiles.
 template <class State>
 void set_without_result(State& state, const Measurement& m) {
   if constexpr (requires { state.SkipWithMessage(m.reason); }) {
@@ -47,8 +47,8 @@ class SilentReporter : public ::benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-// Passes lines on, but for the warning that Google Benchmark's own timing may suffer from how it
-// was built, which distributions' packages always print: it times nothing here.
+// Drops Google Benchmark's warning about its build type, which distributions' packages always
+// print: it times nothing here.
 class WithoutItsWarning : public std::streambuf {
  public:
   explicit WithoutItsWarning(std::ostream& stream) : stream_(stream), target_(stream.rdbuf(this)) {}
@@ -105,7 +105,7 @@ std::vector<std::string> run_entries(std::vector<std::string> flags) {
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
   ::benchmark::Initialize(&count, arguments.data());
-  // Initialize() removes the flags it knows; the first argument is the program's name.
+  // Initialize() removes known flags; argument 0 is the program.
   std::vector<std::string> unknown(arguments.begin() + 1, arguments.begin() + count);
   const WithoutItsWarning filter(std::cerr);
   if (unknown.empty()) ::benchmark::RunSpecifiedBenchmarks();

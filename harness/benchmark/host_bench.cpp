@@ -15,25 +15,22 @@
 namespace peakline::bench {
 namespace {
 
-// This is far longer than starting the threads and reading the clock, and longer than most
-// interruptions.
+// Much longer than starting threads and reading the clock, and than most interruptions.
 constexpr double kSampleSeconds = 2e-3;
-// This is long enough for a frequency governor to react.
+// Long enough for a frequency governor to react.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.01;
-// A sitting may take this long: the host part has five seconds in total, 1.5 in quick mode.
+// Per sitting: the host's part has five seconds in total, 1.5 in quick mode.
 constexpr double kTimeLimitSeconds = 0.25;
 constexpr double kTimeLimitQuickSeconds = 0.06;
-// How long the threads work between two checks of the stopping rule.
+// Time between checks of the stopping rule.
 constexpr double kTakeSeconds = 0.02;
 
-// With a working set of this many times the caches, nearly everything is read from memory; only the
-// part that the caches keep between passes is not.
+// In multiples of the caches: reads come from memory, except what the caches keep between passes.
 constexpr double kCacheMultiple = 4;
 constexpr double kFewestCaches = 2;
 constexpr double kSmallestBytes = 256 * kMiB;
-// If a hypervisor reports the socket's cache for each of its CPUs, the sum is absurd; this exceeds
-// twice the caches of the largest servers.
+// Twice the largest servers' caches; some hypervisors report the socket's cache per CPU.
 constexpr double kLargestBytes = 8 * kGiB;
 constexpr double kShareOfFreeMemory = 0.25;
 
@@ -44,7 +41,7 @@ host::Team& HostBench::team(int threads) {
   std::any& kept = cache_["host.team"].value;
   const auto* const team = std::any_cast<Shared>(&kept);
   if (team != nullptr && (*team)->size() == threads) return **team;
-  kept.reset();  // the old threads end before the new ones start
+  kept.reset();  // end the old threads before starting new ones
   return *kept.emplace<Shared>(std::make_shared<host::Team>(threads));
 }
 

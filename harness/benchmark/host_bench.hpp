@@ -1,7 +1,5 @@
 #pragma once
 
-// Declares what a host benchmark function gets. bench.hpp has the part shared with the GPU.
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,27 +15,22 @@ class HostBench : public Bench {
  public:
   using Bench::Bench;
 
-  // Bound threads, kept between points as long as their number stays the same; asking for another
-  // number ends them.
+  // Bound threads, kept between points; another number replaces them.
   host::Team& team(int threads);
 
-  // Measures by the rule of the point and fills the record. `launch` is the part of one thread in
-  // one launch; `work` is the work of all threads together.
+  // Measures by the point's rule. launch: one thread's part of a launch; work: of all threads.
   void measure(const Work& work, const host::Team::Part& launch, int threads);
 
-  // Calls again and again for as long as the point's load lasts; `call` returns when its work is
-  // done. before: untimed, ahead of each call.
+  // Repeats `call`, which waits for its work, while the point's load lasts. before: untimed.
   void measure_calls(const Work& work, const std::function<void()>& call,
                      const std::function<void()>& before = {});
 };
 
-// Arrays far larger than the caches, cut into one slice per thread; a slice is placed on its
-// thread's NUMA node when the thread first writes it.
+// Arrays far larger than the caches; each thread's slice is on its own NUMA node.
 class HostArrays {
  public:
-  // Takes in total 4 times the last-level caches that the threads reach, but at most a quarter of
-  // the free memory. Slices are of equal size, a multiple of `granule` bytes. Skips the point if
-  // that is so little that the caches would hold half of it.
+  // In total 4 times the threads' last-level caches, at most a quarter of free memory. Slices are
+  // equal multiples of `granule` bytes. Skips the point if the caches could hold half of it.
   HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule);
 
   template <class T>
@@ -46,7 +39,6 @@ class HostArrays {
                                 static_cast<std::size_t>(thread) * slice_bytes_);
   }
   std::size_t slice_bytes() const { return slice_bytes_; }
-  // Bytes of one array.
   std::size_t array_bytes() const { return slice_bytes_ * static_cast<std::size_t>(threads_); }
 
   void describe(HostBench& bench) const;

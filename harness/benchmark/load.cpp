@@ -16,32 +16,28 @@ namespace {
 
 using cuda::Telemetry;
 
-// This is longer than it takes to prepare a point that follows another; after more, the card has
-// recovered.
+// Longer than preparing the next point; after a longer pause the card has recovered.
 constexpr double kLongestPauseSeconds = 1.0;
-// From rest, the power control first has to come down to its cap, and overshoots it once, after
-// 0.9 s.
+// From rest, power control must first reach its cap, and overshoots once, after 0.9 s.
 constexpr double kSettleFromRestSeconds = 1.4;
-// Rest before the first load, so that its time series shows the drop from burst to sustained.
+// Rest before the first load, to show the drop from burst to sustained in its series.
 constexpr double kRestBeforeLoadSeconds = 0.15;
-// The last third of a soak counts: at least ten steps of the energy counter, which gives the power.
+// The last third of a soak counts, at least ten steps of the energy counter.
 constexpr double kSoakShare = 1.0 / 3.0;
 constexpr double kLeastSoakSeconds = 1.2;
-// Short compared with a swing of the power control, and long compared with the jitter of events.
+// Short for power control's oscillation, long for the jitter of events.
 constexpr double kIntervalSeconds = 0.02;
 constexpr double kFirstIntervalSeconds = 0.01;
-// The time a device's loads may take beyond the plan, so that loads that never settle cost a minute
-// more and not five.
+// Time for unsettled loads beyond the plan: they cost a minute rather than five.
 constexpr double kSpareSeconds = 60;
-// Points of a time series kept in the profile, not counting those at the start of the load.
+// Points in the profile, besides those at the start.
 constexpr std::size_t kSeriesPoints = 50;
-// NVML reports temperature in whole degrees.
+// NVML reports whole degrees.
 constexpr double kEquilibriumC = 1.0;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// `values` with those from `first` on reduced to at most kSeriesPoints medians of equal-sized
-// groups.
+// Reduces `values` from `first` on to at most kSeriesPoints medians of equal groups.
 std::vector<double> thinned(const std::vector<double>& values, std::size_t first) {
   if (values.size() <= first + kSeriesPoints) return values;
   std::vector<double> kept(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(first));

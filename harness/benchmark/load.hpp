@@ -1,6 +1,6 @@
 #pragma once
 
-// Unbroken load: what a device sustains once its power control has settled.
+// Unbroken load: the rate once power control has settled.
 
 #include <functional>
 #include <limits>
@@ -14,34 +14,29 @@
 
 namespace peakline::bench {
 
-// The time that a load takes from the burst rate to the sustained rate.
+// Time from burst rate to sustained rate.
 inline constexpr double kLoadStartSeconds = 0.2;
 
 using LoadIntervals = std::vector<cuda::Sampler::Interval>;
 
-// A load, and from when on it counts.
 struct Load {
   LoadIntervals intervals;
   double from_s = 0;
 };
 
-// Puts a device under load and keeps track of when it last was, so that each load starts to count
-// once it has settled.
+// Loads a device and remembers when, so that each load counts only once settled.
 class LoadRunner {
  public:
   explicit LoadRunner(cuda::Sampler& sampler);
 
-  // Plans a load of which so much counts, from the state that the device is in; with others, which
-  // may be in another state, as from rest.
+  // Plans a load that counts for counted_s. with_others: settle as from rest, as they may be.
   LoadPart part_for(double counted_s, bool with_others) const;
-  // launch_s: approximate seconds of one launch. The first intervals are shorter. tolerance: it
-  // goes on until it has settled to within so much, as LoadLength has it; nullopt: until the part
-  // that is planned is over.
+  // launch_s: approximate seconds per launch. tolerance: extend the load until it settles to within
+  // this (LoadLength); nullopt: end as planned. The first intervals are shorter.
   Load run(const cuda::Launch& launch, double launch_s, const LoadPart& planned,
            std::optional<double> tolerance);
 
  private:
-  // Whether the device has rested since the last load.
   bool from_rest() const;
 
   cuda::Sampler& sampler_;
@@ -49,31 +44,29 @@ class LoadRunner {
   double end_s_ = -std::numeric_limits<double>::infinity();
 };
 
-// The launches in one of the later intervals of a load.
+// Launches per later interval of a load.
 std::int64_t launches_of_interval(const cuda::Sampler& sampler, const cuda::Launch& launch,
                                   double launch_s);
 
-// The intervals as a series; start_s: start of the load by Telemetry's clock. rate_of: from seconds
-// per launch to the measurement's value.
+// start_s: start of the load by Telemetry's clock. rate_of: converts to the measurement's value.
 Series series_of(const LoadIntervals& intervals, double start_s,
                  const std::vector<cuda::TimedReading>& readings,
                  const std::function<double(double launch_s)>& rate_of);
-// The series with the points after the start of the load reduced to medians of groups.
+// Reduces points after the start of the load to medians of groups.
 Series thinned(const Series& series);
 
-// The time, in seconds from the start of a soak that ended at end_s, from which it counts.
+// Seconds from a soak's start until it counts.
 double soak_settled_from_s(double end_s);
-// When a soak reached thermal equilibrium; nullopt if it did not, or too late to tell.
+// When a soak reached thermal equilibrium; nullopt if not, or too late to tell.
 std::optional<double> equilibrium_s(const Series& series);
 
 struct SettledLoad {
-  // Means over whole swings of the power control, in time order; the intervals themselves where
-  // there are fewer.
+  // Means over whole oscillations, in time order; single intervals if there are fewer.
   std::vector<double> launch_s;
-  std::size_t intervals = 1;          // in each
+  std::size_t intervals = 1;          // in each mean
   std::optional<double> sm_clock_hz;  // mean
 };
-// The part of a load that counts: the intervals that end at from_s or later, or the last one.
+// The part of a load that counts: intervals that end at from_s or later, at least the last.
 SettledLoad settled(const LoadIntervals& intervals, double from_s);
 
 }  // namespace peakline::bench

@@ -7,15 +7,14 @@
 namespace peakline::bench {
 namespace {
 
-// The rest before a train lowers the average load to a third of the full one, far below the power
-// cap; where that does not suffice, it becomes longer. (On an H200, rests of 0.03 s give rates that
-// are 0.1 % higher, in products and instructions, and rests of 0.05 to 0.5 s those of 0.03 to
-// within 0.5 %.)
+// The rest before a train keeps the mean load at a third, far below the power cap; insufficient
+// rests become longer. On an H200, rests of 0.03 s raise rates by 0.1 %, and rests of 0.05 to 0.5 s
+// change them by less than 0.5 %.
 constexpr Trains kFull{.count = 10, .rest_s = 0.02};
-// The fewest trains that give a 95 % interval. For benchmarks with many points, and in quick mode.
+// The fewest trains with a 95 % interval: for many points, and quick mode.
 constexpr Trains kBrief{.count = 6, .rest_s = 0.02};
-// An instruction alone varies more than a product: trains by up to 1.5 % within a sitting on H200s,
-// INT8's for a whole sitting by 0.5 %.
+// Single instructions vary more than GEMMs: trains by up to 1.5 % within a sitting on H200s, INT8
+// by 0.5 % between sittings.
 constexpr Trains kLong{.count = 24, .rest_s = 0.02};
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
-// The points of benchmarks whose rate depends on power, and how long they take. Free of CUDA: what
-// a program can measure is known without it.
+// Points whose rate depends on power, and their duration; without CUDA, for every build's plan.
 
 #include <cstddef>
 #include <vector>
@@ -15,25 +14,21 @@ struct Trains {
   double rest_s = 0;  // before each
 };
 inline constexpr double kTrainSeconds = 0.010;
-// The first train after a short warm-up is not counted: on an H200 it takes up to 2.7 % longer than
-// the rest (TF32 `wgmma`), the second 0.3 %.
+// Not counted after a short warm-up: on an H200 the first train takes up to 2.7 % longer (TF32
+// `wgmma`), the second 0.3 %.
 inline constexpr int kFirstTrains = 1;
 
-// The trains of a point of this rule (kBurst, kBrief or kLongBurst), in all its sittings.
+// Trains of a kBurst, kBrief or kLongBurst point, over all sittings.
 Trains trains_of(Rule rule, bool quick);
-// A rough estimate of how long the trains take in `sittings` sittings.
 double seconds_of(const Trains& trains, std::size_t sittings);
 
-// After another load the rate is that of the new one within 0.3 s on an H200.
+// After another load, an H200 takes 0.3 s to reach the new rate.
 inline constexpr double kSettleSeconds = 0.4;
-// About how long a sustained point takes when it follows others.
 double seconds_of_sustained_point(double counted_s);
 
-// The points of a benchmark whose rate depends on power: load:burst and load:sustained. load_s: so
-// much of the sustained load counts.
+// load:burst and load:sustained. load_s: sustained load that counts.
 std::vector<Point> load_points(double load_s = kWholeLoadSeconds);
 
-// The single point of a benchmark of one instruction, measured from rest.
 Point long_burst_point(bool quick);
 
 }  // namespace peakline::bench

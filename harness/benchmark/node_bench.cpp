@@ -7,7 +7,7 @@
 namespace peakline::bench {
 namespace {
 
-// Access by `user` to the memory of `owner`.
+// Enables access by `user` to the memory of `owner`.
 void allow(NodeGpu& user, const NodeGpu& owner) {
   if (user.peers.contains(owner.index)) return;
   int can = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A benchmark of several GPUs gets a CudaBench of the first GPU of its point, and the others.
+// Benchmarks of several GPUs get a CudaBench of the point's first GPU, and the others.
 
 #include <set>
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace peakline::bench {
 
-// One GPU of the node, as this process has it. It has to be current while it is made or destroyed.
+// A GPU of the node in this process. Must be current during construction and destruction.
 struct NodeGpu {
   NodeGpu(int of_index, int of_ordinal, const cuda::Nvml* nvml, const RunOptions& options)
       : index(of_index), ordinal(of_ordinal), session(nvml, options) {}
 
-  int index;    // the one by which points and people name it
-  int ordinal;  // the one by which CUDA does, here
+  int index;    // in points and for users
+  int ordinal;  // in CUDA, in this process
   CudaSession session;
   WorkerCache cache;
-  std::set<int> peers;  // whose memory it has access to, by index
+  std::set<int> peers;  // GPUs whose memory it can access, by index
 };
 
-// Makes a GPU current, and the one that was so before when it ends.
+// Makes a GPU current; the destructor restores the previous one.
 class CurrentGpu {
  public:
   explicit CurrentGpu(int ordinal);
@@ -37,29 +37,27 @@ class CurrentGpu {
 
 class NodeBench : public CudaBench {
  public:
-  // gpus: those of the point, in its order.
+  // gpus: in the point's order.
   NodeBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
             std::vector<NodeGpu*> gpus, RoundMember* round = nullptr)
       : CudaBench(benchmark, point, options, gpus.front()->cache, gpus.front()->session, round),
         gpus_(std::move(gpus)) {}
 
-  // The GPUs of the point. The first one is current and measures; it has to wait for what the
-  // others do.
+  // The point's GPUs. The first is current and measures; it must wait for the others' work.
   std::span<NodeGpu* const> gpus() const { return gpus_; }
 
-  // Lets every GPU of the point use the memory of every other, if they could not yet: what the pool
-  // of harness/cuda/memory.hpp gives, and what cudaMalloc does. Throws Skipped where that is
-  // refused, with the reason.
+  // Enables peer access between all GPUs of the point, for cudaMalloc and the pool of
+  // harness/cuda/memory.hpp. Throws Skipped with the reason if refused.
   void connect();
 
-  // Skips the point unless these bytes are free on every GPU of it.
+  // Skips the point unless all its GPUs have this much free memory.
   void need_memory(std::size_t bytes) const;
 
  private:
   std::vector<NodeGpu*> gpus_;
 };
 
-// Memory of one GPU that others use.
+// A GPU's memory that others use.
 template <class T>
 class NodeBuffer {
  public:

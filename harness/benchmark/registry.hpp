@@ -1,6 +1,6 @@
 #pragma once
 
-// The benchmarks and how to run them: the one list of everything that can be measured.
+// The benchmarks and how to run them: everything that can be measured.
 
 #include <functional>
 #include <map>
@@ -17,13 +17,12 @@ class HostBench;
 class CudaBench;
 class NodeBench;
 
-// The function that measures one point, for the host, for a GPU or for several.
+// Measures one point on the host, a GPU, or several.
 using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>,
                          std::function<void(NodeBench&)>>;
 
-// Wraps the function that measures a point on a GPU, or on several: `call` takes the CudaBench (the
-// NodeBench). It is instantiated only where there is CUDA, so that a registration compiles in every
-// build, and the functions that it names are needed only where they exist.
+// Wraps a function that takes a CudaBench or NodeBench. Instantiated only with CUDA: registrations
+// compile in every build, without the functions that they name.
 template <class Call>
 Run on_gpu([[maybe_unused]] Call call) {
 #ifdef PEAKLINE_HAS_CUDA
@@ -41,7 +40,6 @@ Run on_node([[maybe_unused]] Call call) {
 #endif
 }
 
-// One point, its benchmark and its function.
 struct Entry {
   const Benchmark* benchmark = nullptr;
   const Point* point = nullptr;
@@ -50,17 +48,15 @@ struct Entry {
 
 class Registry {
  public:
-  // Throws std::logic_error if a point's name is taken, or if the registration of a rate states
-  // neither a physical limit nor why there is none. A time has no upper limit.
+  // Throws std::logic_error if a point's name is taken, or a rate has neither a physical limit nor
+  // a reason for none. Times have no upper limit.
   void add(Benchmark benchmark, Run run);
 
-  // Returns them in registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
-  // The point of that name; all pointers are null if there is none.
+  // The point of that name; pointers are null without one.
   Entry find(const std::string& name) const;
-  // The entries that are measured at the same time as that one, which comes first.
+  // The entries measured together with this one, which comes first.
   std::vector<Entry> round_of(const Entry& entry) const;
-  // Whether any benchmark is measured on a GPU.
   bool needs_gpu() const;
 
  private:
@@ -69,16 +65,14 @@ class Registry {
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };
 
-// The points of benchmarks depend on these.
 struct CatalogInput {
-  int threads = 1;                 // that the host may use
-  double soak_s = 0;               // how long the soak lasts; 0: no soak
-  double verified_soak_s = 0;      // and the verifying one after it
+  int threads = 1;                 // usable on the host
+  double soak_s = 0;               // duration of the soak; 0: none
+  double verified_soak_s = 0;      // likewise, of the verifying soak after it
   bool storage = false;            // there is a file to read
-  std::vector<int> gpus = {0, 1};  // of the node: by index, at least two
+  std::vector<int> gpus = {0, 1};  // of the node, by index, at least two
 };
 
-// Fills a registry with every benchmark.
 using Catalog = void (*)(Registry& registry, const CatalogInput& input);
 
 }  // namespace peakline::bench

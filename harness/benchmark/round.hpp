@@ -1,6 +1,6 @@
 #pragma once
 
-// Points that are measured at the same time, each by a thread of its own.
+// Points measured concurrently, each by its own thread.
 
 #include <atomic>
 #include <barrier>
@@ -22,11 +22,10 @@ class Round {
   std::atomic<bool> whole_ = true;  // nobody ended before it began
 };
 
-// One of them: what it measures counts only while all of them work. Whoever ends early, for
-// whatever reason, is not waited for.
+// One member: its measurement counts only while all work. Nobody waits for members that end early.
 class RoundMember {
  public:
-  // nullptr: it is measured by itself.
+  // nullptr: no round.
   explicit RoundMember(Round* round) : round_(round) {}
   ~RoundMember() {
     if (round_ == nullptr || ended_) return;
@@ -40,7 +39,7 @@ class RoundMember {
   RoundMember& operator=(const RoundMember&) = delete;
 
   bool has_others() const { return round_ != nullptr; }
-  // Waits until every member is about to be timed. Whether all are; false by itself.
+  // Waits until every member is about to be timed. False without a round, or if one has ended.
   bool begin() {
     if (round_ == nullptr) return false;
     if (!std::exchange(begun_, true)) round_->ready_.arrive_and_wait();

@@ -13,19 +13,18 @@ namespace {
 using cuda::Launch;
 using cuda::Sampler;
 
-// The fewest launches of a train, and the number of parts that it is timed in.
+// Parts in which a train is timed, and its fewest launches.
 constexpr std::size_t kTrainParts = 5;
 constexpr double kWarmUpSeconds = 0.003;
-// Searches keep the mean load at two fifths of the full load, far below the power cap.
+// Searches keep the mean load at 40 %, far below the power cap.
 constexpr double kShortTrainSeconds = 0.004;
 constexpr double kShortRestSeconds = 0.008;
-// The factor by which rests that do not suffice become longer, up to half a second.
+// Insufficient rests grow by this factor, up to half a second.
 constexpr double kLongerRest = 4;
 constexpr double kLongestRestSeconds = 0.5;
-// The first launches of an interleaved train are not counted.
+// Uncounted first launches of an interleaved train.
 constexpr std::size_t kInterleavedFirst = 50;
 
-// time: one train. The first ones do not count.
 template <class Time>
 std::vector<Sampler::Timing> time_all(Sampler& sampler, const Trains& trains, Time time) {
   std::vector<Sampler::Timing> timings;
@@ -36,7 +35,7 @@ std::vector<Sampler::Timing> time_all(Sampler& sampler, const Trains& trains, Ti
   return timings;
 }
 
-// The timings that count.
+// Drops the first trains.
 std::span<const Sampler::Timing> counted(const std::vector<Sampler::Timing>& timings,
                                          const Trains& trains) {
   const auto count = std::min(timings.size(), static_cast<std::size_t>(trains.count));

@@ -1,8 +1,7 @@
 #pragma once
 
-// Bursts: short trains of launches, each from rest. A train is long enough to fill the GPU many
-// times over, yet too short for the power control to answer, which takes 30 to 100 ms on an H200.
-// Whether that holds, the parts of the trains say.
+// Bursts: short trains of launches from rest. A train fills the GPU many times, but ends before
+// power control responds, which takes 30 to 100 ms on an H200; the parts of the trains verify this.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,37 +14,33 @@
 namespace peakline::bench {
 
 struct TrainTiming {
-  std::vector<double> launch_s;      // seconds per launch, one value per train
-  std::vector<double> sm_clocks_hz;  // of those trains of which it could be read
+  std::vector<double> launch_s;      // per train, in time order
+  std::vector<double> sm_clocks_hz;  // where readable
 };
 
-// Warms up; returns the launches of each part of a train.
+// Warms up; returns the launches per part of a train.
 std::int64_t launches_of_part(cuda::Sampler& sampler, const cuda::Launch& launch);
 
 struct BurstTiming : TrainTiming {
   std::size_t parts = 0;           // of each train, that count
-  std::optional<double> answer_s;  // the power control answered so long into a train
+  std::optional<double> answer_s;  // time into a train at which power control responded
   double rest_s = 0;               // before each
-  bool rested = true;              // by then the device had recovered from the train before
+  bool rested = true;              // whether that rest sufficed
 };
-// Times the trains, after a first one that does not count: after a short warm-up it differs from
-// the rest. Where their rests do not suffice, all are timed again with longer ones. launches: of a
-// part.
+// Times the trains after an uncounted one; again if their rests are too short. launches: per part.
 BurstTiming time_trains(cuda::Sampler& sampler, const cuda::Launch& launch, std::int64_t launches,
                         Trains trains);
 
-// Launches of an interleaved train that count; a smaller number before them does not.
+// Counted launches of an interleaved train; fewer uncounted ones precede them.
 inline constexpr std::size_t kInterleavedLaunches = 100;
 
-// Runs `before` ahead of each launch and times the launch alone. Returns one value per train, the
-// mean of its launches. The code of both must already be loaded.
+// Times launches alone, each after `before`: one mean per train. The code of both must be loaded.
 TrainTiming time_interleaved_trains(cuda::Sampler& sampler, const cuda::Launch& launch,
                                     const cuda::Launch& before, const Trains& trains);
 
-// Quick estimates of the burst time of one launch, in seconds, for searches. The median over
-// several trains.
+// Estimates the burst time of a launch, seconds, for searches: median over trains.
 double burst_launch_s(cuda::Sampler& sampler, const cuda::Launch& launch, const Trains& trains);
-// One shorter train after a shorter rest: for dozens of candidates.
+// From one shorter train and rest, for dozens of candidates.
 double short_train_launch_s(cuda::Sampler& sampler, const cuda::Launch& launch);
 
 }  // namespace peakline::bench

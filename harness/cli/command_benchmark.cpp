@@ -29,8 +29,8 @@ struct BenchmarkArguments {
   const CLI::App* command = nullptr;
   MeasureOptions measure;
   std::string device;
-  // Google Benchmark's flags whose values are checked here: it takes a wrong one for no flag at
-  // all, overwrites the file, and compiles a filter that may run without end.
+  // Google Benchmark's flags that are checked here: it takes a wrong value for an unknown flag,
+  // overwrites the file, and compiles a filter that may not terminate.
   std::string filter, out, format, out_format, time_unit, repetitions;
   std::vector<std::string> others;
 };
@@ -38,7 +38,7 @@ struct BenchmarkArguments {
 struct ChosenDevice {
   std::string name;  // kHostDevice, kNodeDevice or a GPU's UUID
   std::vector<std::string> uuids = {};
-  std::vector<int> gpus = {};  // their indices
+  std::vector<int> gpus = {};  // by index
 
   void add(const DeviceFacts& gpu) {
     uuids.push_back(gpu.uuid);
@@ -46,7 +46,7 @@ struct ChosenDevice {
   }
 };
 
-// The device that --device names; without it the first GPU, or else the host.
+// The device of --device; by default the first GPU, else the host.
 ChosenDevice chosen_device(const std::string& wanted) {
   if (wanted == kHostDevice) return {wanted};
   const Gpus gpus;
@@ -60,7 +60,7 @@ ChosenDevice chosen_device(const std::string& wanted) {
   if (wanted == kNodeDevice) {
     chosen.name = wanted;
     for (const DeviceFacts& gpu : all)
-      // A process sees one MIG instance.
+      // A process sees only one MIG instance.
       if (gpu.unusable.empty() && !gpu.mig_enabled.value_or(false)) chosen.add(gpu);
     if (chosen.gpus.size() < 2) refuse("fewer than two GPUs can be measured");
     return chosen;
@@ -72,7 +72,6 @@ ChosenDevice chosen_device(const std::string& wanted) {
   return chosen;
 }
 
-// The points of the device in whose names the filter finds a match.
 std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDevice& device,
                                         const BenchmarkArguments& arguments) {
   const Plan plan = make_plan(registry, device.uuids, arguments.measure.quick, arguments.filter);
@@ -82,7 +81,6 @@ std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDe
                                shown(arguments.filter)));
 }
 
-// The command line that Google Benchmark gets.
 std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   std::vector<std::string> flags = {"peakline"};
   const auto add = [&](const char* flag, const std::string& value) {
@@ -97,7 +95,7 @@ std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   return flags;
 }
 
-// Reports a flag that Google Benchmark does not take either.
+// For flags that Google Benchmark rejects too.
 [[noreturn]] void refuse(const std::string& flag, const BenchmarkArguments& arguments) {
   throw UsageError(fmt::format(
       "{}: not an option of benchmark, or a value that it does not take{} (see peakline benchmark "
@@ -106,7 +104,7 @@ std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
 }
 
 int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) {
-  // Google Benchmark repeats a wrong value as it is, whatever that does to a terminal.
+  // Google Benchmark prints wrong values verbatim, which could upset a terminal.
   constexpr std::size_t kLongest = 1000;
   for (const std::string& flag : arguments.others)
     if (printable(flag, kLongest) != flag) refuse(flag, arguments);
@@ -119,7 +117,7 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   Registry registry;
   program.catalog(registry, input);
   const std::vector<PlannedPoint> points = chosen_points(registry, chosen, arguments);
-  // Read when the CUDA context is made; nothing else runs in this process yet.
+  // Creating the CUDA context reads it; no other thread runs yet.
   ::setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(chosen.uuids, ",")).c_str(), 1);
   std::unique_ptr<Device> device;
   try {
@@ -130,7 +128,7 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   for (const PlannedPoint& point : points)
     enter(point.name,
           [&device, entry = registry.find(point.name)] { return device->measure(entry); });
-  // Google Benchmark would overwrite it.
+  // Google Benchmark would overwrite an existing file.
   if (!arguments.out.empty()) create_output("--benchmark_out", arguments.out, "");
   const std::vector<std::string> not_taken = run_entries(flags_of(arguments));
   if (!not_taken.empty()) {

@@ -58,7 +58,7 @@ CheckOptions options_of(const CheckArguments& arguments, std::span<const Populat
           .gpus = arguments.gpus};
 }
 
-// The populations of this program serve where none are named.
+// Default: the bundled populations.
 std::vector<Population> populations(const CheckArguments& arguments,
                                     const std::set<std::string>& checked_cards) {
   return arguments.against.empty() ? bundled_populations()
@@ -67,7 +67,7 @@ std::vector<Population> populations(const CheckArguments& arguments,
 
 constexpr const char* kStopped = "stopped by a signal";
 
-// against: what the result refers to.
+// against: must outlive the checks.
 void measure_and_check(const CheckArguments& arguments, const Program& program,
                        std::span<const RuleChange> changes, Interrupt& interrupt,
                        std::vector<Population>& against, Checks& checks) {
@@ -95,7 +95,7 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
       for (const DeviceFacts& gpu : end.profile.devices) cards.insert(gpu.uuid);
       against = populations(arguments, cards);
     }
-    // Also of a process that came meanwhile, and may have slowed what was measured.
+    // Another process may also have come during the run.
     if (const std::string user = other_user(end.profile); arguments.if_idle && !user.empty())
       checks.why_none = "in use: " + user;
     CheckOptions options = options_of(arguments, against, changes);
@@ -117,7 +117,7 @@ int exit_code(const Checks& checks, const std::string& convention, bool strict) 
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
 }
 
-// Exit code for input that cannot be used: Nagios takes kExitUsage for a critical state.
+// Nagios takes kExitUsage for a critical state.
 int unusable_code(const std::string& convention) {
   constexpr int kNagiosUnknown = 3;
   return convention == "nagios" ? kNagiosUnknown : kExitUsage;
@@ -127,7 +127,7 @@ std::string document(const Checks& checks, const CheckArguments& arguments) {
   if (arguments.json) return check_json(checks);
   if (arguments.exit_codes != "npd")
     return check_text(checks, arguments.all, {.color = color_wanted(), .width = terminal_width()});
-  // The node-problem-detector takes what is printed for one message, of this many characters.
+  // The node-problem-detector takes this many characters as one message.
   constexpr std::size_t kMostOfMessage = 80;
   std::string line = terminal_text(check_line(checks, false), false);
   line.pop_back();
@@ -146,7 +146,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
-    populations(arguments, {});  // what cannot be read is said before anything is measured
+    populations(arguments, {});  // reports unreadable input before measuring
     Checks stopped = checks;
     stopped.why_none = kStopped;
     Interrupt interrupt(exit_code(stopped, arguments.exit_codes, arguments.strict),
@@ -181,7 +181,6 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                     : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
-// Says what the rules of a file would judge.
 int lint_rules(const CheckArguments& arguments) {
   const std::string& file = *arguments.lint;
   const std::vector<Population> known = populations(arguments, {});

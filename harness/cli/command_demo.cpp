@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// It lies beside the program, where the build and `cmake --install` put it.
+// Beside the program, where the build and `cmake --install` put it.
 fs::path demo_folder() {
   const fs::path folder =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/peakline/demo";
@@ -27,7 +27,7 @@ fs::path demo_folder() {
   return folder;
 }
 
-// Into a directory that is new or empty. Where that fails, what was written is removed.
+// Copies into a new or empty directory; removes it again on failure.
 void copy_demo(const fs::path& from, const fs::path& to) {
   const auto refuse = [&](const std::error_code& error) {
     throw UsageError(fmt::format("demo {}: {}", shown(to.string()), error.message()));

@@ -35,7 +35,7 @@ struct FleetArguments {
   bool all = false, json = false, csv = false;
 };
 
-// Says why a file was left out; what is no fault of the file ends the command.
+// Says why a file was omitted; rethrows errors that are not the file's.
 void warn(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -52,7 +52,7 @@ int study(const FleetArguments& arguments) {
     if (!result.error) {
       profiles.push_back({std::move(result.file), std::move(result.profile)});
     } else if (std::ranges::find(arguments.paths, result.file) != arguments.paths.end()) {
-      std::rethrow_exception(result.error);  // it was asked for by name
+      std::rethrow_exception(result.error);  // named by the user
     } else if (++unreadable <= kErrorsShown) {
       warn(result.error);
     }

@@ -28,11 +28,10 @@
 namespace peakline::bench {
 namespace {
 
-// CLI11 repeats arguments in its messages.
+// CLI11's messages contain arguments.
 constexpr std::size_t kMaxParseErrorChars = 200;
 
-// It ends commands that have nothing to save. Out of memory ends here where a destructor, such as
-// nlohmann's, needs some: no message can be composed any more.
+// Also reached when a destructor runs out of memory, so composes no message.
 [[noreturn]] void terminated() {
   constexpr std::string_view kMessage = "peakline: out of memory\n";
   try {
@@ -44,8 +43,7 @@ constexpr std::size_t kMaxParseErrorChars = 200;
   std::abort();
 }
 
-// If one of the standard descriptors were closed, the next file or pipe to be opened would get its
-// number, and be written to as if it were stdout.
+// A closed standard descriptor would be reused by the next file, and be written to.
 void open_standard_descriptors() {
   int fd = 0;
   do {
@@ -54,7 +52,7 @@ void open_standard_descriptors() {
   if (fd >= 0) ::close(fd);
 }
 
-// CLI11 ends the options at "--". For compare it separates the two sides, and options may follow.
+// CLI11 ends options at "--", which separates compare's two sides and may precede options.
 std::vector<const char*> separator_as_option(int argc, char** argv) {
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "compare") {
@@ -79,10 +77,9 @@ constexpr const char* kFooter =
     "an interrupt, the time limit), a file in a folder that fleet could not read, or what check\n"
     "cannot judge.";
 
-// Says whether there is room for what this program calls; raises a soft limit, which its threads
-// and workers take over.
+// Whether the stack suffices; raises a soft limit, which threads and workers inherit.
 bool has_stack() {
-  constexpr rlim_t kNeeded = 1 << 20;  // some four times what the sanitized build takes
+  constexpr rlim_t kNeeded = 1 << 20;  // about four times the sanitized build's need
   constexpr rlim_t kUsual = 8 << 20;
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return true;
@@ -110,7 +107,7 @@ CommandLine::CommandLine(const Program& program, const std::vector<std::string>&
   app.set_version_flag("--version", [] {
     return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
   });
-  app.require_subcommand(0, 1);  // a missing one is reported below, an unknown one by its name
+  app.require_subcommand(0, 1);  // missing and unknown commands are reported below
   app.footer(kFooter);
   add_run_command(app, program, command, action);
   add_list_command(app, program, action);
@@ -172,7 +169,7 @@ int run_command_line(int argc, char** argv, const Program& program) {
     [[maybe_unused]] const ssize_t lost = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     return kExitUsage;
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large shows by the failing write
+  std::signal(SIGXFSZ, SIG_IGN);  // report a too large file by the failing write
   return CommandLine(program, {argv, argv + argc}).run(argc, argv, CommandLine::Does::kAll);
 }
 

@@ -8,7 +8,6 @@
 
 namespace peakline::bench {
 
-// The program's commands and options.
 class CommandLine {
  public:
   // command: the whole command line, for the profile.
@@ -16,8 +15,7 @@ class CommandLine {
   ~CommandLine();
 
   enum class Does { kAll, kParse };
-  // Does what the arguments say, or only parses them, and returns the exit code; says in one line
-  // on stderr what was wrong.
+  // Executes or only parses the arguments; returns the exit code. Errors are one line on stderr.
   int run(int argc, char** argv, Does does);
 
  private:
@@ -25,7 +23,7 @@ class CommandLine {
   std::unique_ptr<Commands> commands_;
 };
 
-// Prepares the process for whatever may come and runs its command line; returns the exit code.
+// Prepares the process and runs its command line; returns the exit code.
 int run_command_line(int argc, char** argv, const Program& program);
 
 }  // namespace peakline::bench

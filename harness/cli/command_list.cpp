@@ -17,8 +17,7 @@
 namespace peakline::bench {
 namespace {
 
-// "width 4 8 16, bytes 4096 ... 1073741824 (19 values)": each parameter's values, abridged where
-// there are many.
+// Each parameter's values, abridged: "width 4 8 16, bytes 4096 ... 1073741824 (19 values)".
 std::string parameters_text(const Benchmark& benchmark) {
   constexpr std::size_t kListed = 6;
   using Parameter = std::pair<std::string, std::vector<std::string>>;
@@ -44,7 +43,7 @@ std::string parameters_text(const Benchmark& benchmark) {
 
 int list(const Program& program, bool json) {
   Registry registry;
-  // Benchmarks that only an option of `run` adds are not listed.
+  // Omits benchmarks that an option of `run` adds.
   program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);

@@ -10,7 +10,7 @@
 namespace peakline::bench {
 namespace {
 
-// Escapes text for roff: its own signs, and hyphens, which can then be copied into a shell.
+// Escapes text for roff; escaped hyphens can be copied into a shell.
 std::string literal(std::string_view text) {
   std::string result;
   bool begins_line = true;

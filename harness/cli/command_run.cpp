@@ -36,7 +36,7 @@
 namespace peakline::bench {
 namespace {
 
-// The GPUs without --device: those that CUDA_VISIBLE_DEVICES allows. No GPU is no error then.
+// Without --device: the GPUs that CUDA_VISIBLE_DEVICES allows; none is no error.
 std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress& progress) {
   if (!gpus.why_none().empty()) {
     progress.note(gpus.why_none() + (needs_gpu ? "" : "; measuring only the host"));
@@ -54,7 +54,7 @@ std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress
   return chosen;
 }
 
-// The GPUs that --device names. One that is named and cannot be measured is an error.
+// With --device: a named GPU that cannot be measured is an error.
 std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device) {
   if (!gpus.why_none().empty()) {
     throw UsageError(fmt::format("--device {}: {}", shown(device), gpus.why_none()));
@@ -69,8 +69,7 @@ std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device)
   return chosen;
 }
 
-// The GPUs that the points of the node are about: those that can be measured, if they are several.
-// MIG instances have no access to one another, and a process sees one of them.
+// Usable GPUs if several, for the node's points; without MIG, which has no peer access.
 std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   std::vector<int> all, usable;
   for (const DeviceFacts& device : devices) {
@@ -81,7 +80,7 @@ std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   return usable.size() > 1 ? usable : all;
 }
 
-// Whether the name of a point begins with one of these.
+// Whether any point's name begins with one of these.
 bool has_points(const Plan& plan, std::initializer_list<std::string_view> beginnings) {
   return std::ranges::any_of(plan.devices, [&](const DevicePlan& device) {
     return std::ranges::any_of(device.points, [&](const PlannedPoint& point) {
@@ -124,7 +123,7 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
   return print(text, kExitOk);
 }
 
-// The name of a profile in a folder, without its suffix.
+// Without suffix.
 std::string profile_name(const RunArguments& arguments, const Profile& start) {
   std::string time = start.created;  // 2026-01-31T12:00:00Z
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
@@ -152,8 +151,7 @@ std::string why_partial(const Profile& profile, const Plan& plan, const Interrup
   return reason;
 }
 
-// False where the profile cannot be written, in which case a file that is still there holds an
-// early state, or where a reader would refuse it.
+// False if the profile cannot be written (the file may hold an early state) or read.
 bool save_profile(const RunResult& result, const std::filesystem::path& file, Progress& progress) {
   try {
     write_profile(result.profile, file);
@@ -194,7 +192,7 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
              : profile.complete && saved     ? kExitOk
                                              : kExitPartial;
   if (arguments.summary) {
-    // It is worth printing even where the file is not whole.
+    // Useful even if the file is incomplete.
     std::string text = screen_of(profile);
     constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
     if (saved && arguments.kept)
@@ -222,7 +220,7 @@ void check(const RunArguments& arguments) {
   }
 }
 
-// Returns what the profile says before the machine has been looked at.
+// The profile before the machine has been examined.
 Profile start_profile(const RunArguments& arguments, const Program& program) {
   Profile start;
   start.created =
@@ -241,7 +239,7 @@ Profile start_profile(const RunArguments& arguments, const Program& program) {
 RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& interrupt) {
   auto deadline = Clock::time_point::max();
   if (arguments.time_limit_s) deadline = Clock::now() + to_duration(*arguments.time_limit_s);
-  std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
+  std::signal(SIGPIPE, SIG_IGN);  // a dead worker shows by its silence
   check(arguments);
   const std::vector<std::string> near =
       arguments.kept ? std::vector{arguments.output} : std::vector<std::string>();
@@ -308,7 +306,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->type_name("all|none|LIST");
   auto* quick = app.add_flag("--quick", arguments.measure.quick,
                              "Fewer points, less precisely: about 15 s per device");
-  // A record could not hold a block of each sitting of more runs.
+  // A record needs room for a block of each sitting.
   constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;
   app.add_option("--runs", arguments.runs,
                  "Measure everything this many times over, in new processes, so that the intervals "

@@ -23,7 +23,6 @@ struct ShowArguments {
   bool all = false, json = false;
 };
 
-// "findings, compute, mfu, ..."
 std::string list(std::span<const TopicWord> words) {
   std::vector<std::string_view> all;
   for (const TopicWord& word : words) all.push_back(word.word);

@@ -14,7 +14,7 @@ void add_worker_command(CLI::App& app, const Program& program, Action& action) {
   auto measure = std::make_shared<MeasureOptions>();
   auto device = std::make_shared<std::string>();
   CLI::App* worker = app.add_subcommand("worker", "Measure the points named on standard input");
-  worker->group("");  // started by run, not by people
+  worker->group("");  // hidden: `run` starts it
   worker->add_option("--device", *device)->required();
   worker->add_flag("--quick", measure->quick);
   measure->add_to(*worker);
@@ -25,7 +25,7 @@ void add_worker_command(CLI::App& app, const Program& program, Action& action) {
   worker->add_option("--storage-descriptor", node->storage_descriptor);
   worker->callback([measure, device, node, &program, &action] {
     action = [measure, device, node, &program] {
-      // Its name would be that of /proc/self/exe otherwise.
+      // Otherwise the name would be that of /proc/self/exe.
       ::prctl(PR_SET_NAME, "peakline-worker");
       RunOptions options = measure->run_options();
       options.gpus = node->gpus;

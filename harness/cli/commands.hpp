@@ -1,7 +1,7 @@
 #pragma once
 
-// The subcommands of the executable. Each function adds one to the app. If it is the one on the
-// command line, parsing sets `action`, which does the work and returns the exit code.
+// The subcommands. Each function adds one; parsing sets `action` of the chosen one, which does the
+// work and returns the exit code.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -14,14 +14,13 @@ namespace peakline::bench {
 
 using Action = std::function<int()>;
 
-// command: the whole command line, for the profile.
 void add_run_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                      Action& action);
 void add_list_command(CLI::App& app, const Program& program, Action& action);
 void add_show_command(CLI::App& app, const Program& program, Action& action);
-// Takes NEW as the values of --new, which the caller puts in place of the "--" of the command line.
+// Takes NEW as values of --new, with which the caller replaces "--".
 void add_compare_command(CLI::App& app, Action& action);
-// Takes the options of Google Benchmark as they are.
+// Passes on options of Google Benchmark.
 void add_benchmark_command(CLI::App& app, const Program& program, Action& action);
 void add_demo_command(CLI::App& app, Action& action);
 void add_fleet_command(CLI::App& app, Action& action);

@@ -15,8 +15,8 @@ namespace {
 constexpr double kFullNoisePercent = 0.5;
 constexpr double kQuickNoisePercent = 2;
 constexpr double kMaxNoisePercent = 50;
-// A shorter soak is no longer than a sustained load and says nothing about heat; the readings taken
-// every 20 ms stay in memory to the end.
+// A shorter soak does not exceed a sustained load and heats little; readings every 20 ms stay in
+// memory to the end.
 constexpr double kMinSoakS = 10, kMaxSoakS = 7200;
 
 template <class Number>
@@ -69,7 +69,7 @@ void MeasureOptions::add_to(CLI::App& app) {
                              kFullNoisePercent, kQuickNoisePercent))
       ->type_name("PCT")
       ->check(number_above_0(kMaxNoisePercent));
-  // Fewer would not fill the blocks of the full rule; more are never taken.
+  // Fewer would not fill the full rule's blocks; more are never taken.
   app.add_option("--min-samples", min_samples,
                  "Minimum samples per ceiling; fewer where one takes over 0.5 ms")
       ->type_name("N")

@@ -10,10 +10,10 @@
 
 namespace peakline::bench {
 
-// The options of `run` that it hands on to its workers, which take the same ones.
+// Options that `run` passes on to workers.
 struct MeasureOptions {
   bool quick = false;
-  std::optional<double> max_noise_percent;  // default: the mode's own
+  std::optional<double> max_noise_percent;  // default: the mode's
   std::size_t min_samples = RunOptions{}.min_samples;
   std::uint64_t seed = RunOptions{}.seed;
   bool no_verify = false;
@@ -21,16 +21,15 @@ struct MeasureOptions {
   bool verified_soak = false;
   bool profile = false;
 
-  // All but --quick, which `run` documents in its own way.
+  // Adds all but --quick, which `run` documents itself.
   void add_to(CLI::App& app);
   RunOptions run_options() const;
 };
 
-// Checks for CLI11, which return what is wrong with an option's text, or an empty string. (CLI11's
-// own let NaN and negative whole numbers pass.)
+// Checks for CLI11 that return an error or "". CLI11's own accept NaN and negative integers.
 using OptionCheck = std::function<std::string(const std::string&)>;
-OptionCheck number_in(double low, double high);  // both included
-OptionCheck number_above_0(double high);         // infinite: no limit, but a finite number
+OptionCheck number_in(double low, double high);  // inclusive
+OptionCheck number_above_0(double high);         // infinite: any finite number
 OptionCheck whole_number_in(std::uint64_t low, std::uint64_t high);
 
 }  // namespace peakline::bench

@@ -77,7 +77,7 @@ fs::path create_profile_output(const std::string& output, const std::string& nam
     if (!file.has_filename()) refuse(option, "not a directory");
     if (fs::exists(file, error) && !fs::is_regular_file(file, error))
       refuse(option, "neither a file nor a directory: a profile is put in place as a whole");
-    // A name without suffix is one to be; what it leads to may be a file, as /dev/stdout does.
+    // A name without suffix may exist as a file such as /dev/stdout.
     if (fs::exists(file, error)) refuse_existing("--output", file);
     if (!is_profile_name(file)) file += ".json";
     if (!create_profile(profile, file)) refuse_existing("--output", file);
@@ -88,14 +88,14 @@ fs::path create_profile_output(const std::string& output, const std::string& nam
 }
 
 std::string file_name_part(std::string_view hostname) {
-  constexpr std::size_t kMaxChars = 64;  // Linux's own limit for a host's name
+  constexpr std::size_t kMaxChars = 64;  // Linux's limit for host names
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '-' || c == '_';
   };
   std::string part(hostname);
   std::ranges::replace_if(part, std::not_fn(fits), '-');
-  // The name must be neither hidden nor look like an option.
+  // Neither hidden nor like an option.
   part.erase(0, part.find_first_not_of(".-"));
   part = part.substr(0, kMaxChars);
   return part.empty() ? "host" : part;

@@ -10,20 +10,19 @@
 
 namespace peakline::bench {
 
-// Writes a new file, so that nothing is overwritten. Throws UsageError, beginning with the option,
-// where it exists or cannot be written.
+// Writes a new file. Throws UsageError, beginning with the option, if that fails.
 void create_output(std::string_view option, const std::filesystem::path& file,
                    std::string_view text);
 
-// A report that an option asks for. It may take the place of an earlier one of its kind; see
+// An option's report, which may replace an earlier one of its kind; see
 // profile_format::write_report.
 class ReportOutput {
  public:
-  // file: nullopt where the option is not given, so that nothing is written. Throws UsageError,
-  // beginning with the option, where the report could not be written there.
+  // file: nullopt without the option; nothing is then written. Throws UsageError, beginning with
+  // the option, if the report could not be written there.
   ReportOutput(std::string_view option, std::optional<std::string> file,
                std::string_view beginning);
-  // Throws UsageError likewise. report: makes the text.
+  // report: makes the text. Throws UsageError likewise.
   void write(const std::function<std::string()>& report) const;
 
  private:
@@ -32,15 +31,14 @@ class ReportOutput {
   std::string_view beginning_;
 };
 
-// The file that a run writes, with the profile's beginning in it: what keeps it from being written
-// shows before anything is measured, and no other run can take its name. Throws UsageError.
-//   output: the option's value. In a folder it is <name>.json, or <name>-2.json and so on for runs
-//   that begin in the same second; a folder that ends in a slash is created.
+// Reserves a run's output with the profile's initial state, to detect write errors early and keep
+// the name from other runs. output: a file, or a folder that gets <name>.json (<name>-2.json for
+// further runs in the same second); a folder with a trailing slash is created. Throws UsageError.
 std::filesystem::path create_profile_output(const std::string& output, const std::string& name,
                                             const Profile& profile);
 
-// A host's name as part of a file's name: letters, digits, dots, hyphens and underscores, of which
-// the first is a letter, a digit or an underscore, at most 64; "host" where none are left.
+// A host name for use in a file name: at most 64 letters, digits, dots, hyphens and underscores,
+// not beginning with a dot or hyphen; "host" if none are left.
 std::string file_name_part(std::string_view hostname);
 
 }  // namespace peakline::bench

@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 
 std::optional<uid_t> owner_of(const fs::path& path) {
   struct stat status {};
-  // A link belongs to whoever made it, whatever file it names.
+  // A link belongs to its creator, whatever file it names.
   return lstat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
 }
 
-// Those that are not hidden and belong to whom a profile there belongs to, or to the caller: what
-// others put there widens no verdict.
+// Populations that are not hidden and belong to the profiles' owners or the caller, so that nobody
+// else can widen a verdict.
 std::vector<std::string> populations_beside(const std::vector<std::string>& near) {
   std::map<fs::path, std::set<uid_t>> folders;  // with their owners
   std::error_code error;

@@ -8,11 +8,11 @@
 
 namespace peakline::bench {
 
-// The executable is made of these.
+// The parts that vary between executables.
 struct Program {
   Catalog catalog = nullptr;
   std::span<const TopicWord> topics = {};
-  // Opens the library, which only a run needs; nullptr in a build without GPU benchmarks.
+  // Opens cuBLASLt, which only a run needs; nullptr in builds without GPU benchmarks.
   std::string (*cublaslt_version)() = nullptr;
 };
 

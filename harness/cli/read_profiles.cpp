@@ -17,8 +17,6 @@
 
 namespace peakline::bench {
 
-// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
-// that are being written are.
 std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
                                      Populations populations) {
   namespace fs = std::filesystem;
@@ -33,7 +31,7 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
     for (fs::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {
       const std::string name = entry->path().filename().string();
-      // Anything else, such as a pipe, could be waited for in vain.
+      // A pipe could block forever.
       const bool is_file = entry->is_regular_file(error);
       const bool wanted = populations == Populations::kWith || !name.ends_with(kPopulationSuffix);
       if (is_file && wanted && is_profile_name(entry->path()) && !name.starts_with('.'))
@@ -49,7 +47,7 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
 }
 
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files) {
-  // More threads would not help: they wait for memory, of which a hostile file takes a lot.
+  // Threads are bound by memory, of which a hostile file takes a lot.
   constexpr std::size_t kMaxThreads = 4;
   std::vector<ReadResult> results(files.size());
   std::atomic<std::size_t> next = 0;
@@ -73,7 +71,7 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
         threads.emplace_back(read);
       }
     } catch (const std::system_error&) {
-      // No more threads to be had: those that there are read everything.
+      // Without more threads, the existing ones read everything.
     }
     read();
   }
@@ -82,7 +80,7 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
 
 std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> profiles;
-  // Two runs of a machine do not begin in the same second and take the same nanoseconds.
+  // Start second and duration in nanoseconds identify a machine's run.
   std::map<std::tuple<std::string, std::string, double>, std::string> known;
   for (ReadResult& result : try_read_profiles(files)) {
     if (result.error) std::rethrow_exception(result.error);

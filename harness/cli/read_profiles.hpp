@@ -9,29 +9,27 @@
 
 namespace peakline::bench {
 
-// A packed profile (harness/judge/packed.hpp): a whole fleet's are in memory at once.
+// A packed profile (harness/judge/packed.hpp), since a fleet is in memory at once.
 struct ReadResult {
   std::string file;
   Profile profile;
   std::exception_ptr error;  // why it could not be read
 };
 
-// The suffix of a population beside profiles, by which it is found and not taken for a profile:
+// Suffix by which populations are found beside profiles, and not taken for one:
 // "node7.population.json".
 inline constexpr std::string_view kPopulationSuffix = ".population.json";
 
-// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
-// that are being written are. Populations are left out by their name, unless they are asked for.
-// Throws UsageError for a folder without any.
+// Expands folders to their profiles, by suffix; hidden files, such as those being written, are
+// omitted, and so are populations by default. Throws UsageError for a folder without any.
 enum class Populations { kWithout, kWith };
 std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
                                      Populations populations = Populations::kWithout);
 
-// Reads several at once, in the order given.
+// Reads concurrently; results in order.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
 
-// Reads profiles. Throws the error of the first unreadable one, and UsageError if two files hold
-// the same run, which would count twice.
+// Throws the first file's error, or UsageError if two files hold the same run.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);
 
 }  // namespace peakline::bench

@@ -8,10 +8,9 @@
 #include <string_view>
 #include <utility>
 #define TOML_HEADER_ONLY 1
-// Version 3.3 asserts of files what it also checks: that ends a debug build at "[^".
+// Version 3.3 asserts what it also checks, which aborts debug builds at "[^".
 #define TOML_ASSERT(expression) static_assert(true)
-// Up to version 3.3, characters beyond ASCII outside of texts are unreachable code there; they are
-// not treated as space.
+// Up to 3.3, non-ASCII characters outside strings are "unreachable" there; treat them as no space.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -27,9 +26,8 @@
 namespace peakline::bench {
 namespace {
 
-constexpr std::size_t kShown = 80;  // characters of what a file says
+constexpr std::size_t kShown = 80;  // characters of the file's text
 
-// Reads the keys of one rule.
 class RuleTable {
  public:
   RuleTable(const std::string& file, const toml::table& table) : file_(file), table_(table) {}
@@ -37,7 +35,7 @@ class RuleTable {
   std::size_t line() const { return table_.source().begin.line; }
 
   [[noreturn]] void fail(std::string_view what) const { fail(line(), what); }
-  // key: in whose line the mistake is.
+  // key: locates the error.
   [[noreturn]] void fail(std::string_view key, std::string_view what) const {
     const toml::node* node = table_.get(key);
     fail(node == nullptr ? line() : node->source().begin.line, fmt::format("{}: {}", key, what));
@@ -57,7 +55,7 @@ class RuleTable {
     return *value;
   }
 
-  // A number between 0 and `most`, both excluded.
+  // A number in (0, most).
   std::optional<double> number(std::string_view key, double most) const {
     const toml::node* node = table_.get(key);
     if (node == nullptr) return std::nullopt;

@@ -3,11 +3,11 @@
 // A site's own rules for `check`, in TOML:
 //
 //   [[rule]]
-//   name = "tensor.bf16/burst"  # as `check --all` lists them, of all GPUs, or "gpu0/..." of one
-//   loss_percent = 10           # may lie so far below the median of healthy cards, or
-//   limit = 750e12              # must reach this, in B/s or FLOP/s, or
-//   outcome = "warn"            # "warn": never fails; "ignore": is left out
-//   mode = "quick"              # only in such runs; without it, in all
+//   name = "tensor.bf16/burst"  # as in `check --all`, for all GPUs, or "gpu0/..." for one
+//   loss_percent = 10           # lies at most this far below the median of healthy cards, or
+//   limit = 750e12              # reaches this, in B/s or FLOP/s, or
+//   outcome = "warn"            # "warn": never fails; "ignore": excused
+//   mode = "quick"              # only in such runs
 //   reason = "why"
 
 #include <string>
@@ -18,10 +18,10 @@
 
 namespace peakline::bench {
 
-// Throws UsageError, which names file, line and key, for what is no such file.
+// Throws UsageError with file, line and key for invalid rules.
 std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file);
 
-// Throws ProfileError, too, for a file that cannot be read.
+// Likewise; throws ProfileError for an unreadable file.
 std::vector<RuleChange> read_rules(const std::string& file);
 
 }  // namespace peakline::bench

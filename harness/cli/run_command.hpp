@@ -1,6 +1,6 @@
 #pragma once
 
-// The measuring part of `run`, for other commands that measure first.
+// The measuring part of `run`, also for commands that measure first.
 
 #include <cstddef>
 #include <filesystem>
@@ -35,7 +35,7 @@ struct RunArguments {
   bool quiet = false;
   bool verbose = false;
   bool summary = true;     // on stdout, at the end
-  bool needs_gpu = false;  // measure nothing where there is none
+  bool needs_gpu = false;  // measure nothing without a GPU
 
   Verbosity verbosity() const {
     return quiet ? Verbosity::kQuiet : verbose ? Verbosity::kVerbose : Verbosity::kNormal;
@@ -45,11 +45,11 @@ struct RunArguments {
 struct RunEnd {
   int exit_code = kExitOk;
   Profile profile = {};
-  std::filesystem::path file = {};  // empty: not kept, or not to be written or read again
-  bool stopped = false;             // by a signal or the time limit, before all was measured
+  std::filesystem::path file = {};  // empty: not kept, or unwritable
+  bool stopped = false;             // by a signal or the time limit, before the end
 };
 
-// Measures, and writes the profile where it is to be kept.
+// Measures and, if wanted, writes the profile.
 RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& interrupt);
 
 }  // namespace peakline::bench

@@ -11,7 +11,7 @@
 namespace peakline::bench {
 
 Checks checks_of(const Profile& profile) {
-  // The result refers to them.
+  // Must outlive the result.
   static const std::vector<Population> known = bundled_populations();
   Checks checks;
   checks.files.push_back(

@@ -7,10 +7,9 @@
 
 namespace peakline::bench {
 
-// The profile checked against the GPUs that this peakline knows.
+// Checks the profile against the bundled populations.
 Checks checks_of(const Profile& profile);
 
-// The first screen of a profile with these checks, for stdout.
 std::string screen_of(const Profile& profile);
 
 }  // namespace peakline::bench

@@ -10,7 +10,7 @@
 
 namespace peakline::bench {
 
-// The directory that `run` reads from, and the size of its file.
+// The directory in which `run` reads a file, and the file's size.
 struct StorageOptions {
   std::string directory;
   std::uint64_t bytes = std::uint64_t{8} << 30;
@@ -18,7 +18,7 @@ struct StorageOptions {
   void add_to(CLI::App& app);
 };
 
-// Writes the file; null where none was asked for. Throws UsageError where there can be none.
+// Writes the file; nullptr if not requested. Throws UsageError.
 std::unique_ptr<host::StorageFile> open_storage(const StorageOptions& options, Progress& progress);
 
 }  // namespace peakline::bench

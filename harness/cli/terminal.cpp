@@ -42,7 +42,7 @@ bool color_wanted() {
 }
 
 std::size_t terminal_width() {
-  constexpr std::size_t kMinColumns = 60;  // fewer do not hold the tables
+  constexpr std::size_t kMinColumns = 60;  // enough for the tables
   const auto columns = terminal_columns(STDOUT_FILENO);
   return columns ? std::max(kMinColumns, *columns) : ShowOptions{}.width;
 }

@@ -12,13 +12,12 @@
 namespace peakline::bench {
 namespace {
 
-// The Python package brings these; the program does not start them, since it also runs without.
+// From the Python package; the program does not start them, as it also runs without.
 constexpr std::string_view kPythonCommands[] = {"report", "mfu"};
 
-// The name that differs least from a text, in no more than half of the letters; empty if there is
-// none.
+// The name with the least edit distance, at most half of the letters; "" without one.
 std::string closest(std::string_view text, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 100;  // a text longer than any name resembles none
+  constexpr std::size_t kLongest = 100;  // text longer than any name resembles none
   if (text.size() > kLongest) return {};
   std::string best;
   std::size_t fewest = kLongest;
@@ -38,7 +37,7 @@ std::vector<std::string> long_names(const CLI::App& command) {
   return names;
 }
 
-// The commands for people: all but those that the program starts itself.
+// Commands for users.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
@@ -62,7 +61,7 @@ std::string unknown_command(const CLI::App& app, std::string_view argument) {
                      page);
 }
 
-// The message about an option that stands before the command, or without a command.
+// For an option before or without a command.
 std::string unknown_option(const CLI::App& app, std::string_view argument) {
   std::vector<std::string> having;
   for (const CLI::App* command : commands_of(app)) {

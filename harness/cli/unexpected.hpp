@@ -8,14 +8,13 @@
 
 namespace peakline::bench {
 
-// "peakline run --help": where to read on about the command that was parsed, if any.
+// "peakline run --help" for the parsed command.
 std::string help_page(const CLI::App& app);
 
-// Names the first argument that nothing takes, what was likely meant, and the help page of that;
-// empty where everything is taken.
+// Names the first unknown argument, a likely correction and the help page; "" without one.
 std::string unexpected(const CLI::App& app);
 
-// "; did you mean --quick?" where an option of the command resembles the argument, else empty.
+// "; did you mean --quick?" if the command has a similar option, else "".
 std::string meant_option(const CLI::App& command, std::string_view argument);
 
 }  // namespace peakline::bench

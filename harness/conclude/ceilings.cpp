@@ -24,8 +24,8 @@ constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
                                        Basis::kBurst,       Basis::kSustained,
                                        Basis::kModelBurst,  Basis::kModelShaped};
 
-// A point of a curve has fewer samples than the full rule's blocks, and the best of several such
-// points is biased upward: it is a ceiling only where nothing measured with the full rule is.
+// A curve point has fewer samples, and the best of several is biased upward: it is a ceiling only
+// if none was measured by the full rule.
 constexpr std::int64_t kFullRuleBlocks = kBlocks / kSittings;  // of the first sitting
 
 bool precise(const Measurement& m) {
@@ -33,12 +33,12 @@ bool precise(const Measurement& m) {
   if (m.sittings.empty()) return m.summary->n >= kFullRuleBlocks;
   std::size_t sittings = 0;
   for (const auto& of_run : m.sittings) sittings += of_run.size();
-  // If there are many sittings, each has as many blocks as still fit.
+  // With many sittings, each has as many blocks as fit.
   const auto fit = static_cast<std::int64_t>(kMaxSamples / sittings);
   return m.sittings.front().front() >= std::min(kFullRuleBlocks, fit);
 }
 
-// One sitting of a quick run's instruction; a run under a profiler has one launch.
+// One sitting of a quick run's instruction; a profiled run has one launch.
 constexpr std::int64_t kFewestBlocks = 2;
 
 bool usable(const Measurement& m) { return sound(m) && m.summary->n >= kFewestBlocks; }
@@ -52,10 +52,10 @@ std::string why_not_usable(const Measurement& m) {
   return "too few samples";
 }
 
-// One device's candidates for one ceiling.
+// A device's candidates for one ceiling.
 struct Tried {
-  const Measurement* best = nullptr;   // that is usable
-  const Measurement* first = nullptr;  // that counts
+  const Measurement* best = nullptr;   // usable
+  const Measurement* first = nullptr;  // counts
   const CeilingRule* rule = nullptr;   // of `best`, else of `first`
 };
 using TriedCeilings = std::map<std::pair<std::string, Basis>, Tried>;
@@ -102,8 +102,7 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profil
       .measurement = m.name(),
       .note = rule.note ? rule.note(m) : std::string()};
   if (!m.reason.empty()) row.note += (row.note.empty() ? "" : "; ") + m.reason;
-  // Both bounds are factors, so that the interval of a figure that varies by half does not reach
-  // zero.
+  // Bounds are factors, so that an interval of half the value does not reach zero.
   if (const double half_width = next_run_half_width(*row.spread); half_width <= kWidestHalfWidth) {
     row.ci_low = *m.value / std::exp(half_width);
     row.ci_high = *m.value * std::exp(half_width);
@@ -136,7 +135,7 @@ std::optional<Ceiling> datasheet_row(const DeviceFacts& device, const Resource& 
   return computed_row(device.uuid, resource, Basis::kDatasheet, figure->value, note, conditions);
 }
 
-// The known ones in the order shown, then those that only registrations know.
+// Known ones in display order, then those from registrations.
 std::vector<Resource> all_resources(Benchmarks benchmarks) {
   const auto known = known_resources();
   std::vector<Resource> all(known.begin(), known.end());
@@ -147,7 +146,6 @@ std::vector<Resource> all_resources(Benchmarks benchmarks) {
   return all;
 }
 
-// Whether any benchmark measures the resource on some device.
 bool is_measurable(const Resource& resource, Benchmarks benchmarks) {
   return std::ranges::any_of(benchmarks, [&](const Benchmark& benchmark) {
     return std::ranges::any_of(benchmark.ceilings, [&](const CeilingRule& rule) {
@@ -156,8 +154,8 @@ bool is_measurable(const Resource& resource, Benchmarks benchmarks) {
   });
 }
 
-// How the limit of a resource is found, by the resource's name: theory's for the compute resources
-// that it knows, of others that of the first benchmark whose ceiling they are.
+// By resource name: theory's limit for compute resources that it knows, else that of the first
+// benchmark that feeds the resource.
 using LimitsByResource = std::map<std::string, Limit>;
 
 LimitsByResource limits_of_resources(Benchmarks benchmarks) {
@@ -178,7 +176,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   const auto any = std::ranges::find_if(tried, [&](const auto& entry) {
     return entry.first.first == resource.name && entry.second.best != nullptr;
   });
-  // Such ceilings have the peaks of other resources, which stand above them.
+  // Their peaks belong to other resources, which precede them.
   const bool borrowed = resource.kind == Resource::Kind::kCompute && !resource.peak_of.empty();
   if (borrowed && any == tried.end()) return;
   const auto found = limits.find(resource.name);
@@ -197,7 +195,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   }
 }
 
-// A node has a theory only for what was measured of it: that of the GPUs it was measured on.
+// A node has theory only for measured resources, by the GPUs they were measured on.
 void append_node_theory(const Profile& profile, const Resource& resource, Benchmarks benchmarks,
                         const TriedCeilings& tried, std::vector<Ceiling>& rows) {
   const auto found = tried.find({resource.name, Basis::kMeasured});
@@ -211,7 +209,7 @@ void append_node_theory(const Profile& profile, const Resource& resource, Benchm
                                 limit->conditions));
 }
 
-// The slopes of a device: of each memory level the measured resource of the lowest rank.
+// A device's slopes: per memory level, the measured resource of the lowest rank.
 std::vector<const Ceiling*> slopes_of(const Profile& profile, Benchmarks benchmarks,
                                       std::string_view device) {
   std::vector<std::pair<const Ceiling*, Resource>> best;
@@ -318,7 +316,7 @@ std::vector<Roofline> derive_rooflines(const Profile& profile, Benchmarks benchm
     for (const Measurement& m : profile.measurements) {
       if (m.device != name || !usable(m)) continue;
       const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
-      // A point without arithmetic has no place on logarithmic axes.
+      // Logarithmic axes exclude points without arithmetic.
       if (benchmark == nullptr || benchmark->roofline_precision.empty() || m.work.flops <= 0 ||
           m.work.bytes() <= 0) {
         continue;

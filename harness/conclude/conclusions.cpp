@@ -20,7 +20,7 @@
 namespace peakline {
 namespace {
 
-// The device with the highest link that was read while data moved.
+// Sets the highest link that was read while data moved.
 DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measurement>& measurements) {
   for (const Measurement& m : measurements) {
     const auto& [generation, width] =
@@ -34,11 +34,10 @@ DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measureme
   return device;
 }
 
-// Measurements, by device and name.
+// By device and name.
 using Names = std::set<std::pair<std::string_view, std::string_view>>;
 
-// Finds the names whose ceilings have no interval because of their own scatter. How far runs of a
-// virtual machine's host differ is no fault of this run.
+// Measurements whose ceilings lack an interval for their own scatter, not a shared host's.
 Names without_interval(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -50,8 +49,7 @@ Names without_interval(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// Finds those at whose clock a product would do more per clock than the instructions that it is
-// made of.
+// Measurements whose clock implies more GEMM work per clock than the instructions alone reach.
 Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -66,8 +64,7 @@ Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// Computed values get no more digits than their inputs. Whole numbers are sizes, counts and rates
-// of the specification, which are exact.
+// Computed values get no more digits than their inputs; integers are exact.
 double rounded_figure(double value, int digits = kProfileDigits) {
   if (std::trunc(value) != value) round_digits(value, digits);
   return value;
@@ -77,7 +74,7 @@ std::optional<double> rounded_figure(std::optional<double> value, int digits = k
 }
 
 Ceiling rounded(Ceiling row) {
-  constexpr int kSpreadDigits = 4;  // an estimate from few sittings and runs
+  constexpr int kSpreadDigits = 4;  // estimated from few sittings and runs
   row.value = rounded_figure(row.value);
   row.ci_low = rounded_figure(row.ci_low);
   row.ci_high = rounded_figure(row.ci_high);
@@ -103,20 +100,19 @@ Curve rounded(Curve curve) {
   return curve;
 }
 
-// The profile on its way to its conclusions. Each step takes the stage that it builds on and
-// returns the next, so that no other order compiles.
-struct Checked {  // has links under load and seen clocks; implausible measurements are flagged
+// Stages of a profile; each step takes the stage it builds on, so that no other order compiles.
+struct Checked {  // links under load, seen clocks; implausible measurements flagged
   Profile profile;
 };
-struct Bounded {  // has ceilings; measurements that these show to be wrong are marked
+struct Bounded {  // ceilings; measurements that these disprove marked
   Profile profile;
 };
-struct Explained {  // its ceilings have factors
+struct Explained {  // ceilings have factors
   Profile profile;
 };
-struct Described {  // has rooflines, headlines and curves
+struct Described {  // rooflines, headlines, curves
   Profile profile;
-  std::vector<BrokenTopic> broken;  // that curves lack
+  std::vector<BrokenTopic> broken;  // missing from curves
 };
 
 Checked check(Profile profile, Benchmarks benchmarks) {
@@ -183,7 +179,7 @@ Profile with_conclusions(Profile run, Benchmarks benchmarks, std::span<const Pop
   Bounded bounded = bound(std::move(checked), benchmarks, kept);
   Explained explained = explain(std::move(bounded), benchmarks);
   auto [profile, broken] = rounded(describe(std::move(explained), benchmarks));
-  // Both follow from the figures as they are written.
+  // Both follow from rounded figures.
   profile.findings = derive_findings(profile, benchmarks, broken);
   profile.memory_map = derive_memory_map(profile);
   return profile;

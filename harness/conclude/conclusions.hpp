@@ -8,10 +8,9 @@
 
 namespace peakline {
 
-// Returns the profile with everything that follows from its measurements: links under load, clocks,
-// plausibility, resources, ceilings, rooflines, headlines, curves, memory map and findings.
-// Replaces earlier ones. kept: how runs of these cards differ as far as that is known, beside what
-// is usual.
+// Derives all conclusions from the measurements, replacing earlier ones: links under load, clocks,
+// plausibility, resources, ceilings, rooflines, headlines, curves, memory map and findings. kept:
+// known spread of these cards' runs, besides the usual one.
 Profile with_conclusions(Profile profile, Benchmarks benchmarks,
                          std::span<const Population> kept = {});
 

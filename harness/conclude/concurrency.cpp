@@ -13,11 +13,10 @@ namespace peakline {
 namespace {
 
 constexpr double kBandwidthShare = 0.9, kFmaShare = 0.95;
-// A footprint has this share of the rate over smaller ones within reach: below it, the TLB no
-// longer covers the footprint.
+// Below this share of the rate over smaller footprints, the TLB does not cover a footprint.
 constexpr double kWithinReach = 0.75;
 constexpr std::size_t kFewestWithinReach = 3;
-constexpr double kBytesOfWarp = 32 * 16;  // of one load of 16 bytes by each thread
+constexpr double kBytesOfWarp = 32 * 16;  // a load of 16 bytes by each thread
 
 }  // namespace
 
@@ -82,14 +81,14 @@ CurveRule chains_curve() {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     const auto points = sweep(curve, "warps");
     if (points.empty()) return;
-    // The rate is per clock, since some of the points lower it.
+    // Per clock, as some points lower it.
     const auto rate = [](const CurvePoint& point) {
       return *point.m->value / point.m->conditions.sm_clock_hz.value_or(1);
     };
     for (const CurvePoint& point : points)
       if (!point.m->conditions.sm_clock_hz) return;
     const double top = rate(std::ranges::max(points, {}, rate));
-    std::map<std::int64_t, double> warps;  // the fewest, by chains
+    std::map<std::int64_t, double> warps;  // fewest, by chains
     for (const CurvePoint& point : points)
       if (const auto chains = int_param(point.m->params, "chains");
           chains && rate(point) >= kFmaShare * top)

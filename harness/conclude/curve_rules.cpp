@@ -15,10 +15,10 @@
 namespace peakline {
 namespace {
 
-// Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
+// Sizes at most this factor apart locate a bend; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
 
-// The share of the rate at `aligned` with the same access width.
+// Share of the rate at `aligned` with the same access width.
 struct Share {
   const CurvePoint* point = nullptr;
   double share = 1;
@@ -35,31 +35,29 @@ std::vector<Share> shares_of_aligned(const std::vector<CurvePoint>& points, doub
   return shares;
 }
 
-// It lies between a half, where each element still costs as much of a shared fetch as before, and
-// one, where each has its own.
+// Rate ratio of a doubled stride: 0.5 while elements share a fetch, 1 when each has its own.
 constexpr double kSharesFetch = 0.65;
 
-// The distance from which elements no longer share a fetch; nullopt where it is not among these
-// points of one width, by stride.
+// The distance from which elements no longer share a fetch, if seen. points: of one width.
 std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
     if (points[i].value() < kSharesFetch * points[i - 1].value()) continue;
-    if (i == 1) return std::nullopt;  // and perhaps not before either
+    if (i == 1) return std::nullopt;  // perhaps not before either
     return points[i - 1].x * static_cast<double>(*int_param(points[i].m->params, "width"));
   }
   return std::nullopt;
 }
 
-// This share of the lead of a level over the next is left at the footprints that it holds. Caches
-// replace lines more or less at random, so that the lead fades over an octave beyond them.
+// Share of a level's lead over the next one within the footprints that it holds. Replacement is
+// roughly random, so the lead fades over an octave beyond.
 constexpr double kHeld = 0.8;
-// A lead that is still left an octave later is no fading, but that of a part further away.
+// A lead that lasts an octave longer is that of a farther part.
 constexpr double kHeldFarther = 0.35, kFarther = 1.6;
-// Levels closer together than this cannot be told apart.
+// Closer levels cannot be told apart.
 constexpr double kLevelsApart = 1.1;
 
-// The median rate over the octave at the start of a sweep, or at its end.
+// Median rate over the first or last octave of a sweep.
 double rate_at_start(const std::vector<CurvePoint>& points) {
   std::vector<double> rates;
   for (const CurvePoint& point : points)
@@ -73,7 +71,7 @@ double rate_at_end(const std::vector<CurvePoint>& points) {
   return median(rates);
 }
 
-// The median rate over the footprints up to this.
+// Median rate over footprints up to this.
 double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
   std::vector<double> rates;
   for (const CurvePoint& point : points)
@@ -81,8 +79,7 @@ double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
   return median(rates);
 }
 
-// The last footprint before `share` of the lead that the start of the sweep has over its end is
-// gone; nullopt where there is no such lead.
+// The last footprint with `share` of the start's lead over the end; nullopt without a lead.
 std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
   if (points.empty()) return std::nullopt;
   const double start = rate_at_start(points), end = rate_at_end(points);
@@ -95,7 +92,7 @@ std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double s
 
 double intensity_of(const CurvePoint& point) { return point.m->work.flops / point.m->work.bytes(); }
 
-// The point whose intensity is nearest to the knee; nullptr where none has an intensity.
+// nullptr if no point has an intensity.
 const CurvePoint* nearest_to(double knee, const std::vector<CurvePoint>& points) {
   const auto distance = [&](const CurvePoint& p) {
     return std::abs(std::log(intensity_of(p) / knee));
@@ -261,7 +258,7 @@ CurveRule worst_share_curve(std::string topic, const std::string& param, std::in
     }
     if (worst.point == nullptr) return;
     const auto width = int_param(worst.point->m->params, "width");
-    // A device with less memory has fewer: its worst is that of another only over the same range.
+    // Devices with less memory have a shorter range, so name it.
     const double furthest = std::ranges::max(points, {}, &CurvePoint::x).x;
     sentence.add(fmt::format("worst {} of {} to {:.0f}{}: {:.0f}{}, {} of {}", param, aligned,
                              furthest, unit, worst.point->x,
@@ -281,7 +278,7 @@ CurveRule worst_share_curve(std::string topic, const std::string& param, std::in
 
 CurveRule fetch_curve(std::string topic) {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
-    // Keyed by limit, 0 for none, then by width.
+    // By limit (0: none) and width.
     std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
     for (const CurvePoint& point : sweep(curve, "stride"))
       if (const auto width = int_param(point.m->params, "width"))
@@ -380,7 +377,7 @@ CurveRule knee_curve(std::string topic, const std::string& precision) {
       slope = std::max(slope, m->work.bytes() / m->summary->median);
     }
     if (points.size() < 3 || roof <= 0 || slope <= 0) return;
-    // The measured curve bends here: its own highest rate over its own highest bandwidth.
+    // The measured bend: highest rate over highest bandwidth.
     const double knee = roof / slope;
     const CurvePoint* nearest = nearest_to(knee, points);
     if (nearest == nullptr) return;

@@ -14,10 +14,10 @@ namespace {
 
 using FindMeasurement = decltype(CurveView::measurement);
 
-// Collects the sentences of one device's benchmarks, with topics in the order in which they come.
+// A device's sentences, topics in order of appearance.
 class Topics {
  public:
-  // broken: as derive_curves takes it.
+  // broken: of derive_curves.
   explicit Topics(std::vector<BrokenTopic>* broken) : broken_(broken) {}
 
   void add(const Benchmark& benchmark, const CurveRule& rule, const CurveView& points) {
@@ -54,11 +54,10 @@ class Topics {
     std::vector<std::string> pieces;
     Curve curve;
     const Topic* topic = nullptr;
-    std::string why_broken;  // the first reason; empty: nothing threw
+    std::string why_broken;  // the first reason; empty: none
   };
 
-  // Calls what a registration says of a topic. Whatever that throws costs the topic, or is passed
-  // on where nobody asks what was broken.
+  // Calls a registration's code; an exception costs the topic, or is rethrown without `broken`.
   template <class Call>
   void guarded(Said& said, std::string_view whose, Call call) const {
     try {
@@ -78,7 +77,6 @@ class Topics {
     return said;
   }
 
-  // Whether anything was measured that the picture shows.
   static bool has_numbers(const std::optional<Picture>& picture, const DeviceView& device) {
     return picture && std::ranges::any_of(picture->panels, [&](const Panel& panel) {
              return std::ranges::any_of(panel.series, [&](const PictureSeries& series) {

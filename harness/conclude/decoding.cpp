@@ -14,9 +14,9 @@ constexpr double kBf16 = 2;  // bytes
 constexpr double kKvWidth = kKvHeads * kHeadDim;
 // Q and output, K and V, gated MLP.
 constexpr double kLayer = kWidth * (2 * kWidth + 2 * kKvWidth + 3 * kInner);
-constexpr double kTable = kVocabulary * kWidth;  // the output head; the input table is as large
+constexpr double kTable = kVocabulary * kWidth;  // output head; the input table has the same size
 constexpr double kWeights = kBf16 * (kLayers * kLayer + kTable);
-constexpr double kCache = kBf16 * kLayers * 2 * kKvWidth;  // of a token
+constexpr double kCache = kBf16 * kLayers * 2 * kKvWidth;  // per token
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::optional<double> llama_tokens_per_s(const DeviceFacts& gpu, double read_byt
   if (!gpu.memory_bytes || kWeights + kBf16 * kTable + kContext * kCache > *gpu.memory_bytes)
     return std::nullopt;
   const double kept = std::min(gpu.l2_bytes.value_or(0), kWeights);
-  // A step also writes what its own token leaves in the cache.
+  // A step also writes its own token's cache.
   const double moved = kWeights - kept + (kContext + 1) * kCache;
   return read_bytes_per_s / moved;
 }

@@ -6,10 +6,9 @@
 
 namespace peakline {
 
-// The most tokens per second that a GPU decodes of Llama-3.1-8B in BF16, for one sequence of 1024
-// tokens: every weight and the KV cache come from device memory, `read_bytes_per_s`, but for what
-// the L2 cache can keep between steps. Nothing where the model does not fit. peakline-llm bounds
-// other models, batches and contexts.
+// Upper bound of tokens per second for decoding Llama-3.1-8B in BF16, one sequence of 1024 tokens:
+// weights and KV cache are read at `read_bytes_per_s`, except what the L2 keeps between steps.
+// nullopt if the model does not fit. peakline-llm bounds other models, batches and contexts.
 std::optional<double> llama_tokens_per_s(const DeviceFacts& gpu, double read_bytes_per_s);
 
 }  // namespace peakline

@@ -1,7 +1,6 @@
 #pragma once
 
-// Labels of resources on the devices at hand. The table of resources names them as on an H200,
-// whose memory is HBM and whose host is behind PCIe.
+// Labels of resources for given devices; the table of resources assumes HBM and PCIe.
 
 #include <string>
 
@@ -9,11 +8,11 @@
 
 namespace peakline {
 
-// "HBM read", "GDDR read", "LPDDR read", of an unknown architecture "device memory read"; "Shared
-// memory H2D" of a GPU that has its memory in common with the host.
+// "HBM read", "GDDR read", "LPDDR read", or "device memory read" for unknown architectures; "Shared
+// memory H2D" for integrated GPUs.
 std::string label_on(const Resource& resource, const DeviceFacts& gpu);
 
-// The label that serves all GPUs of the profile: where theirs differ, the part in common.
+// Fits all GPUs of the profile; where labels differ, their common part.
 std::string label_in(const Resource& resource, const Profile& profile);
 
 }  // namespace peakline

@@ -14,8 +14,8 @@
 namespace peakline {
 namespace {
 
-// This is what a transaction layer packet has with a 64-bit address, from PCIe 3.0 on: 4 bytes
-// framing with the sequence number, 16 header, 4 checksum.
+// Overhead of a transaction layer packet with 64-bit address since PCIe 3.0: 4 bytes framing with
+// sequence number, 16 header, 4 checksum.
 constexpr double kPacketOverheadBytes = 24;
 
 double product(const std::vector<Factor>& factors) {
@@ -23,7 +23,7 @@ double product(const std::vector<Factor>& factors) {
                          [](double so_far, const Factor& f) { return so_far * f.value; });
 }
 
-// Adds what the factors so far leave unexplained.
+// Adds the unexplained rest.
 std::vector<Factor> completed(std::vector<Factor> factors, const FactorView& view,
                               std::string rest) {
   factors.push_back({std::move(rest), view.row.value / view.theory.value / product(factors)});
@@ -35,8 +35,8 @@ Params without_size(Params params) {
   return params;
 }
 
-// The share of the rate that a launch's start and end leave, in [0, 1]; nullopt without a line
-// through the times of several sizes. Its fixed part may come from another access width.
+// Share of the rate that launch overhead leaves, in [0, 1]; nullopt without a line through times
+// over sizes. The overhead may come from another access width.
 std::optional<double> launch_factor(const FactorView& view) {
   std::map<Params, std::pair<std::vector<double>, std::vector<double>>> lines;
   for (const Measurement& m : view.profile.measurements) {
@@ -54,7 +54,7 @@ std::optional<double> launch_factor(const FactorView& view) {
   return std::nullopt;
 }
 
-// The highest rate of traffic in one direction alone: of reads, or of writes.
+// The highest rate of pure reads or pure writes.
 std::optional<double> one_way(const FactorView& view, double Work::*none) {
   std::optional<double> best;
   for (const Ceiling& row : view.profile.ceilings) {
@@ -68,8 +68,7 @@ std::optional<double> one_way(const FactorView& view, double Work::*none) {
   return best;
 }
 
-// It is that of the product that was measured, or of several by their FLOP; nullopt where the tiles
-// are not known.
+// The measured GEMM's factor, or several ones' weighted by FLOP; nullopt if tiles are unknown.
 std::optional<double> waves_factor(const FactorView& view) {
   const Params& launch = view.source.launch;
   if (const auto full = int_param(launch, "full_wave_flops"); full && *full > 0)
@@ -138,7 +137,7 @@ std::vector<Ceiling> with_factors(const Profile& profile, Benchmarks benchmarks)
   }
   std::vector<Ceiling> explained = profile.ceilings;
   for (std::size_t i = 0; i < explained.size(); ++i) {
-    const Ceiling& row = profile.ceilings[i];  // factors tell rows of the profile apart
+    const Ceiling& row = profile.ceilings[i];  // rows are identified by address
     const auto source = by_name.find({row.device, row.measurement});
     const Ceiling* theory =
         find_ceiling(profile.ceilings, row.device, row.resource, Basis::kTheoretical);

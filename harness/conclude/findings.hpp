@@ -10,41 +10,37 @@
 
 namespace peakline {
 
-// Findings explain gaps between measured and possible, from facts, measurements and ceilings alone.
-// The worst come first, then the machine's before the devices'. Nothing is said without evidence:
-// an unknown fact (a virtual machine hides many) gives no finding. Codes:
-//   error:   device_unusable, fabric_not_ready (where it made the device unusable), failed,
-//   unverified (a wrong result), wrong_results (of the verifying
-//            soak), broken_topic, xid, ecc_errors (uncorrected in the run), row_remap (failed, or
-//            uncorrectable in the run)
+// Findings explain gaps between measured and possible. Worst first, then the machine's before the
+// devices'. Unknown facts, of which virtual machines have many, give no finding. Codes:
+//   error:   device_unusable, fabric_not_ready (if it made the device unusable), failed, unverified
+//            (a wrong result), wrong_results (verifying soak), broken_topic, xid, ecc_errors
+//            (uncorrected in the run), row_remap (failed, or uncorrectable in the run)
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding, mps,
 //            confidential_computing, fabric_not_ready, memory_untested
 //   info:    row_remap (before the run), cpu_governor, clock_above_max, tlb_reach, assumed_spread,
-//            nvlink_down, peer_access_refused, results_compared, never_run; and for the record
-//            alone those of kForTheRecord
-// broken: the topics that derive_curves left out.
+//            nvlink_down, peer_access_refused, results_compared, never_run; kForTheRecord
+// broken: topics that derive_curves omitted.
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
 
-// Codes of findings that explain figures and ask for no action.
+// Findings that explain figures and need no action.
 inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
     "l2_far_part"};
 inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";
-// Whether a reader should know the finding before anything else.
+// Whether it belongs on the first screen.
 bool matters(const Finding& finding);
 
-// Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.
 bool power_capped(const Conditions& conditions);
 bool thermally_limited(const Conditions& conditions);
 
-// Below this share of its maximum a clock counts as lowered: clocks come in steps of 15 MHz, under
-// 1 % of what a data-center GPU runs at, and averages over SMs and time blur them by as much again.
+// Clocks below this share of the maximum are lowered: steps of 15 MHz are under 1 % on data-center
+// GPUs, and averaging blurs as much again.
 inline constexpr double kFullClockShare = 0.98;
 
 }  // namespace peakline

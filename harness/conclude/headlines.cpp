@@ -13,13 +13,13 @@ namespace peakline {
 namespace {
 
 struct Wanted {
-  const char* label;  // nullptr: what the resource is called on the device
+  const char* label;  // nullptr: the resource's label on the device
   const char* resource;
   Basis basis;
-  Basis reference = Basis::kDatasheet;  // what is published, else what is computed
+  Basis reference = Basis::kDatasheet;  // published, else computed
 };
 constexpr Wanted kPcieToDevice = {nullptr, "pcie.h2d", Basis::kMeasured};
-// The most important comes first: there may be room for the first ones only.
+// Most important first, as space may be limited.
 constexpr std::array kAnyGpu = {Wanted{nullptr, "hbm.read", Basis::kMeasured}, kPcieToDevice,
                                 Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst}};
 constexpr std::array kBf16 = {Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst},
@@ -50,7 +50,7 @@ std::vector<Wanted> wanted_of(const DeviceView& device) {
   };
   std::vector<Wanted> wanted(kAnyGpu.begin(), kAnyGpu.end());
   const auto add = [&](const auto& more) { wanted.insert(wanted.end(), more.begin(), more.end()); };
-  // FP16 stands in the place of BF16 on a device without units for it (compute capability 7.5).
+  // FP16 replaces BF16 on devices without it (7.5).
   add(!has("tensor.bf16") && has("tensor.fp16") ? kFp16 : kBf16);
   add(kWrite);
   if (has("tensor.fp8")) add(kFp8);
@@ -64,7 +64,7 @@ std::string why_missing(const Profile& profile, const std::string& device, const
   return std::string(kNotMeasured);
 }
 
-// The link that the device has.
+// Replaces PCIe by the device's link.
 Wanted on_device(Wanted wanted, const DeviceFacts* gpu) {
   constexpr Wanted kC2c = {nullptr, "c2c.h2d", Basis::kMeasured};
   const bool c2c = gpu != nullptr && gpu->c2c.has_value();

@@ -7,11 +7,11 @@
 
 namespace peakline {
 
-// Why there is no figure where none was tried for.
+// Reason for a figure that was not attempted.
 inline constexpr std::string_view kNotMeasured = "not measured in this run";
 
-// The few figures that stand at the top, for each device that was measured, what matters most
-// first; from profile.ceilings and profile.missing_ceilings.
+// Headline figures per measured device, most important first; from profile.ceilings and
+// profile.missing_ceilings.
 std::vector<Headline> derive_headlines(const Profile& profile);
 
 }  // namespace peakline

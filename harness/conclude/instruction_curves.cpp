@@ -16,17 +16,17 @@
 namespace peakline {
 namespace {
 
-// The loop and a launch's start and end may cost 2 % of the documented rate.
+// Loop and launch overhead cost up to 2 % of the documented rate.
 constexpr double kNearDocumented = 0.98;
 
-// The lowest and the highest figure, with the instructions that have them.
+// Lowest and highest figure, with their instructions.
 class Range {
  public:
   void add(const std::string& op, double figure) {
     if (lowest_.first.empty() || figure < lowest_.second) lowest_ = {op, figure};
     if (highest_.first.empty() || figure > highest_.second) highest_ = {op, figure};
   }
-  // "<what> from 2.00 (match) to 127 (fp32_fma)"; without figures, nothing.
+  // "<what> from 2.00 (match) to 127 (fp32_fma)"; nothing without figures.
   void say(std::string_view what, Sentence& sentence) const {
     if (lowest_.first.empty()) return;
     sentence.add(fmt::format("{} from {} ({}) to {} ({})", what, format_number(lowest_.second),
@@ -104,7 +104,7 @@ CurveRule instruction_latency_curve() {
 CurveRule atomics_curve(std::string topic, const std::string& label) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
     std::vector<std::string> parts;
-    std::map<std::string, double> apart;  // from device scope at most, by scope
+    std::map<std::string, double> apart;  // largest deviation from device scope, by scope
     for (const Measurement* m : curve.points) {
       if (const auto scope = text_param(m->params, "scope"); scope && *scope != "device") {
         Params at_device = m->params;

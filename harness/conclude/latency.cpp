@@ -14,18 +14,18 @@ namespace peakline {
 namespace {
 
 constexpr double kFlat = 1.05;
-// The near part of an L2 ends where the latency has risen by so much of the step to the far part:
-// its last footprint is within the near one's plateau in one run and 7 % above it in the next.
+// The near part of an L2 ends at this share of the step to the far part: its last footprint varies
+// from the near plateau to 7 % above it between runs.
 constexpr double kEndOfNear = 0.25;
 constexpr std::size_t kFewestOfPlateau = 3;
-// The L1 and the shared memory are one memory, at most so much larger than the latter can be.
+// L1 and shared memory are one memory, at most this factor larger than the most shared memory.
 constexpr double kL1OverShared = 1.5;
-// From this share on, a latency that mixes hits and misses counts as one of misses alone.
+// Latencies of mixed hits and misses above this share count as misses.
 constexpr double kNearlyAll = 0.9;
 
 double seconds_of(const CurvePoint& point) { return *point.m->value; }
 
-// The last with nearly the highest latency; nullopt where that is the last of all.
+// The last x with nearly the highest latency; nullopt if it is the last of all.
 std::optional<double> last_before_fall(const std::vector<CurvePoint>& points) {
   if (points.empty()) return std::nullopt;
   const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
@@ -35,7 +35,7 @@ std::optional<double> last_before_fall(const std::vector<CurvePoint>& points) {
   return found->x;
 }
 
-// The first with nearly the highest latency; nullopt where that is the first of all.
+// The first x with nearly the highest latency; nullopt if it is the first of all.
 std::optional<double> end_of_rise(const std::vector<CurvePoint>& points) {
   if (points.empty()) return std::nullopt;
   const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
@@ -157,7 +157,7 @@ CurveRule line_size_curve(const std::string& label, const std::string& level) {
     if (!line) return;
     std::string text = fmt::format("{} lines of {}", label, format_size(*line));
     sentence.figure("line", *line, {{"level", level}});
-    // Strides beyond the line's size make the footprint fit.
+    // Larger strides make the footprint fit.
     auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
     std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
     if (const auto sector = end_of_rise(rising)) {

@@ -19,10 +19,9 @@ struct Link {
   bool under_load = false;
 };
 
-// It is as read while the data moved, else the most that the link can do, since an idle link trains
-// down.
+// As read while data moved, else its maximum, as idle links train down.
 std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
-  // Drivers name a link of such a GPU too, PCIe 1.0 x1, which its traffic does not take.
+  // Drivers report an unused PCIe 1.0 x1 link for such GPUs.
   if (device.integrated.value_or(false) || device.c2c) return std::nullopt;
   if (measurement != nullptr) {
     const Conditions& seen = measurement->conditions;
@@ -149,7 +148,7 @@ Limit nvlink(int directions) {
     const int count = nvlinks_to(device, second_gpu(m->params));
     if (count == 0) return std::nullopt;
     const auto gpus = int_param(m->params, "gpus").value_or(1);
-    // A link that was trained down carries no more than it says.
+    // A link that trained down carries only its current rate.
     const double link = std::min(*payload, *links.bytes_per_s);
     return PhysicalLimit{
         .value = link * count * directions * static_cast<double>(gpus),
@@ -166,8 +165,7 @@ Limit peer_link(int directions) {
                 const Measurement* m, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
         if (m == nullptr) return std::nullopt;
         if (nvlinks_to(device, second_gpu(m->params)) > 0) return nvlinks.of(m, device);
-        // Links that are up and lead to no GPU we know of may lead to this one: drivers in virtual
-        // machines hide other ends.
+        // Links to no known GPU may lead here, as virtual machines hide other ends.
         const int known =
             std::accumulate(device.peers.begin(), device.peers.end(), 0,
                             [](int sum, const PeerFacts& peer) { return sum + peer.nvlinks; });

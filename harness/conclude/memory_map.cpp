@@ -9,13 +9,13 @@
 namespace peakline {
 namespace {
 
-// Latencies closer together than this are those of one part.
+// Closer latencies belong to one part.
 constexpr double kFartherPart = 1.1;
 
 struct Source {
   const char* level;
   const char* label;
-  std::string_view resource;  // the ceiling of its bandwidth; empty: the host link's
+  std::string_view resource;  // its bandwidth; empty: the host link's
 };
 constexpr std::array kLevels = {Source{"shared", "shared memory", "shared.read"},
                                 Source{"l1", "L1", "l1.read"}, Source{"l2", "L2", "l2.read"},

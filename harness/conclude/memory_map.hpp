@@ -1,6 +1,6 @@
 #pragma once
 
-// The levels of a device's memory side by side: how much each holds, how far it is, how fast.
+// A device's memory levels: capacity, latency, bandwidth.
 
 #include <optional>
 #include <vector>
@@ -9,16 +9,14 @@
 
 namespace peakline {
 
-// An L2 whose parts are not equally far from an SM, as latencies show: plateaus of their own for
-// both, a tenth apart.
+// An L2 with near and far parts: two latency plateaus, at least 10 % apart.
 struct FarPart {
   double near_s = 0, far_s = 0;
-  double near_bytes = 0;  // what the near part holds
+  double near_bytes = 0;  // capacity of the near part
 };
 std::optional<FarPart> far_part_of_l2(const DeviceView& gpu);
 
-// The levels of each GPU of which something was measured, the nearest first. Follows from
-// profile.curves and profile.ceilings.
+// Levels of each GPU with any measurement, nearest first. From profile.curves and profile.ceilings.
 std::vector<MemoryLevel> derive_memory_map(const Profile& profile);
 
 }  // namespace peakline

@@ -12,19 +12,19 @@
 namespace peakline {
 namespace {
 
-// The standard errors by which two sittings differ at least if chance does not explain it: the
-// 0.4 % point of Student's t for twice five blocks (6 % for the twice two of a quick run).
+// Sittings that differ by more standard errors differ by more than chance: 0.4 % of Student's t for
+// twice five blocks (6 % for a quick run's twice two).
 constexpr double kUnexplained = 4;
 
-// A shift within a measurement widens its interval by itself, as `within` and `sittings`. Up to
-// twice the usual interval that is all there is to say; beyond, it is not the class's spread.
+// A shift widens the interval through `within` and `sittings`. Up to twice the usual interval that
+// suffices; more is not the class's spread.
 constexpr double kTolerated = 2;
 
 using Blocks = std::span<const double>;
 
 double square(double x) { return x * x; }
 
-// The variance of the mean of these values relative to their mean; 0 for a single one.
+// Variance of the mean, relative to it; 0 for a single value.
 double variance_of_mean(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto n = static_cast<double>(values.size());
@@ -34,7 +34,7 @@ double variance_of_mean(const std::vector<double>& values) {
   return squares / (n - 1) / n;
 }
 
-// The blocks of each sitting of each run.
+// Blocks by run and sitting.
 std::vector<std::vector<Blocks>> blocks_of(const Measurement& m) {
   const Blocks all(m.samples_s);
   if (m.sittings.empty()) return {{all}};
@@ -50,12 +50,12 @@ std::vector<std::vector<Blocks>> blocks_of(const Measurement& m) {
   return runs;
 }
 
-// Joins neighbours, from the beginning of the first to the end of the last.
+// Joins neighbours, from first to last.
 Blocks joined(const std::vector<Blocks>& sittings) {
   return {sittings.front().data(), sittings.back().data() + sittings.back().size()};
 }
 
-// Other users slow most of such samples, so the fastest of each sitting are the signal.
+// Other users slow most samples; the fastest of each sitting are the signal.
 bool counts_fastest(const Measurement& m) { return m.estimate == Estimate::kFastestTenth; }
 
 bool differ(const Measurement& m, Blocks a, Blocks b, double tolerance) {
@@ -65,7 +65,6 @@ bool differ(const Measurement& m, Blocks a, Blocks b, double tolerance) {
          difference > kUnexplained * std::hypot(standard_error(a), standard_error(b));
 }
 
-// Whether the sittings of some run do not fit together.
 bool sittings_vary(const Measurement& m, double tolerance) {
   return std::ranges::any_of(blocks_of(m), [&](const std::vector<Blocks>& sittings) {
     if (sittings.size() < 2) return false;
@@ -77,7 +76,7 @@ bool sittings_vary(const Measurement& m, double tolerance) {
   });
 }
 
-// value = amount / time, if it is a rate; of a time, 0.
+// value = amount / time for rates; 0 for times.
 double amount_of(const Measurement& m) {
   return m.unit == unit_of(Quantity::kTime) ? 0 : *m.value * estimated(m.samples_s, m.estimate);
 }
@@ -109,8 +108,8 @@ Conditions merged_conditions(const std::vector<const Measurement*>& visits) {
   return all;
 }
 
-// Merges launch facts of several sittings: counts and "stop" cover all of them, the rest is of the
-// first, and wrong results keep the facts of the sitting that found them.
+// Merges sittings' facts: counts and "stop" cover all, the rest is the first's; wrong results keep
+// facts of the sitting that found them.
 LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
   constexpr std::array<std::string_view, 4> kOfAll = {"samples", "stop", "compared_words",
                                                       "differing_words"};
@@ -133,10 +132,10 @@ LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
   return all;
 }
 
-// The blocks of all visits, in seconds per launch of the first one's work.
+// Blocks of all visits, in seconds per launch of the first one's work.
 void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
   const double amount = amount_of(all);
-  // A visit keeps its share of what a record may hold.
+  // Each visit gets a share of the record's blocks.
   const std::size_t most = std::max<std::size_t>(1, kMaxSamples / count);
   all.samples_s.clear();
   all.sittings.clear();
@@ -145,7 +144,7 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
     for (const Measurement& m : run) {
       if (m.status != Status::kOk) continue;
       const std::size_t blocks_of_visit = std::min(most, m.samples_s.size());
-      // A median jumps between clocks, which a mean is there to avoid.
+      // A median would jump between clocks.
       const bool means = all.estimate == Estimate::kTrimmedMean || all.estimate == Estimate::kMean;
       const std::vector<double> blocks = means ? block_means(m.samples_s, blocks_of_visit)
                                                : block_medians(m.samples_s, blocks_of_visit);
@@ -160,16 +159,15 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
   all.value = amount > 0 ? amount / time_s : time_s;
 }
 
-// The ceiling that the point stands for if it is measured as planned; nullptr where for none.
+// The ceiling that a point is planned for, or nullptr.
 const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point) {
   Measurement planned = unmeasured(benchmark, point);
-  planned.status = Status::kSkipped;  // what it moved is not known yet
+  planned.status = Status::kSkipped;  // work is still unknown
   const auto rules = ceiling_rules(Benchmarks(&benchmark, 1), planned, nullptr);
   return rules.empty() ? nullptr : rules.front();
 }
 
-// Half of the largest step between the values before and after any moment, relative to them. Blocks
-// are times.
+// Half of the largest relative step between values before and after any moment. Blocks are times.
 double step_within(Blocks blocks) {
   constexpr std::size_t kFewestOfPart = 2;
   double largest = 0;
@@ -178,7 +176,7 @@ double step_within(Blocks blocks) {
   return largest;
 }
 
-// Half of the relative step between the fastest samples of the slowest and the fastest sitting.
+// Half of the relative step between the fastest samples of the slowest and fastest sitting.
 double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
   std::vector<double> times;
   for (const Blocks blocks : sittings) times.push_back(estimated(blocks, estimate));
@@ -186,8 +184,7 @@ double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
   return (slowest / fastest - 1) / 2;
 }
 
-// The step that the spread of sittings does not show: within a single sitting, or of a figure that
-// counts its fastest samples.
+// Steps that the spread of sittings hides.
 std::optional<double> step_of(const Measurement& m) {
   std::optional<double> step;
   for (const std::vector<Blocks>& sittings : blocks_of(m)) {
@@ -199,7 +196,7 @@ std::optional<double> step_of(const Measurement& m) {
   return step;
 }
 
-// The weight of the class's spread beside the runs at hand.
+// Weight of the class's spread against the runs at hand.
 std::size_t class_degrees(const RunSpread& spread) {
   return spread.assumed_from.empty() ? kClassDegrees : kAssumedDegrees;
 }
@@ -215,8 +212,8 @@ std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
 
 double tolerated_shift(const Benchmark& benchmark, const Point& point) {
   const CeilingRule* rule = planned_ceiling(benchmark, point);
-  // A host that shares its machine varies by more, and the figure should say so. A point that is no
-  // ceiling is a time on the host, or a briefly sampled point of a curve.
+  // As without neighbours, so that a shared host's variation shows. Points behind no ceiling are
+  // times on the host, or brief curve points.
   const Site site = {.is_host = rule == nullptr || point.phase == Phase::kHost};
   const UsualSpread& usual = usual_spread(rule == nullptr ? "" : rule->resource.name,
                                           rule == nullptr ? Basis::kMeasured : rule->basis, site);
@@ -281,7 +278,7 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
   const double squares_of_known = of_class * square(usual) + of_kept * square(kept.deviation);
   if (m.samples_s.empty()) {
     spread.runs = std::sqrt(squares_of_known / (of_class + of_kept));
-    // Two standard errors make half of the interval.
+    // Two standard errors are half of the interval.
     if (m.summary) spread.within = (m.summary->ci_high - m.summary->ci_low) / 4 / m.summary->median;
     return spread;
   }
@@ -290,7 +287,7 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
   std::vector<double> run_values;
   const auto runs = blocks_of(m);
   for (std::vector<Blocks> sittings : runs) {
-    // The fastest blocks count whichever sitting they are from.
+    // The fastest blocks count, from any sitting.
     if (counts_fastest(m)) sittings = {joined(sittings)};
     std::vector<double> times;
     double squares = 0;
@@ -318,7 +315,7 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
 double next_run_half_width(const RunSpread& spread) {
   const auto runs = static_cast<double>(std::max<std::int64_t>(1, spread.runs_measured));
   const double deviation = std::hypot(spread.runs, spread.within, spread.sittings.value_or(0));
-  // The value is the mean of several runs, the next is one run.
+  // The value is a mean of several runs, the next one a single run.
   constexpr double kTail = 0.025;
   const auto degrees = class_degrees(spread) + static_cast<std::size_t>(spread.kept_degrees) +
                        static_cast<std::size_t>(runs) - 1;

@@ -6,7 +6,7 @@
 
 namespace peakline::cuda {
 
-// A failed CUDA call: expression, file and line, and the runtime's error text.
+// A failed CUDA call: expression, file and line, and the runtime's message.
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -14,8 +14,7 @@ struct CudaError : std::runtime_error {
 // Throws CudaError unless `code` is success.
 void check(cudaError_t code, const char* expression, const char* file, int line);
 
-// True if the context is lost (an illegal address, an ECC error, ...): every later call fails, so
-// only a new process can continue.
+// Whether the context is lost (illegal address, ECC error), so that only a new process can go on.
 bool context_lost();
 
 }  // namespace peakline::cuda

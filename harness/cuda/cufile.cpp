@@ -20,12 +20,12 @@ using cufile::Status;
 using cufile::Switch;
 
 constexpr const char* kLibrary = "libcufile.so.0";
-constexpr int kKeep = 0;              // setenv: what is set already stays
-constexpr Code kInvalidValue = 5022;  // CU_FILE_INVALID_VALUE: also of a switch that is not known
+constexpr int kKeep = 0;              // setenv keeps the user's value
+constexpr Code kInvalidValue = 5022;  // CU_FILE_INVALID_VALUE: also for an unknown switch
 // A version is major x 1000 + minor x 10.
 constexpr int kPerMajor = 1000, kPerMinor = 10;
 
-// Each of them leads around GPUDirect. The last two came with later versions.
+// Each of these bypasses GPUDirect. Later versions added the last two.
 constexpr std::array kDetours = {Switch::kAllowCompatibility, Switch::kForceCompatibility,
                                  Switch::kPosix, Switch::kFallback};
 
@@ -34,7 +34,7 @@ struct Meaning {
   const char *name, *text;
 };
 
-// Messages for errors that a machine or a file may cause; the names are those of cufile.h.
+// Causes that lie in the machine or the file; names as in cufile.h.
 constexpr std::array kMeanings = {
     Meaning{5001, "CU_FILE_DRIVER_NOT_INITIALIZED",
             "nvidia-fs is not loaded, and there is no peer-to-peer DMA without it"},
@@ -76,7 +76,7 @@ std::string cufile_error_text(Code code) {
 
 CuFile::CuFile(const std::string& library) {
   const std::string name = library.empty() ? kLibrary : library;
-  void* const handle = open_library(name).handle;  // stays open: it has threads
+  void* const handle = open_library(name).handle;  // never closed: the library has threads
   if (handle == nullptr)
     throw CuFileUnavailable(
         fmt::format("no GPUDirect Storage: {} cannot be loaded: install it (apt: libcufile-13-0, "
@@ -112,7 +112,7 @@ CuFile::CuFile(const std::string& library) {
 
 CuFile::~CuFile() { driver_close_(); }
 
-// These go before the environment and cufile.json, and last until the driver is opened.
+// Overrides the environment and cufile.json until the driver is opened.
 void CuFile::allow_direct_alone() const {
   for (const Switch detour : kDetours)
     if (const Status status = set_switch_(detour, false); status.code != kInvalidValue)

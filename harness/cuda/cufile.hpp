@@ -1,7 +1,6 @@
 #pragma once
 
-// cuFile, the library of GPUDirect Storage, loaded at run time: neither the build nor the other
-// benchmarks need it.
+// cuFile, the library of GPUDirect Storage, loaded at run time and optional.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,26 +11,24 @@
 
 namespace peakline::cuda {
 
-// GPUDirect Storage cannot be used: the message says why.
+// The message says why GPUDirect Storage cannot be used.
 struct CuFileUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Explains an error of cuFile, with its name: "nvidia-fs is not loaded, ...
-// (CU_FILE_DRIVER_NOT_INITIALIZED)".
+// Describes an error of cuFile: "nvidia-fs is not loaded, ... (CU_FILE_DRIVER_NOT_INITIALIZED)".
 std::string cufile_error_text(cufile::Code code);
 
-// The library with its driver open, for one user at a time in a process.
+// The library with its driver open; one user at a time per process.
 class CuFile {
  public:
-  // library: the file; empty: where the loader finds it, else of an installed toolkit or NVIDIA's
-  // wheel. Throws CuFileUnavailable.
+  // library: a file; empty: found by the loader, in a toolkit or in NVIDIA's wheel. Throws
+  // CuFileUnavailable.
   //
-  // Switches off all that would read by way of host memory, cuFile's compatibility mode above all,
-  // and refuses to go on where that stays on: what is read then is read into the GPU's memory by
-  // the storage itself. Also allows the kernel's peer-to-peer DMA, without which there is only
-  // nvidia-fs. These are settings of this process. Sets CUFILE_LOGFILE_PATH, unless the user has,
-  // so that no cufile.log appears in the current folder; nothing else reads it.
+  // Changes settings of the process: disables reads by way of host memory, such as cuFile's
+  // compatibility mode, and throws if they stay enabled; enables the kernel's peer-to-peer DMA
+  // beside nvidia-fs; sets CUFILE_LOGFILE_PATH unless the user has, to avoid a cufile.log in the
+  // current folder.
   explicit CuFile(const std::string& library = {});
   ~CuFile();
   CuFile(const CuFile&) = delete;
@@ -56,18 +53,17 @@ class CuFile {
   cufile::GetSwitch* get_switch_ = nullptr;
 };
 
-// A file that cuFile reads.
 class CuFileHandle {
  public:
-  // descriptor: opened with O_DIRECT. Both must outlive this object. Throws CuFileUnavailable.
+  // descriptor: opened with O_DIRECT. Both arguments must outlive this. Throws CuFileUnavailable.
   CuFileHandle(const CuFile& cufile, int descriptor);
   ~CuFileHandle();
   CuFileHandle(const CuFileHandle&) = delete;
   CuFileHandle& operator=(const CuFileHandle&) = delete;
 
-  // Reads bytes [offset, offset + bytes) of the file to device memory that a CuFileBuffer has
-  // registered, beginning so many bytes behind its start; waits. Returns what went wrong, or "".
-  // May be called by several threads, each of which has made the memory's device current.
+  // Reads bytes [offset, offset + bytes) of the file to `memory_offset` in the device memory of a
+  // CuFileBuffer, and waits. Returns an error or "". Threads may call it concurrently if each has
+  // made the memory's device current.
   std::string read(void* registered, std::size_t memory_offset, std::size_t bytes,
                    std::uint64_t offset) const;
 
@@ -76,10 +72,10 @@ class CuFileHandle {
   cufile::File* file_ = nullptr;
 };
 
-// Device memory that storage writes to.
+// Device memory registered with storage.
 class CuFileBuffer {
  public:
-  // Both must outlive this object. Throws CuFileUnavailable.
+  // Arguments must outlive this. Throws CuFileUnavailable.
   CuFileBuffer(const CuFile& cufile, void* device_memory, std::size_t bytes);
   ~CuFileBuffer();
   CuFileBuffer(const CuFileBuffer&) = delete;

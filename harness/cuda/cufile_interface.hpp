@@ -1,8 +1,7 @@
 #pragma once
 
-// Declares what is used of cuFile's binary interface, so that a build needs no cuFile. Names and
-// values are those of cufile.h (https://docs.nvidia.com/gpudirect-storage/api-reference-guide),
-// from CUDA 12.9 on.
+// The part of cuFile's ABI that is used, so that builds do not need cuFile. Names and values:
+// cufile.h from CUDA 12.9 on (https://docs.nvidia.com/gpudirect-storage/api-reference-guide).
 
 #include <sys/types.h>
 
@@ -16,7 +15,7 @@ using Code = int;
 // CUfileError_t
 struct Status {
   Code code = 0;
-  int cuda_code = 0;  // CUresult, where the code is that of a failed call of the CUDA driver
+  int cuda_code = 0;  // CUresult, if the code reports a failed driver call
 };
 
 // CUFileBoolConfigParameter_t
@@ -38,7 +37,7 @@ struct Description {
   const void* operations = nullptr;
 };
 
-struct File;  // what CUfileHandle_t points to
+struct File;  // target of CUfileHandle_t
 
 using DriverOpen = Status();
 using DriverClose = Status();  // cuFileDriverClose_v2
@@ -49,7 +48,7 @@ using HandleRegister = Status(File** file, Description*);
 using HandleDeregister = void(File*);
 using BufferRegister = Status(const void* device_memory, std::size_t bytes, int flags);
 using BufferDeregister = Status(const void* device_memory);
-// Returns the bytes read; -1 with errno, or a negative Code.
+// Returns bytes read, -1 with errno, or a negative Code.
 using Read = ssize_t(File*, void* device_memory, std::size_t bytes, off_t file_offset,
                      off_t memory_offset);
 

@@ -25,11 +25,11 @@ int attribute(cudaDeviceAttr which, int device) {
 
 void check(cudaError_t code, const char* expression, const char* file, int line) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // clears it, so that the next check reports its own error
+  cudaGetLastError();  // clears it for the next check
   std::string_view place = file;
   if (const auto slash = place.rfind('/'); slash != std::string_view::npos)
     place.remove_prefix(slash + 1);
-  // GPUs behind NVSwitches answer no CUDA call before Fabric Manager has set up their links.
+  // GPUs behind NVSwitches refuse CUDA calls until Fabric Manager has set up the links.
   const char* remedy =
       code == cudaErrorSystemNotReady
           ? ": start Fabric Manager of the driver's version (systemctl start nvidia-fabricmanager)"

@@ -6,10 +6,10 @@
 
 namespace peakline::cuda {
 
-// Asks the CUDA runtime about the current device; creates its context. Throws CudaError.
+// Facts from the CUDA runtime about the current device; creates its context. Throws CudaError.
 DeviceFacts device_facts();
 
-// Version of the linked CUDA runtime, "13.0"; creates no context.
+// The linked CUDA runtime, "13.0"; creates no context.
 std::string runtime_version();
 
 }  // namespace peakline::cuda

@@ -10,7 +10,7 @@
 namespace peakline::cuda {
 namespace {
 
-// The current device's pool; nullptr where the platform has none (some virtual GPUs).
+// The current device's pool; nullptr if unsupported (some virtual GPUs).
 cudaMemPool_t pool() {
   int device = 0, supported = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
@@ -39,7 +39,7 @@ void* allocate(std::size_t bytes) {
   std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
   PEAKLINE_CUDA(cudaMemPoolSetAttribute(from, cudaMemPoolAttrReleaseThreshold, &keep));
   if (cudaMallocFromPoolAsync(&memory, bytes, from, nullptr) != cudaSuccess) {
-    // The pool may hold memory in pieces that are too small.
+    // Fragmented free memory of the pool may be too small.
     cudaGetLastError();
     PEAKLINE_CUDA(cudaMemPoolTrimTo(from, 0));
     PEAKLINE_CUDA(cudaMallocFromPoolAsync(&memory, bytes, from, nullptr));
@@ -51,7 +51,7 @@ void* allocate(std::size_t bytes) {
 void release(void* memory) noexcept {
   if (memory == nullptr) return;
   cudaDeviceSynchronize();
-  // Memory from cudaMalloc is accepted too: then it waits and frees like cudaFree.
+  // Memory from cudaMalloc is freed too, as by cudaFree.
   cudaFreeAsync(memory, nullptr);
 }
 

@@ -1,21 +1,20 @@
 #pragma once
 
-// Device memory of this process, kept once taken. The driver clears memory that a process gives
-// back in the background, and until that is done everything else finds less bandwidth: on an H200,
-// a tenth less for 2.5 ms per GiB. Measurements follow one another within milliseconds, so their
-// buffers come from a pool that gives nothing back before the process ends.
+// Device memory from a pool that returns nothing before the process ends. The driver clears
+// returned memory in the background, which costs bandwidth meanwhile (H200: a tenth for 2.5 ms per
+// GiB) and would disturb the next measurement.
 
 #include <cstddef>
 
 namespace peakline::cuda {
 
-// Allocates `bytes` of device memory or more, not initialized, for free(); nullptr for 0. Waits for
-// earlier work of the legacy stream. Throws CudaError.
+// Uninitialized device memory of at least `bytes`; nullptr for 0. Waits for earlier work of the
+// legacy stream. Throws CudaError.
 void* allocate(std::size_t bytes);
-// Waits for all work that may still use the memory. nullptr: does nothing. Never throws.
+// Waits for all work on the device first. Accepts nullptr. Never throws.
 void release(void* memory) noexcept;
 
-// Device memory that can be allocated, in bytes: what is free and what the pool holds unused.
+// Bytes that can be allocated: free memory plus the pool's unused part.
 double free_memory_bytes();
 
 }  // namespace peakline::cuda

@@ -14,18 +14,17 @@ namespace peakline::cuda {
 namespace {
 
 constexpr const char* kLibrary = "libnccl.so.2";
-constexpr int kKeep = 0;  // setenv: what is set already stays
+constexpr int kKeep = 0;  // setenv keeps the user's value
 // From 2.9 on, a version is major x 10000 + minor x 100 + patch.
 constexpr int kPerMajor = 10000, kPerMinor = 100;
 
-// Returns where a symbol was loaded from.
 std::string file_of(void* symbol) {
   Dl_info info{};
   const bool known = symbol != nullptr && dladdr(symbol, &info) != 0 && info.dli_fname != nullptr;
   return known ? info.dli_fname : kLibrary;
 }
 
-// The word behind `key`; "" where there is none.
+// The word after `key`, or "".
 std::string_view word_after(std::string_view text, std::string_view key) {
   const auto at = text.find(key);
   if (at == text.npos) return {};
@@ -37,7 +36,7 @@ bool is_name(std::string_view word) {
   return !word.empty() && (word.front() < '0' || word.front() > '9');
 }
 
-// Opens a file in memory for the log; -1 where the user wants the log for himself, or it fails.
+// Opens an in-memory file for the log; -1 if the user has set NCCL_DEBUG, or on failure.
 int open_log() {
   if (std::getenv("NCCL_DEBUG") != nullptr) return -1;
   const int log = memfd_create("nccl-log", MFD_CLOEXEC);
@@ -86,13 +85,13 @@ Nccl::Nccl(const std::string& library)
   load(broadcast, "ncclBroadcast");
   load(send, "ncclSend");
   load(receive, "ncclRecv");
-  // Set it before the first call, at which NCCL reads its environment.
+  // NCCL reads its environment at the first call.
   setenv("NCCL_NVLS_ENABLE", "0", kKeep);
   log_ = open_log();
 }
 
 Nccl::~Nccl() {
-  // NCCL's own threads may outlive its communicators, so the code stays loaded.
+  // NCCL's threads may outlive its communicators, so the library stays loaded.
   if (log_ >= 0) close(log_);
 }
 
@@ -138,7 +137,7 @@ void NcclRanks::enqueue(
     const nccl::Result result = of_rank(rank, communicators_[static_cast<std::size_t>(rank)]);
     if (first == nccl::Result::kSuccess) first = result;
   }
-  const nccl::Result ended = nccl_.group_end();  // of a group that failed, too
+  const nccl::Result ended = nccl_.group_end();  // also for a failed group
   nccl_.check(first, "an NCCL operation");
   nccl_.check(ended, "ncclGroupEnd");
 }

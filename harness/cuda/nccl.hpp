@@ -1,6 +1,6 @@
 #pragma once
 
-// NCCL, loaded at run time: neither the build nor the other benchmarks need it.
+// NCCL, loaded at run time and optional.
 
 #include <cstddef>
 #include <functional>
@@ -15,43 +15,41 @@
 
 namespace peakline::cuda {
 
-// NCCL cannot be used: the message says why, and how to install it.
+// The message says why NCCL cannot be used, and how to install it.
 struct NcclUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// A call of NCCL failed.
 struct NcclError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// How NCCL moves the data of a collective, in its own words: "RING", "LL128".
+// NCCL's algorithm and protocol for a collective: "RING", "LL128".
 struct NcclChoice {
   std::string algorithm, protocol;
 
   bool operator==(const NcclChoice&) const = default;
 };
-// The last choice in NCCL's log; nullopt where there is none, or it has numbers for names, as that
-// of NCCL before 2.24 has.
+// The last choice in NCCL's log; nullopt without one, or before NCCL 2.24, which logs numbers.
 std::optional<NcclChoice> last_choice(std::string_view log);
 
 class Nccl {
  public:
-  // library: the file; empty: where the loader finds it, else the one that PyTorch brings along, of
-  // a Python on the PATH. Throws NcclUnavailable.
+  // library: a file; empty: found by the loader, or PyTorch's in a Python on the PATH. Throws
+  // NcclUnavailable.
   //
-  // Sets variables of this process that NCCL reads, where the user has not: NCCL_NVLS_ENABLE=0,
-  // since NVLink multicast takes resources of the whole NVSwitch domain, and its log into memory.
+  // Sets environment variables of this process unless the user has: NCCL_NVLS_ENABLE=0, as NVLink
+  // multicast takes resources of the whole NVSwitch domain, and a log into memory.
   explicit Nccl(const std::string& library = {});
   ~Nccl();
   Nccl(const Nccl&) = delete;
   Nccl& operator=(const Nccl&) = delete;
 
   std::string version() const;  // "2.28.9"
-  // The value of NCCL_NVLS_ENABLE, "0" unless the user set another.
+  // NCCL_NVLS_ENABLE: "0" unless the user set another value.
   static std::string nvls();
 
-  // The choice for the latest collective since the last call; nullopt where the log does not tell
-  // or NCCL_DEBUG is the user's.
+  // The choice for the latest collective since the last call; nullopt if the log lacks it or the
+  // user has set NCCL_DEBUG.
   std::optional<NcclChoice> take_choice();
 
   // Throws NcclError unless the result is success.
@@ -72,21 +70,21 @@ class Nccl {
 
  private:
   void* handle_ = nullptr;
-  int log_ = -1;  // a file in memory
+  int log_ = -1;  // an in-memory file
   std::size_t log_read_ = 0;
 };
 
-// A rank for each of these devices of the process.
+// One rank for each of these devices, in one process.
 class NcclRanks {
  public:
-  // nccl must outlive this object. Throws NcclError.
+  // nccl must outlive this. Throws NcclError.
   NcclRanks(const Nccl& nccl, std::span<const int> devices);
   ~NcclRanks();
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
 
   int size() const { return static_cast<int>(communicators_.size()); }
-  // Enqueues one operation of all ranks. Throws NcclError.
+  // Enqueues one operation on all ranks. Throws NcclError.
   void enqueue(const std::function<nccl::Result(int rank, nccl::Communicator*)>& of_rank) const;
 
  private:

@@ -1,8 +1,7 @@
 #pragma once
 
-// Declares what is used of NCCL's binary interface, so that a build needs no NCCL. Names and values
-// are those of nccl.h (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since
-// NCCL 2.10.
+// The part of NCCL's ABI that is used, so that builds do not need NCCL. Names and values: nccl.h
+// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since 2.10.
 
 #include <cuda_runtime_api.h>
 
@@ -24,10 +23,10 @@ using GroupStart = Result();
 using GroupEnd = Result();
 using AllReduce = Result(const void* send, void* receive, std::size_t count, DataType, Reduction,
                          Communicator*, cudaStream_t);
-// receive_count: what each rank gets.
+// receive_count: per rank.
 using ReduceScatter = Result(const void* send, void* receive, std::size_t receive_count, DataType,
                              Reduction, Communicator*, cudaStream_t);
-// send_count: what each rank gives.
+// send_count: per rank.
 using AllGather = Result(const void* send, void* receive, std::size_t send_count, DataType,
                          Communicator*, cudaStream_t);
 using Broadcast = Result(const void* send, void* receive, std::size_t count, DataType, int root,

@@ -30,9 +30,9 @@ std::optional<double> speed_of(const Library& nvml, nvmlDevice_t device, unsigne
   return field.value.uiVal * kBytesPerMegabyte;
 }
 
-// nullopt: newer than this code.
+// nullopt: unknown to this code.
 std::optional<int> version_of(const Library& nvml, nvmlDevice_t device, unsigned link) {
-  // nvmlNvlinkVersion_t numbers the versions 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0.
+  // nvmlNvlinkVersion_t numbers 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0.
   constexpr std::array kMajor = {0, 1, 2, 2, 3, 3, 4, 5};
   unsigned version = 0;
   if (nvml.nvlink_version(device, link, &version) != NVML_SUCCESS || version == 0 ||
@@ -48,7 +48,7 @@ std::optional<nvmlIntNvLinkDeviceType_t> remote_type(const Library& nvml, nvmlDe
   return type;
 }
 
-// How many links a device can have: newer ones have more than the header knows.
+// The most links a device can have, which may exceed the header's constant.
 unsigned most_links(const Library& nvml, nvmlDevice_t device) {
   nvmlFieldValue_t field{};
   field.fieldId = NVML_FI_DEV_NVLINK_LINK_COUNT;
@@ -57,7 +57,7 @@ unsigned most_links(const Library& nvml, nvmlDevice_t device) {
   return std::max<unsigned>(read ? field.value.uiVal : 0, NVML_NVLINK_MAX_LINKS);
 }
 
-// The links of `device` that are up and lead to the GPU at that bus id: through switches, all.
+// Links that are up and lead to the GPU with that bus id; through switches, all.
 int links_to(const Library& nvml, nvmlDevice_t device, std::string_view bus_id) {
   int links = 0;
   const unsigned most = most_links(nvml, device);
@@ -89,7 +89,7 @@ std::string path_between(const Library& nvml, nvmlDevice_t one, nvmlDevice_t oth
   return {};
 }
 
-// nullopt: the driver does not say.
+// nullopt: unknown to the driver.
 std::optional<nvmlGpuP2PStatus_t> status(const Library& nvml, nvmlDevice_t one, nvmlDevice_t other,
                                          nvmlGpuP2PCapsIndex_t capability) {
   nvmlGpuP2PStatus_t found{};

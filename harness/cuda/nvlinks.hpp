@@ -1,6 +1,6 @@
 #pragma once
 
-// How the GPUs of a node are connected, as NVML says it.
+// How NVML says that the GPUs of a node are connected.
 
 #include <nvml.h>
 
@@ -14,10 +14,10 @@ namespace peakline::cuda {
 
 NvLinks nvlinks_of(const NvmlLibrary& nvml, nvmlDevice_t device);
 
-// NVLink-C2C; nullopt: there is none, or it is off.
+// nullopt: none, or off.
 std::optional<C2cLinks> c2c_of(const NvmlLibrary& nvml, nvmlDevice_t device);
 
-// Fills in the peers of each device. handles: of the devices, nullptr where one cannot be opened.
+// Adds each device's peers. handles: nullptr for devices that cannot be opened.
 void add_peers(const NvmlLibrary& nvml, const std::vector<nvmlDevice_t>& handles,
                std::vector<DeviceFacts>& devices);
 

@@ -25,8 +25,7 @@ std::optional<double> number(const Query& query, nvmlDevice_t device, Args... ar
   return static_cast<double>(value);
 }
 
-// Takes what is above 0 on every device: some drivers answer 0, with success, for what they do not
-// know.
+// Some drivers report unknown values as 0 with success; use it where 0 is impossible.
 template <class Query, class... Args>
 std::optional<double> positive(const Query& query, nvmlDevice_t device, Args... args) {
   const auto value = number(query, device, args...);
@@ -49,7 +48,7 @@ std::string text(const Query& query, nvmlDevice_t device) {
              : std::string();
 }
 
-// NVML has the vendor in the lower half. Empty for 0, which is no id: "10de:2335".
+// NVML has the vendor in the lower half. 0, which is no id, gives "".
 std::string pci_id(unsigned id) {
   return id == 0 ? std::string() : fmt::format("{:04x}:{:04x}", id & 0xffff, id >> 16);
 }
@@ -58,8 +57,8 @@ constexpr double kHzPerMHz = 1e6;
 constexpr double kWattPerMilliwatt = 1e-3;
 constexpr double kSecondsPerNanosecond = 1e-9;
 
-// Since Ampere, nvmlDeviceGetPowerUsage is an average over the last second; newer drivers have a
-// separate field for the instantaneous power. The counter advances every 100 ms.
+// nvmlDeviceGetPowerUsage averages over a second since Ampere; newer drivers add a field for
+// instantaneous power. The capped-time counter advances every 100 ms.
 void read_power(const Library& nvml, nvmlDevice_t device, TelemetryReading& reading) {
   std::array<nvmlFieldValue_t, 2> fields{};
   auto& [power, capped] = fields;
@@ -81,7 +80,7 @@ PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
           .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
-// The step between the two highest SM clocks that the device can be set to.
+// The step between the two highest settable SM clocks.
 std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device) {
   const auto memory_mhz = positive(nvml.max_clock, device, NVML_CLOCK_MEM);
   if (!memory_mhz) return std::nullopt;
@@ -96,7 +95,7 @@ std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device)
   return (clocks_mhz[0] - clocks_mhz[1]) * kHzPerMHz;
 }
 
-// "on" also where only tools see through it.
+// "on" also in developer tools mode.
 std::string confidential_computing_of(const Library& nvml) {
   nvmlSystemConfComputeSettings_t settings{};
   settings.version = nvmlSystemConfComputeSettings_v1;
@@ -158,8 +157,7 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesy
   return facts;
 }
 
-// Facts of each instance. gpu: the card that they are slices of; they share its power and clocks,
-// but not its memory bus.
+// Facts of each instance. gpu: the card, whose power and clocks they share, but not its memory bus.
 std::vector<DeviceFacts> mig_instances_of(const Library& nvml, nvmlDevice_t device,
                                           const DeviceFacts& gpu) {
   std::vector<DeviceFacts> instances;
@@ -189,7 +187,7 @@ std::vector<DeviceFacts> mig_instances_of(const Library& nvml, nvmlDevice_t devi
 template <class Query>
 void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
                    std::vector<DeviceProcess>& processes) {
-  // Grows until the list fits, since processes may start between two calls.
+  // Retries with more room, as processes may start between two calls.
   for (unsigned room = 32; room <= 4096; room *= 4) {
     std::vector<nvmlProcessInfo_t> infos(room);
     unsigned found = room;
@@ -264,7 +262,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
         facts.unusable = "MIG is on and has no instances: nvidia-smi mig -cgi makes some";
         instances.push_back(std::move(facts));
       }
-      // MIG instances do not reach other GPUs.
+      // MIG instances have no peers.
       for (DeviceFacts& instance : instances) add(std::move(instance), nullptr);
       continue;
     }

@@ -103,7 +103,7 @@ nvmlDevice_t NvmlLibrary::look_up(const std::string& wanted) const {
   nvmlDevice_t found = nullptr;
   const nvmlReturn_t code = by_uuid(wanted.c_str(), &found);
   if (code == NVML_SUCCESS) return found;
-  // NVML asks every device for its UUID and gives up if one has fallen off the bus.
+  // NVML gives up its search by UUID if any device has fallen off the bus.
   unsigned devices = 0;
   count(&devices);
   for (unsigned index = 0; index < devices; ++index) {

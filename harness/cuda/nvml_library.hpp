@@ -1,6 +1,6 @@
 #pragma once
 
-// The entry points of NVML that are used; private to nvml.cpp and nvlinks.cpp.
+// Private to nvml.cpp and nvlinks.cpp.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -15,13 +15,12 @@
 
 namespace peakline::cuda {
 
-// The entry points used, named as in nvml.h. Older drivers may lack those that the constructor does
-// not require; calling a missing one returns "not supported".
+// NVML's entry points, named as in nvml.h. Absent optional ones return "not supported".
 struct NvmlLibrary {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;
   std::mutex handles_mutex;
-  std::map<std::string, nvmlDevice_t, std::less<>> handles;  // of devices looked up so far
+  std::map<std::string, nvmlDevice_t, std::less<>> handles;  // cache
   std::map<nvmlDevice_t, std::string> watched;
   std::map<std::string, std::vector<std::int64_t>> xids;
 
@@ -77,8 +76,7 @@ struct NvmlLibrary {
   Entry<decltype(nvmlDeviceGetP2PStatus)> p2p_status;
   Entry<decltype(nvmlSystemGetConfComputeSettings)> confidential_computing;
   Entry<decltype(nvmlDeviceGetTopologyCommonAncestor)> common_ancestor;
-  // Spelled out because newer headers deprecate them, although these are the forms that every
-  // driver has.
+  // Spelled out: newer headers deprecate these forms, which every driver has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlGpuFabricInfo_t*)> fabric_info;
   Entry<decltype(nvmlDeviceGetPowerUsage)> power;
@@ -98,7 +96,7 @@ struct NvmlLibrary {
     entry.function = reinterpret_cast<Function*>(dlsym(handle, symbol));
   }
 
-  // Loads the library and initializes it. Throws NvmlUnavailable.
+  // Loads and initializes NVML. Throws NvmlUnavailable.
   NvmlLibrary();
   ~NvmlLibrary();
 
@@ -106,9 +104,9 @@ struct NvmlLibrary {
     return error_string != nullptr ? error_string(code)
                                    : fmt::format("NVML error {}", static_cast<int>(code));
   }
-  // The handle of a GPU or of a MIG instance, looked up once. Throws NvmlUnavailable.
+  // The cached handle of a GPU or MIG instance. Throws NvmlUnavailable.
   nvmlDevice_t device(const std::string& wanted);
-  // Like device(); for a MIG instance it is its GPU, which alone has clocks, power and counters.
+  // Likewise; for a MIG instance its GPU, which has the clocks, power and counters.
   nvmlDevice_t gpu(const std::string& wanted);
 
  private:

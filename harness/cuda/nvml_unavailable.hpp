@@ -4,7 +4,7 @@
 
 namespace peakline::cuda {
 
-// NVML cannot be used: the message says why (no driver, library and kernel module differ, ...).
+// The message says why: no driver, versions of library and kernel module differ, ...
 struct NvmlUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

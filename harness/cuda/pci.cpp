@@ -18,7 +18,7 @@ std::filesystem::path file_of(std::string bus_id, const char* name,
   return sysfs / "bus/pci/devices" / bus_id / name;
 }
 
-// The two files hold "0x10de" and "0x2335". Empty where they cannot be read, or hold 0.
+// The files hold "0x10de" and "0x2335". "" where unreadable or 0.
 std::string id_of(const std::string& bus_id, const char* vendor_file, const char* device_file,
                   const std::filesystem::path& sysfs) {
   const auto read = [&](const char* name) {
@@ -35,7 +35,7 @@ std::string id_of(const std::string& bus_id, const char* vendor_file, const char
 std::optional<int> numa_node_of(const std::string& bus_id, const std::filesystem::path& sysfs) {
   std::ifstream file(file_of(bus_id, "numa_node", sysfs));
   int node = -1;
-  // -1: the machine has one node or does not say.
+  // -1: one node, or unknown.
   if (!(file >> node) || node < 0) return std::nullopt;
   return node;
 }
@@ -58,7 +58,7 @@ void complete_pci_ids(DeviceFacts& device, const std::filesystem::path& sysfs) {
 std::optional<int> max_payload_in(std::span<const std::uint8_t> configuration) {
   constexpr std::size_t kFirstCapability = 0x34, kDeviceControl = 8;
   constexpr std::uint8_t kPciExpress = 0x10;
-  // More capabilities do not fit: each takes at least four of 192 bytes.
+  // Upper bound: each takes at least 4 of 192 bytes.
   constexpr int kMostCapabilities = 48;
   constexpr int kSmallestPayload = 128, kLargestCode = 5;
   const auto byte = [&](std::size_t at) -> std::optional<std::uint8_t> {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Turns what the CUDA runtime and the kernel say of a device into its facts. Needs no runtime, so
-// that other devices can be tried on a machine without one.
+// Facts from values of the CUDA runtime and the kernel; testable without either.
 
 #include <array>
 #include <filesystem>
@@ -13,11 +12,12 @@
 
 namespace peakline::cuda {
 
-// Named and counted as in cudaDeviceProp and cudaDeviceAttr; 0: the runtime does not know.
+// As in cudaDeviceProp and cudaDeviceAttr; 0: unknown.
 struct RuntimeProperties {
   std::array<unsigned char, 16> uuid = {};
   std::string name;
-  int pci_domain = 0, pci_bus = 0, pci_slot = 0;  // pciDeviceID is the slot, not the product
+  int pci_domain = 0, pci_bus = 0,
+      pci_slot = 0;  // the slot is pciDeviceID, which is not the product
   int major = 0, minor = 0;
   int multi_processor_count = 0;
   int clock_rate_khz = 0, memory_clock_rate_khz = 0;
@@ -27,11 +27,11 @@ struct RuntimeProperties {
   bool integrated = false;
 };
 
-// visible: CUDA_VISIBLE_DEVICES. Where it names a MIG instance, the UUID is that of the instance.
+// visible: CUDA_VISIBLE_DEVICES; if it names a MIG instance, so does the UUID.
 DeviceFacts facts_of(const RuntimeProperties& properties, std::string_view visible);
 
-// NVML's facts about the device of that UUID, completed by those of the runtime and the kernel.
-// of_nvml: all devices; if none fits, the runtime's facts stand alone.
+// NVML's facts about the runtime's device, completed by runtime and kernel. of_nvml: all devices;
+// without a match the runtime's facts are returned.
 DeviceFacts combined(const DeviceFacts& of_runtime, std::span<const DeviceFacts> of_nvml,
                      const std::filesystem::path& sysfs = "/sys");
 

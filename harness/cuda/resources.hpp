@@ -1,6 +1,6 @@
 #pragma once
 
-// RAII owners of CUDA objects. Constructors throw CudaError; destructors never throw.
+// RAII for CUDA objects. Constructors throw CudaError; destructors never throw.
 
 #include <cuda_runtime_api.h>
 
@@ -17,7 +17,7 @@ namespace peakline::cuda {
 
 class Stream {
  public:
-  // priority: lower numbers go first.
+  // priority: lower runs first.
   explicit Stream(int priority = 0) {
     PEAKLINE_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
   }
@@ -49,11 +49,9 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-// Holds what a function enqueues on a stream, to be launched as a whole.
 class Graph {
  public:
-  // Records a graph; nothing runs. It is uploaded, so that its first launch costs no more than
-  // others.
+  // Captures and uploads what `enqueue` enqueues, so that the first launch costs no more.
   Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
     PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     enqueue(stream);
@@ -80,14 +78,14 @@ class Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-// Seconds from `start` to `stop`; both must have completed.
+// Seconds between completed events.
 inline double elapsed_s(const Event& start, const Event& stop) {
   float milliseconds = 0;
   PEAKLINE_CUDA(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()));
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-// `size` elements of memory that `free` gives back.
+// `size` elements, released by `free`.
 template <class T, auto free>
 class Buffer {
  public:
@@ -106,14 +104,14 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Device memory, not initialized.
+// Uninitialized device memory.
 template <class T>
 class DeviceBuffer : public Buffer<T, release> {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t size) : Buffer<T, release>(allocate(size * sizeof(T)), size) {}
 
-  // Copies `count` elements, starting at `offset`, to the host; waits for all earlier work.
+  // Copies `count` elements from `offset` to the host; waits for all earlier work.
   std::vector<T> to_host(std::size_t offset, std::size_t count) const {
     std::vector<T> host(count);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
@@ -128,11 +126,11 @@ class DeviceBuffer : public Buffer<T, release> {
   }
 };
 
-// Page-locked host memory on the calling thread's NUMA node.
+// Pinned host memory on the calling thread's NUMA node.
 template <class T>
 class PinnedBuffer : public Buffer<T, cudaFreeHost> {
  public:
-  // flags: of cudaHostAlloc, beside cudaHostAllocPortable.
+  // flags: of cudaHostAlloc; cudaHostAllocPortable is added.
   explicit PinnedBuffer(std::size_t size, unsigned flags = cudaHostAllocDefault)
       : Buffer<T, cudaFreeHost>(allocate(size * sizeof(T), flags), size) {}
 

@@ -16,25 +16,23 @@
 namespace peakline::cuda {
 namespace {
 
-// The driver's launch queue takes about a thousand entries; a full queue would block the host
-// forever, since the stream is held until the host has enqueued everything.
+// The driver queues about a thousand launches; on a held stream, a full queue blocks forever.
 constexpr std::int64_t kMaxHeldOperations = 400;
 constexpr std::size_t kMaxHeldSamples = 64;
-constexpr std::size_t kMaxInterleavedSamples = 150;  // not held: a full queue only blocks
-// Intervals of an unbroken load enqueued ahead.
+constexpr std::size_t kMaxInterleavedSamples =
+    150;  // not held: a full queue only blocks for a while
+// Intervals of a load enqueued ahead.
 constexpr std::size_t kIntervalsAhead = 3;
 
-// Shorter than any launch: a lower bound for times that the clock did not resolve.
+// Replaces times below the resolution of events.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
-// An H200 ran a clock step above its maximum for about 10 ms in a few of some sixty runs. Samples
-// of such times are taken again, but not every sample of a device whose true maximum differs from
-// the stated one.
+// An H200 rarely runs a clock step above its maximum for about 10 ms. Such samples are retaken, but
+// not endlessly, as the stated maximum may be wrong.
 constexpr int kMostClockRetries = 30;
 
-// Interleaved launches whose clock is read.
 constexpr std::size_t kInterleavedReadings = 3;
-// Two for each interleaved launch; and for intervals ahead, one at each end.
+// Two for each interleaved launch; one at each end of the intervals ahead.
 constexpr std::size_t kReadingSlots = std::max(2 * kInterleavedReadings, kIntervalsAhead + 1);
 
 class Released {
@@ -51,7 +49,7 @@ class Released {
 StreamHold::StreamHold() : flag_(1) {
   *flag_.data() = 0;
   cudaDriverEntryPointQueryResult found{};
-  // The form introduced in 12.0 works without checking a device attribute first.
+  // Since 12.0, no device attribute must be checked first.
   constexpr unsigned kSince = 12000;
   if (cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &wait_value_, kSince,
                                        cudaEnableDefault, &found) != cudaSuccess ||
@@ -69,7 +67,7 @@ void StreamHold::hold(cudaStream_t stream) {
 }
 
 void StreamHold::release() {
-  // The device polls this word over the link, so the compiler must not defer or drop the store.
+  // The device polls this word, so the store must not be deferred or dropped.
   __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
 }
 
@@ -181,7 +179,7 @@ Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& be
   std::size_t read = 0;
   for (std::size_t sample = 0; sample < count; ++sample) {
     before(stream());
-    // The last ones, since the first ones do not count.
+    // Only the last ones; the first do not count.
     const bool reads = sample + kInterleavedReadings >= count;
     if (reads) read_clocks(2 * read);
     events_[2 * sample].record(stream());
@@ -201,12 +199,13 @@ std::vector<Sampler::Interval> Sampler::load(
     const Launch& launch, const std::function<std::int64_t(double seconds)>& launches_at,
     const std::function<bool(std::span<const Interval>)>& keep_going) {
   std::vector<Interval> intervals;
-  std::array<std::int64_t, kIntervalsAhead> launches{};  // by interval, in turn, as the events
+  std::array<std::int64_t, kIntervalsAhead>
+      launches{};  // by interval modulo kIntervalsAhead, like the events
   std::size_t enqueued = 0;
   const auto event = [&](std::size_t interval, std::size_t which) -> const Event& {
     return events_[3 * (interval % kIntervalsAhead) + which];
   };
-  // An interval lies between its reading and the next one's.
+  // An interval lies between its reading and the next.
   const auto reading = [](std::size_t interval) { return interval % (kIntervalsAhead + 1); };
   const auto start = Clock::now();
   const auto enqueue = [&] {
@@ -241,7 +240,7 @@ double time_on_host(const std::function<void()>& work, std::int64_t calls) {
   while (true) {
     const auto start = Clock::now();
     for (std::int64_t i = 0; i < calls; ++i) work();
-    // It stands still where the system's clock was set back meanwhile.
+    // Zero if the system's clock was set back meanwhile: repeat.
     if (const double seconds = seconds_since(start); seconds > 0)
       return seconds / static_cast<double>(calls);
   }

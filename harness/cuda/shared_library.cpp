@@ -42,7 +42,7 @@ std::vector<std::filesystem::path> library_files(std::span<const std::filesystem
   std::vector<std::filesystem::path> files;
   for (const auto& prefix : prefixes)
     for (const char* folder : {"lib64", "lib", "lib/python3*/*-packages/nvidia/*/lib",
-                               "nvidia/*/lib"}) {  // the last: of `pip install --target`
+                               "nvidia/*/lib"}) {  // last: `pip install --target`
       glob_t found{};
       if (glob((prefix / folder / name).c_str(), 0, nullptr, &found) == 0)
         files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);

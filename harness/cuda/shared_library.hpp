@@ -1,6 +1,6 @@
 #pragma once
 
-// NVIDIA's libraries that are opened at run time: the program starts without them.
+// NVIDIA's optional libraries, opened at run time.
 
 #include <filesystem>
 #include <span>
@@ -10,17 +10,16 @@
 namespace peakline::cuda {
 
 struct SharedLibrary {
-  void* handle = nullptr;  // best left open: a library's threads and kernels may outlive any owner
-  std::string why_not;     // the loader's words, where a file is there and cannot be loaded
+  void* handle = nullptr;  // never closed: threads and kernels may outlive any owner
+  std::string why_not;     // the loader's message, if a file exists
 };
 
-// Opens a library by its name: where the loader finds it (LD_LIBRARY_PATH, ldconfig, what the
-// program was built with), else below where this program is installed, what is in PATH (Python
-// environments, a toolkit) and /usr/local/cuda, as library_files() has them.
+// Looks where the loader does, then in the prefixes of this program and of PATH entries (Python
+// environments, a toolkit) and in /usr/local/cuda.
 SharedLibrary open_library(const std::string& name);
 
-// The files of this name below installation prefixes ("/usr/local/cuda", a virtual environment), in
-// their order: a toolkit's, then those of NVIDIA's wheels, which PyTorch uses too.
+// Files of this name below installation prefixes ("/usr/local/cuda", a virtual environment), in
+// order; a toolkit's before those of NVIDIA's wheels.
 std::vector<std::filesystem::path> library_files(std::span<const std::filesystem::path> prefixes,
                                                  const std::string& name);
 

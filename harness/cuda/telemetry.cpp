@@ -12,17 +12,17 @@
 namespace peakline::cuda {
 namespace {
 
-// Frequent enough for a curve point of 100 ms, rare enough that the driver's locks cost nothing.
-// What is shorter has a single reading: one takes milliseconds, as long as the point itself.
+// Frequent enough for a point of 100 ms, rare enough that the driver's locks cost nothing. A
+// reading takes milliseconds, so shorter windows get one.
 constexpr auto kInterval = std::chrono::milliseconds(20);
-// The energy counter advances in steps of about 20 to 100 ms, so short windows are imprecise.
+// The energy counter advances every 20 to 100 ms.
 constexpr double kShortestForPowerS = 1.0;
-// NVML's counter of capped time advances every 100 ms.
+// The capped-time counter advances every 100 ms.
 constexpr double kShortestForCapS = 0.5;
-// NVML's utilization is an average over up to a second.
+// Utilization is an average over up to a second.
 constexpr double kShortestForUtilizationS = 1.0;
 
-// A lost device does not come back, and each query to it may block for a long time.
+// A lost device does not return, and each query may block for long.
 constexpr int kMostFailures = 5;
 
 std::optional<double> median_of(const std::vector<TimedReading>& readings,
@@ -37,7 +37,7 @@ std::optional<double> median_of(const std::vector<TimedReading>& readings,
 }  // namespace
 
 std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s) {
-  const TimedReading* first = nullptr;  // right after the first and the last step of the counter
+  const TimedReading* first = nullptr;  // after the first and last step of the counter
   const TimedReading* last = nullptr;
   double sum_w = 0;
   std::size_t known = 0;
@@ -69,7 +69,7 @@ std::optional<double> power_cap_share(const std::vector<TimedReading>& readings,
   }
   if (first == nullptr || last->time_s - first->time_s < kShortestForCapS) return std::nullopt;
   const double capped_s = *last->reading.power_capped_s - *first->reading.power_capped_s;
-  // The last step of the counter may include time from before the first reading.
+  // A step of the counter may include time before the first reading.
   return std::clamp(capped_s / (last->time_s - first->time_s), 0.0, 1.0);
 }
 
@@ -144,7 +144,7 @@ Conditions Telemetry::conditions() {
     std::unique_lock lock(mutex_);
     active_ = false;
     wake_.notify_all();
-    // readings() does not change after this.
+    // readings() must not change after this.
     wake_.wait(lock, [this] { return !reading_; });
   }
   if (readings_.empty() ||
@@ -167,7 +167,7 @@ Conditions Telemetry::conditions() {
   for (const TimedReading& timed : readings_) reasons |= timed.reading.throttle_reasons.value_or(0);
   conditions.throttle_reasons = throttle_reason_names(reasons);
   conditions.power_cap_share = power_cap_share(readings_, readings_.front().time_s);
-  // The counter knows better than bits that are polled and lag behind.
+  // The counter is better than polled bits, which lag.
   if (conditions.power_cap_share) {
     std::erase(conditions.throttle_reasons, kPowerCapReason);
     if (*conditions.power_cap_share > 0) conditions.throttle_reasons.emplace_back(kPowerCapReason);

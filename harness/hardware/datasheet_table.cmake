@@ -1,4 +1,4 @@
-# Writes the table of datasheets as C++, so that the program parses nothing:
+# Writes the table of datasheets as C++:
 # cmake -D INPUT=datasheets.json -D OUTPUT=datasheet_table.cpp -P datasheet_table.cmake
 cmake_minimum_required(VERSION 3.24)
 file(READ ${INPUT} text)
@@ -10,7 +10,7 @@ function(literal result value)
   set(${result} "\"${value}\"" PARENT_SCOPE)
 endfunction()
 
-# Sets `result` to `object`'s member `name`, or to `otherwise` where it has none.
+# Sets `result` to `object`'s member `name`, else to `otherwise`.
 function(member result object name otherwise)
   string(JSON value ERROR_VARIABLE missing GET "${object}" ${name})
   if(missing)
@@ -19,8 +19,8 @@ function(member result object name otherwise)
   set(${result} "${value}" PARENT_SCOPE)
 endfunction()
 
-# Calls `each(result key value)` for the members of the object `text`, or for the elements of the
-# array, and sets `result` to what they append, as a braced list.
+# Calls `each(result key value)` for each member of an object or element of an array, and sets
+# `result` to a braced list of what they append.
 function(braced result text each)
   set(list "")
   string(JSON type ERROR_VARIABLE unused TYPE "${text}")
@@ -44,7 +44,7 @@ function(string_of result key value)
   set(${result} "${value}" PARENT_SCOPE)
 endfunction()
 
-# Documents are named by their key. That of an unknown one does not compile.
+# Documents are variables named by their key, so an unknown key does not compile.
 function(reference_of result key value)
   set(${result} "&documents::${value}" PARENT_SCOPE)
 endfunction()

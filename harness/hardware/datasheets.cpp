@@ -29,7 +29,7 @@ const PciId* id_of(const Datasheet& sheet, const DeviceFacts& device) {
   return id == sheet.ids.end() ? nullptr : &*id;
 }
 
-// A virtual GPU has the device id of the GPU below it, and a subsystem of its own.
+// A virtual GPU has its GPU's device id, but a subsystem of its own.
 bool has_ids_of(const Datasheet& sheet, const DeviceFacts& device) {
   const PciId* id = id_of(sheet, device);
   return id != nullptr &&
@@ -38,7 +38,7 @@ bool has_ids_of(const Datasheet& sheet, const DeviceFacts& device) {
               : std::ranges::find(id->subsystems, device.pci_subsystem_id) != id->subsystems.end());
 }
 
-// Several products may have one name, and one product several ids: NVIDIA's list lags behind.
+// Products may share a name, and one product may have several ids, some unlisted by NVIDIA.
 const Datasheet* only_one_named(const DeviceFacts& device) {
   const Datasheet* found = nullptr;
   for (const Datasheet& sheet : datasheets()) {
@@ -49,16 +49,15 @@ const Datasheet* only_one_named(const DeviceFacts& device) {
   return found;
 }
 
-// The product by ids or name alone.
 const Datasheet* product_by_identity(const DeviceFacts& device) {
   for (const Datasheet& sheet : datasheets())
     if (has_ids_of(sheet, device)) return &sheet;
   return only_one_named(device);
 }
 
-// The other GeForce products with Tensor Cores, by the rest of their name. The whitepapers of their
-// architectures have half the rate with FP32 sums for all GeForce; the D variants, whose rate is
-// lowered further, are not among them.
+// Other GeForce products with Tensor Cores, by the rest of the name. Their architectures'
+// whitepapers halve the rate with FP32 sums for all GeForce. Omits the D variants, which are slower
+// still.
 constexpr std::string_view kGeforce = "NVIDIA GeForce RTX ";
 constexpr auto kGeforceModels = std::to_array<std::string_view>({"2050",
                                                                  "2060",
@@ -133,7 +132,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Letters and digits make a word: "A100-SXM4-80GB" has three.
+// Words are runs of letters and digits: "A100-SXM4-80GB" has three.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words = {""};
   for (const char c : lower_case(text)) {
@@ -202,7 +201,7 @@ const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_v
     return figure == sheet->figures.end() ? nullptr : &*figure;
   };
   if (const DatasheetFigure* own = stated(resource)) return own;
-  // The figure of FP32 sums does not state FP16 with sums in FP16 if the former take longer.
+  // A figure for FP32 sums does not bound FP16 sums where FP32 sums take longer.
   const std::string_view peak = peak_resource(resource);
   const auto share = share_of_architecture(device, resource);
   const bool comparable = share.has_value() || !resource.starts_with("tensor.");
@@ -229,7 +228,7 @@ std::optional<double> share_of_architecture(const DeviceFacts& device, std::stri
         return 1;
       case TensorRate::kHalfWithFp32Sums:
         return fp32_sums ? 0.5 : 1;
-      case TensorRate::kHalf:  // no document states the rate of sums in FP16
+      case TensorRate::kHalf:  // no document states the rate of FP16 sums
         return fp32_sums || resource == "tensor.int8" ? std::optional(0.5) : std::nullopt;
       case TensorRate::kUnknown:
         return std::nullopt;

@@ -1,10 +1,9 @@
 #pragma once
 
-// The table of products, by which a GPU is recognized. The build makes it from datasheets.json.
-// Figures are dense, also where a document states sparse ones. Where NVIDIA's own documents
-// contradict each other, both statements are recorded and neither is used; third parties dispute
-// nothing, their figures are only compared with NVIDIA's. Published benchmark and inference
-// repositories of NVIDIA's are its documents.
+// Known products; the build makes the table from datasheets.json. Figures are dense, even if a
+// document states sparse ones. If NVIDIA's documents (which include its published benchmark and
+// inference repositories) contradict each other, all statements are recorded and none is used.
+// Third parties' figures are only compared with NVIDIA's.
 
 #include <optional>
 #include <span>
@@ -19,16 +18,16 @@ namespace peakline {
 struct Document {
   std::string_view title;
   std::string_view url;
-  std::string_view date;  // "2021-06", or the year alone; of a page, when it was read
+  std::string_view date;  // "2021-06" or a year; for web pages, when read
 };
 
 struct DatasheetFigure {
-  std::string_view resource;  // of spec.hpp, "tensor.fp16_acc16" or "hbm"
+  std::string_view resource;  // a resource of spec.hpp, "tensor.fp16_acc16" or "hbm"
   double value = 0;           // FLOP/s, OP/s or B/s
-  double clock_hz = 0;        // the SM clock behind it; 0: none (memory) or not stated
+  double clock_hz = 0;        // assumed SM clock; 0: none (memory), or not stated
 };
 
-// Documents contradict each other: none of the values is used.
+// Contradictory statements, none of which is used.
 struct Dispute {
   struct Statement {
     double value = 0;
@@ -38,61 +37,60 @@ struct Dispute {
   std::vector<Statement> statements;
 };
 
-// Ids as NVIDIA lists them; vendor and device in hexadecimal, as lspci has them.
+// Ids as NVIDIA lists them; "vendor:device" in hexadecimal, as in lspci.
 struct PciId {
   std::string_view device;                   // "10de:2335"
-  std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: of any board
+  std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: any board
 };
 
-// How much a product has of its architecture's rate on Tensor Cores.
+// A product's share of its architecture's Tensor Core rate.
 enum class TensorRate {
   kFull,
-  kHalfWithFp32Sums,  // half of that of floating point with sums in FP32
-  kHalf,              // half of it all, of integers too
-  kUnknown,           // perhaps less: no document is known that states it
+  kHalfWithFp32Sums,  // half for floating point with FP32 sums
+  kHalf,              // half, integers included
+  kUnknown,           // possibly less: no known document states it
 };
 
 // datasheet_table.cmake writes the fields in this order.
 struct Datasheet {
   std::string_view product;  // "H200 SXM"
-  std::string_view name;     // NVML's, in full
+  std::string_view name;     // NVML's full name
   std::vector<PciId> ids;
   int compute_major = 0, compute_minor = 0;
   int sm_count = 0;           // 0: not stated
-  double boost_clock_hz = 0;  // of the SMs; 0: not stated
+  double boost_clock_hz = 0;  // SMs; 0: not stated
   TensorRate tensor_rate = TensorRate::kFull;
-  std::vector<std::string_view> cut;           // resources that run below the architecture's rate
-  std::vector<const Document*> documents;      // state the figures
-  std::vector<const Document*> compared_with;  // third parties' for the most part
-  std::vector<DatasheetFigure> figures;        // none: no document is known that states any
+  std::vector<std::string_view> cut;           // resources below the architecture's rate
+  std::vector<const Document*> documents;      // sources of the figures
+  std::vector<const Document*> compared_with;  // mostly third parties'
+  std::vector<DatasheetFigure> figures;        // empty: no known document states any
   std::vector<Dispute> disputed;
 };
 
 std::span<const Datasheet> datasheets();
 
-// The products whose title or NVML name has all words of `name`, in any case: "h100" is four. All
-// products where it has none.
+// Products whose title or NVML name has all words of `name`, ignoring case; "": all.
 std::vector<const Datasheet*> products_called(std::string_view name);
 
-// The GPU's product: by PCI device and subsystem id; else, or where NVIDIA lists the device without
-// a subsystem, by the full NVML name. The SM count has to be the product's, where both are known
-// and the GPU is not partitioned. nullptr: none, or it cannot be told.
+// The GPU's product by PCI device and subsystem id, or by full NVML name if NVIDIA lists no such
+// id, or the device without subsystem. SM counts must match if both are known and the GPU is not
+// partitioned. nullptr: none, or ambiguous.
 const Datasheet* find_product(const DeviceFacts& device);
 
-// The product where its figures hold for the device; nullptr for a MIG slice, too.
+// The product if its figures hold for the device (not for MIG slices), else nullptr.
 const Datasheet* find_datasheet(const DeviceFacts& device);
-// Why there are none; empty where there are: "a MIG slice has none".
+// "a MIG slice has none"; "" if there is a datasheet.
 std::string why_no_datasheet(const DeviceFacts& device);
 
-// nullptr where none is stated, or where documents contradict each other.
+// nullptr if not stated or disputed.
 const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
 
-// Whether sources contradict each other on a resource, or on kMemoryBus, which drivers state.
+// Whether sources contradict each other on a resource, or on kMemoryBus, a driver's value.
 inline constexpr std::string_view kMemoryBus = "memory_bus_bits";
 bool disputed(const DeviceFacts& device, std::string_view resource);
 
-// The share of its architecture's rate (ops_per_clock_per_sm) that the product has, in (0, 1]: 0.5
-// for sums in FP32 on GeForce parts. nullopt if it is unknown: no theoretical rate is stated then.
+// The product's share of ops_per_clock_per_sm in (0, 1]: 0.5 for FP32 sums on GeForce parts.
+// nullopt if unknown; no theoretical rate is then stated.
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource);
 
 }  // namespace peakline

@@ -9,11 +9,11 @@
 namespace peakline {
 namespace {
 
-// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. Only what NVIDIA
-// documents: 8.7, 10.3, 11.0 and 12.1 are left out rather than taken for a neighbour.
+// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. NVIDIA does not
+// document 8.7, 10.3, 11.0 and 12.1, which are omitted rather than guessed.
 struct Architecture {
   int major, minor;
-  bool geforce;          // whether GeForce parts have this compute capability too
+  bool geforce;          // GeForce parts have it too
   double on_chip_bytes;  // per clock and SM
   std::array<double, kSmUnits.size()> ops;
 };
@@ -27,8 +27,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {12, 0, true, 128, {4, 256, 256, 0, 512, 1024, 1024, 2048, 2048, 4096}},
 });
 
-// Results per clock and SM by instruction and, in the order of kArchitectures, architecture; 0: not
-// known.
+// Results per clock and SM, by instruction and architecture (as in kArchitectures); 0: unknown.
 struct InstructionRate {
   std::string_view op;
   std::array<double, kArchitectures.size()> results;
@@ -53,12 +52,12 @@ constexpr auto kInstructionRates = std::to_array<InstructionRate>({
     {"reduce", {0, 16, 16, 16, 16, 0, 0}},
     {"ldmatrix", {4, 8, 8, 8, 8, 8, 8}},
 });
-// Arithmetic runs at the rate of the units' multiply-adds, by which their peaks are stated.
+// Arithmetic runs at the rate of multiply-adds, in which peaks are stated.
 constexpr auto kUnitOfArithmetic = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"fp32_", "cuda_core.fp32"}, {"fp64_", "cuda_core.fp64"}, {"fp16x2_", "cuda_core.fp16"}});
 constexpr double kFlopsOfMultiplyAdd = 2;
 
-// Giga transfers per second and lane, by generation.
+// Transfers per second and lane, by generation.
 constexpr std::array kPcieTransfers = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
 constexpr std::array kPcieWidths = {1, 2, 4, 8, 12, 16, 32};
 
@@ -117,7 +116,7 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
 }
 
 std::optional<double> sm_clock_step(const DeviceFacts& device) {
-  // Lists of drivers have steps of 7.5 to 15 MHz: a wider one is a gap in the list.
+  // Drivers list steps of 7.5 to 15 MHz; a wider one is a gap in the list.
   constexpr double kWidestShare = 0.02;
   const auto& listed_hz = device.sm_clock_step_hz;
   const double widest_hz = kWidestShare * device.sm_clock_max_hz.value_or(0);
@@ -142,7 +141,7 @@ std::string_view memory_name(const DeviceFacts& device) {
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {
   if (device.memory_clock_max_hz.value_or(0) <= 0 || device.memory_bus_bits.value_or(0) <= 0)
     return std::nullopt;
-  if (is_mig_instance(device)) return std::nullopt;  // how much of the bus is its share is not told
+  if (is_mig_instance(device)) return std::nullopt;  // its share of the bus is unknown
   if (device.integrated.value_or(false)) return std::nullopt;
   return 2 * *device.memory_clock_max_hz * *device.memory_bus_bits / 8;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Theoretical peaks: what the architecture can do at a given clock. Unknown architectures and
-// devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix rates are dense.
+// Theoretical peaks of architectures at a given clock. Unknown architectures give nullopt, never a
+// guess. FMA = 2 FLOP; matrix rates are dense.
 
 #include <array>
 #include <optional>
@@ -11,68 +11,65 @@
 
 namespace peakline {
 
-// The units of an SM whose peaks theory and datasheets state, by the names of their resources.
+// Resources of an SM with theoretical and datasheet peaks.
 inline constexpr std::array<std::string_view, 10> kSmUnits = {
     "cuda_core.fp64", "cuda_core.fp32", "cuda_core.fp16", "tensor.fp64", "tensor.tf32",
     "tensor.fp16",    "tensor.bf16",    "tensor.fp8",     "tensor.int8", "tensor.fp4"};
 
-// Resources whose Tensor Cores sum in FP32: GeForce parts do these at half the rate of professional
-// ones.
+// Tensor Core resources with FP32 sums, which run at half rate on GeForce parts.
 inline constexpr std::array<std::string_view, 4> kSumsInFp32 = {"tensor.tf32", "tensor.fp16",
                                                                 "tensor.bf16", "tensor.fp8"};
 
-// Operations of one SM in one clock, FMA = 2 operations.
+// Operations per clock and SM; FMA = 2.
 struct OpsPerClock {
   double ops = 0;
-  // The compute capability alone does not tell GeForce from professional parts, whose rates differ;
-  // `ops` is then the higher one, so that it still is a limit.
+  // The compute capability covers GeForce and professional parts with different rates; `ops` is the
+  // higher one, an upper bound.
   bool uncertain = false;
 };
 
-// resource: one of kSmUnits, or what runs on one (Resource::peak_of). nullopt where the
-// architecture has no such unit or is not in the table. Sources: the arithmetic throughput table of
-// the CUDA C++ Programming Guide for CUDA cores, the architecture whitepapers for Tensor Cores.
+// resource: one of kSmUnits, or one with such a peak (Resource::peak_of). nullopt without such a
+// unit, or for an unknown architecture. Sources: arithmetic throughput table of the CUDA C++
+// Programming Guide for CUDA cores; architecture whitepapers for Tensor Cores.
 std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
                                                 std::string_view resource);
 
-// ops/clk/SM x SMs x clock, FLOP/s (or OP/s). nullopt where a factor is not known.
+// ops/clk/SM x SMs x clock, FLOP/s or OP/s. nullopt if a factor is unknown.
 std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
                                         double clock_hz);
 
-// Bytes that the L1 and the shared memory of an SM, which share a data path, move in one clock.
-// nullopt where the architecture is not in the table. Sources: 32 banks of 4 bytes by the CUDA C++
-// Programming Guide; half of that on 7.5 by the Ampere GA102 whitepaper.
+// Bytes per clock through an SM's L1 and shared memory, which share a data path. nullopt for an
+// unknown architecture. Sources: 32 banks of 4 bytes (CUDA C++ Programming Guide); half on 7.5
+// (Ampere GA102 whitepaper).
 std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int compute_minor);
 
-// Results of one SM in one clock of an instruction (the `op` of instruction.throughput), each half
-// of a packed pair for itself. nullopt where the source does not say: the table "Throughput of
-// Native Arithmetic Instructions" of the CUDA C++ Programming Guide (12.9), since 13.0 in the Best
-// Practices Guide; of ldmatrix, the bytes that shared memory delivers.
+// Results per clock and SM of an instruction (`op` of instruction.throughput); each half of a
+// packed pair counts. nullopt if undocumented. Source: "Throughput of Native Arithmetic
+// Instructions", CUDA C++ Programming Guide 12.9, since 13.0 in the Best Practices Guide; for
+// ldmatrix, shared memory's bandwidth.
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
-// The step between the SM clocks that the device can be set to, Hz: as the driver lists them, else
-// as GPUs of its architecture have them. nullopt if neither is known.
+// The step between settable SM clocks, Hz: the driver's, else the architecture's, if known.
 std::optional<double> sm_clock_step(const DeviceFacts& device);
 
-// The kind of memory of all GPUs of an architecture: "HBM", "GDDR", "LPDDR"; kAnyMemory if the
-// architecture is unknown.
+// "HBM", "GDDR" or "LPDDR", by architecture; kAnyMemory if unknown.
 inline constexpr std::string_view kAnyMemory = "device memory";
 std::string_view memory_name(const DeviceFacts& device);
 
-// 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data. nullopt for a MIG
-// instance, and for a GPU that shares the host's memory: drivers state either the clock of LPDDR
-// (4266 MHz of a Thor) or its transfers (8533 MHz of a GB10).
+// 2 x memory clock x bus width / 8, B/s (double data rate). nullopt for MIG instances and
+// integrated GPUs, whose drivers state either the clock of LPDDR (Thor, 4266 MHz) or its transfer
+// rate (GB10, 8533 MHz).
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 
-// The payload rate of an NVLink of that version in one direction, B/s; nullopt for an unknown
-// version. Source: NVIDIA's figures for all links of a GPU, over their number: 300 GB/s on 6 links
-// of a V100, 600 on 12 of an A100, 900 on 18 of an H100, 1800 on 18 of a B200, both ways.
+// Payload rate of an NVLink version per direction, B/s; nullopt for unknown versions. Source:
+// NVIDIA's totals in both directions: 300 GB/s on 6 links (V100), 600 on 12 (A100), 900 on 18
+// (H100), 1800 on 18 (B200).
 std::optional<double> nvlink_payload_bandwidth(int version);
 
-// Raw rate of a PCIe link after line coding, one direction, B/s: 8b/10b to generation 2,
-// 128b/130b from 3 to 5, 242/256 FLITs at 6. nullopt for an unknown generation or a width that no
-// link has. Packet headers and acknowledgements come on top: no transfer reaches it.
+// Raw PCIe rate per direction after line coding, B/s: 8b/10b up to generation 2, 128b/130b for 3 to
+// 5, 242/256 FLITs for 6. nullopt for unknown generations or widths. Headers and acknowledgements
+// keep all transfers below it.
 std::optional<double> pcie_raw_bandwidth(int generation, int width);
 
 }  // namespace peakline

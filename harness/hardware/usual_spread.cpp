@@ -10,12 +10,11 @@
 namespace peakline {
 namespace {
 
-// Runs and cards: standard deviations as measured on eighteen NVIDIA H200s and seven H100s in
-// virtual machines, of each class the largest, rounded up (bench/studies.md). GEMMs, whose rate
-// depends on a card's temperature and power cap, have more than was seen, for the sake of cards
-// that vary more: as much as leaves losses of 3 and 5 % to be found by one run a side
-// (two_sides_test.cpp). Beside each class: the largest difference of H200 and H100, and the lowest
-// healthy share of theory of ours; then published ones.
+// Standard deviations of runs and cards: the largest of each class on eighteen H200s and seven
+// H100s in virtual machines, rounded up (bench/studies.md). GEMMs, which depend on temperature and
+// power cap, get more, as far as one run a side still finds losses of 3 and 5 %
+// (two_sides_test.cpp). Beside each class: largest difference between H200 and H100; our lowest
+// healthy share of theory; published shares.
 constexpr UsualSpread kMemory = {.run_to_run = 0.001,  // 2.2 %; 0.89; T4 writes 0.67
                                  .usual_half_width = 0.003,
                                  .between_cards = 0.001,
@@ -30,7 +29,7 @@ constexpr UsualSpread kSm = {.run_to_run = 0.003,  // 0.4 %; 0.99
                              .between_cards = 0.002,
                              .prior_margin = 0.02,
                              .floor = 0.80};
-// Assumed: no PCIe without a hypervisor was measured.
+// Assumed: PCIe was not measured without a hypervisor.
 constexpr UsualSpread kLink = {.run_to_run = 0.002,  // 0.8 %; 0.87; pinned copies 0.61 at Gen 3
                                .usual_half_width = 0.003,
                                .between_cards = 0.0008,
@@ -41,7 +40,7 @@ constexpr UsualSpread kNvlink = {.run_to_run = 0.002,  // 0.5 %; 0.86; P2P copie
                                  .between_cards = 0.001,
                                  .prior_margin = 0.03,
                                  .floor = 0.70};
-// Three pairs of GPUs were measured. One run in two has another state of small operations.
+// From three pairs of GPUs. Small operations have two states, each in about half of the runs.
 constexpr UsualSpread kCollectives = {.run_to_run = 0.01,  // 5.4 %; 0.57; bridged pairs 0.39
                                       .usual_half_width = 0.02,
                                       .between_cards = 0.015,
@@ -76,13 +75,12 @@ constexpr UsualSpread kModelShaped = {.run_to_run = 0.005,  // 3.0 %; 0.57
                                       .floor = 0.40};
 constexpr UsualSpread kBesideSiblings = {
     .run_to_run = 0.003, .usual_half_width = 0.02, .between_cards = 0.005, .prior_margin = 0.04};
-// Assumed: no host without a hypervisor was measured.
+// Assumed: no host was measured without a hypervisor.
 constexpr UsualSpread kBareHost = {
     .run_to_run = 0.006, .usual_half_width = 0.02, .between_cards = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
-// Other guests of a host take from the memory that copies read, for seconds or minutes.
-// Copies both ways at once, and by several GPUs, suffer most, since they need as much as the CPUs
-// can read.
+// Other guests use the memory that copies read, for seconds or minutes. Copies in both directions
+// or by several GPUs suffer most, as they need all the bandwidth that the CPUs have.
 constexpr UsualSpread kSharedLink = {.run_to_run = 0.003,
                                      .usual_half_width = 0.003,
                                      .between_cards = 0.0008,
@@ -94,9 +92,9 @@ constexpr UsualSpread kSharedBothWays = {.run_to_run = 0.043,  // 10.6 %; 0.72
                                          .prior_margin = 0.20,
                                          .floor = 0.50};
 
-// Points of curves have fewer samples than ceilings, and those of matrix products have a search of
-// their own. Figures vary more if the CPU takes part in them, and most if it does the work itself
-// in a virtual machine: copies of pageable memory, allocations, calls and waiting for the device.
+// Points of curves have fewer samples than ceilings; GEMMs also a search of their own. Figures vary
+// more if the CPU takes part, most if it does the work in a virtual machine: pageable copies,
+// allocations, calls, waiting for the device.
 constexpr UsualSpread kCurve = {.run_to_run = 0.008, .usual_half_width = 0.05};
 constexpr UsualSpread kSearchedCurve = {.run_to_run = 0.025, .usual_half_width = 0.05};
 constexpr UsualSpread kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
@@ -104,7 +102,7 @@ constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width =
 
 constexpr std::array<std::string_view, 4> kLinks = {"pcie", "nvlink", "p2p", "c2c"};
 constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
-// Reads from storage are assumed to be as steady as links.
+// Assumed to be as steady as links.
 constexpr std::string_view kInput = "input";
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// How far one run's ceiling usually lies from what the machine gives on average over its runs.
+// How far a run's ceiling usually lies from the machine's mean over runs.
 
 #include <cstddef>
 #include <optional>
@@ -11,78 +11,71 @@
 
 namespace peakline {
 
-// The place where a figure was measured. A container alone does not make a machine virtual.
+// Where a figure was measured. A container alone is not virtual.
 struct Site {
   bool is_host = false;
-  bool virtual_machine = false;  // its neighbours use the same CPUs and memory
+  bool virtual_machine = false;  // neighbours use the same CPUs and memory
 };
-// device: as in Ceiling::device.
 Site site_of(std::string_view device, const HostFacts& host);
 
-// Both are shares of the value.
+// Shares of the value.
 struct UsualSpread {
-  // Standard deviation of one run's value about the mean of the machine's runs.
+  // Standard deviation of runs about the machine's mean.
   double run_to_run;
-  // The largest half width of the interval within one run that those runs had. Up to there the
-  // spread from run to run includes what the interval says; beyond it the run was disturbed.
+  // Largest half width of the interval within such a run. A wider one means a disturbed run; a
+  // narrower one is part of run_to_run.
   double usual_half_width;
-  // How far a quick run's value may lie from a full one's beside that: it searches less.
+  // Additional deviation between quick and full runs: quick ones search less.
   double between_modes = 0;
-  // Standard deviation of healthy cards of one model about their mean. 0: not known.
+  // Standard deviation of healthy cards of a model; 0: unknown.
   double between_cards = 0;
-  // How far a healthy card's share of theory may lie below that of another model of its compute
-  // capability, beside what cards scatter by: about twice what H100s and H200s differ by.
+  // How far a healthy card's share of theory may lie below another model's of its compute
+  // capability, in addition to between_cards: about twice the difference between H100s and H200s.
   double prior_margin = 0;
-  // The share of theory, at the measured clock, that every healthy device of any model reaches,
-  // from published figures and ours (bench/studies.md). 0: none is known.
+  // Share of theory, at the measured clock, that healthy devices of any model reach (published
+  // figures and ours, bench/studies.md); 0: unknown.
   double floor = 0;
 };
 
-// The degrees of freedom that a class's spread is worth beside the spread of the runs at hand.
-// Fewer, and one run a side does not find a loss of 3 % of a burst; more, and machines that vary by
-// half as much again as their class raise alarms (simulated in tests/unit/two_sides_test.cpp).
+// Degrees of freedom of a class's spread when combined with the runs at hand. With fewer, one run a
+// side misses a 3 % loss of a burst; with more, machines 1.5 x as noisy as their class raise false
+// alarms (simulated in tests/unit/two_sides_test.cpp).
 inline constexpr std::size_t kClassDegrees = 12;
 
-// The model whose cards the spreads of GPUs were measured on. Spreads of other models are assumed
-// to be twice as wide and known from fewer runs, so that a machine's own runs soon count for more.
+// The model behind the GPUs' spreads. Other models are assumed to be twice as noisy, with fewer
+// degrees of freedom, so that a machine's own runs soon dominate.
 inline constexpr std::string_view kStudiedModel = "NVIDIA H200";
 inline constexpr double kWiderWhereAssumed = 2;
 inline constexpr std::size_t kAssumedDegrees = 4;
-// model: of a GPU, as NVML has it.
 inline bool studied(std::string_view model) { return model == kStudiedModel; }
 
-// Returns that of a measured ceiling's class of resource. resource: as in Ceiling::resource.
+// The spread of the ceiling's class. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 
-// Usual spread of a ceiling over the geometric mean of the same part's other ceilings of its basis.
+// The spread of a ceiling over the geometric mean of the part's other ceilings of its basis.
 const UsualSpread& usual_spread_beside_siblings();
 
-// An L2 has no documented peak. The slowest healthy one of any model reads 16 bytes per clock and
-// SM (L40); half of that is broken.
+// Half of what the slowest healthy L2 reads (L40: 16 bytes per clock and SM); none is documented.
 inline constexpr double kL2FloorPerClock = 8;
-// The rate of a product's Tensor Cores may be cut if no document states it: an H20 has 0.15 of what
-// its compute capability says.
+// For undocumented cuts of Tensor Cores: an H20 has 0.15 of its compute capability's rate.
 inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 
-// How much a ceiling scatters within its run: over the samples of a sitting, and from one sitting
-// to the next. A standard deviation, relative to the value.
+// Scatter within a run, over samples and sittings: standard deviation, relative to the value.
 double own_scatter(const RunSpread& spread);
 
-// A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
-// was 1.26 %, and a step of 6 % between two sittings shows. A step within a single sitting counts
-// alike: those of four H200s were 0.23 % at most.
+// Limit for healthy devices, also for a step within a single sitting. The highest of 278 runs of
+// fourteen H200s was 1.26 %, and the largest step of four H200s 0.23 %; a 6 % step between two
+// sittings exceeds it.
 inline constexpr double kMostOwnScatter = 0.03;
-// The limit for one ceiling; wider where the spread of its model is assumed.
+// The ceiling's limit; wider if its spread is borrowed from another model.
 double most_own_scatter(const Ceiling& row);
 
-// A ceiling's own scatter where it is beyond that: the device was slower for a part of the run,
-// say. Such a value says little, and its scatter would excuse any loss. nullopt also where there is
-// no such limit: of the host, of PCIe both ways and of collectives, whose healthy runs scatter by
-// more.
+// A ceiling's scatter beyond its limit, when part of the run was slower: it would excuse any loss.
+// nullopt otherwise, and for ceilings that healthy runs scatter too: the host, PCIe both ways,
+// collectives.
 std::optional<double> excessive_scatter(const Ceiling& row);
 
-// The spread of a benchmark's curve is the median over its points. virtual_machine: whether it was
-// run in one.
+// The spread of a curve, the median over its points. virtual_machine: where it was run.
 const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine);
 
 }  // namespace peakline

@@ -48,7 +48,7 @@ NodeBinding::NodeBinding(std::optional<int> node) {
       hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(*node));
   if (object == nullptr) return;
   previous_ = std::make_unique<Previous>();
-  // A node may have no CPU that this process may use; its memory can still be used.
+  // A node may have no usable CPU, yet usable memory.
   cpus_bound_ = hwloc_bitmap_iszero(object->cpuset) == 0 &&
                 hwloc_get_cpubind(topology, previous_->cpus.get(), HWLOC_CPUBIND_THREAD) == 0 &&
                 hwloc_set_cpubind(topology, object->cpuset, HWLOC_CPUBIND_THREAD) == 0;
@@ -80,7 +80,7 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 
 HostBuffer::HostBuffer(std::size_t bytes, Pages pages)
     : data_(nullptr, {rounded_up(bytes, kHugePage)}) {
-  // One huge page more than needed, so that the rest starts on a boundary after trimming.
+  // Maps one huge page more, so that trimming leaves an aligned rest.
   const std::size_t mapped = size_bytes() + kHugePage;
   void* const memory =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

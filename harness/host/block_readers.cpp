@@ -16,10 +16,9 @@ StorageError failed(int error) {
   return StorageError(std::string("a read failed: ") + std::strerror(error));
 }
 
-// The file and the blocks, which both readers need.
 struct Blocks {
   const StorageFile& file;
-  std::size_t bytes;  // of a block
+  std::size_t bytes;  // per block
   std::vector<BlockBuffer> buffers;
 
   Blocks(const StorageFile& of, std::size_t block_bytes, int depth) : file(of), bytes(block_bytes) {
@@ -32,8 +31,8 @@ class UringReader : public BlockReader {
  public:
   UringReader(const StorageFile& file, std::size_t block_bytes, int depth)
       : blocks_(file, block_bytes, depth), under_way_(static_cast<std::size_t>(depth)) {
-    // From Linux 6.1 on, completions are handled where they are waited for, as fio does: small
-    // reads cost less CPU. One thread has to make the reader and use it.
+    // From Linux 6.1 on, handles completions in the thread that waits, as fio does: small reads
+    // cost less CPU. One thread must create and use the ring.
     constexpr unsigned kLight = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     for (const unsigned flags : {kLight, 0u}) {
       refused_ = ::io_uring_queue_init(static_cast<unsigned>(depth), &ring_, flags);
@@ -56,7 +55,7 @@ class UringReader : public BlockReader {
       submit(slot);
     };
     for (std::size_t slot = 0; slot < under_way_.size() && next < count; ++slot) start(slot);
-    // This is needed after an error too: reads in flight still write to the buffers.
+    // Also after errors: reads in flight still write to the buffers.
     while (submitted_ > 0) {
       if (const int code = ::io_uring_submit_and_wait(&ring_, 1); code < 0 && code != -EINTR)
         throw failed(-code);
@@ -88,7 +87,7 @@ class UringReader : public BlockReader {
     std::size_t done = 0;  // bytes
   };
 
-  // Each slot has a free entry.
+  // Each slot has a free entry in the queue.
   void submit(std::size_t slot) {
     ::io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
     const UnderWay& one = under_way_[slot];
@@ -101,7 +100,7 @@ class UringReader : public BlockReader {
 
   Blocks blocks_;
   std::vector<UnderWay> under_way_;
-  std::size_t submitted_ = 0;  // of them
+  std::size_t submitted_ = 0;  // reads in flight
   ::io_uring ring_{};
   int refused_ = 0;
 };

@@ -29,7 +29,7 @@ namespace peakline::host {
 namespace fs = std::filesystem;
 namespace {
 
-// Empty if it cannot be read.
+// Empty if unreadable.
 std::string read_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(stream), {});
@@ -55,7 +55,7 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-// The value behind "key<separator>" on the first line that starts with the key.
+// The value after "key<separator>" on the first matching line.
 std::string_view value_of(std::string_view text, std::string_view key, char separator) {
   std::string_view value;
   for_each_line(text, [&](std::string_view line) {
@@ -83,16 +83,14 @@ void keep_smaller(std::optional<double>& smallest, std::optional<double> value) 
   if (value && (!smallest || *value < *smallest)) smallest = value;
 }
 
-// Mount point of a version 1 controller; the directory is named after all controllers that share
-// it.
+// Mount point of a version 1 controller; its directory lists all controllers that share it.
 fs::path controller_mount(const fs::path& mount, std::string_view controllers,
                           std::string_view controller) {
   const fs::path joint = mount / controllers;
   return fs::exists(joint) ? joint : mount / controller;
 }
 
-// Calls visit for the cgroup and each of its ancestors. In a container the path is often that of
-// the host, of which only the root is visible.
+// Visits the cgroup and its ancestors; in a container often only the root is visible.
 template <class Visit>
 void for_each_ancestor(const fs::path& root, std::string_view cgroup, Visit visit) {
   fs::path relative = fs::path(cgroup).relative_path();
@@ -130,11 +128,11 @@ CgroupLimits own_cgroup_limits() {
   return read_cgroup_limits(read_text("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
-// More CPUs than any kernel is built for.
+// More CPUs than any kernel supports.
 constexpr int kMostCpus = 1 << 20;
 
 int affinity_count() {
-  // A machine with more CPUs than cpu_set_t holds needs a larger mask (EINVAL).
+  // EINVAL: the machine has more CPUs than the mask.
   for (int cpus = CPU_SETSIZE; cpus <= kMostCpus; cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpus));
     if (set == nullptr) break;
@@ -282,8 +280,8 @@ int usable_threads(int allowed, std::optional<double> cpu_quota) {
 }
 
 std::optional<int> cpuset_threads() {
-  // The kernel takes from a mask with every CPU those that the cpuset allows, in any version of
-  // cgroups and any namespace. The mask is that of a thread that ends at once.
+  // The kernel reduces a full mask to the cpuset, in any cgroup version and namespace. A
+  // short-lived thread takes the mask.
   std::optional<int> count;
   try {
     std::thread([&count] {
@@ -292,7 +290,7 @@ std::optional<int> cpuset_threads() {
         count = affinity_count();
     }).join();
   } catch (const std::system_error&) {
-    // No thread is to be had.
+    // No thread is available.
   }
   return count;
 }
@@ -317,8 +315,7 @@ std::string virtualization_name(const VirtualizationClues& clues) {
   std::string machine;
   for (const auto& [part, name] : kSignatures)
     if (machine.empty() && contains(clues.hypervisor_signature, part)) machine = name;
-  // Only names of hypervisors count: the DMI of a cloud's bare-metal machines carries the cloud's
-  // name too.
+  // Only hypervisors' names count: the DMI of bare-metal cloud machines names the cloud as well.
   for (const auto& [part, name] : kProducts)
     if (machine.empty() && contains(clues.dmi, part)) machine = name;
   if (machine.empty() && clues.hypervisor_flag) machine = "vm";
@@ -354,7 +351,7 @@ HostFacts read_host_facts() {
   facts.numa_nodes = topology.numa_nodes();
   facts.caches = topology.caches();
   facts.memory_bytes = parse_meminfo(read_text("/proc/meminfo"), "MemTotal");
-  // The total counts the memory of GPUs behind NVLink-C2C as well.
+  // MemTotal includes the memory of GPUs behind NVLink-C2C.
   if (facts.memory_bytes) *facts.memory_bytes -= topology.memory_of_gpus_bytes();
 
   const fs::path frequency =

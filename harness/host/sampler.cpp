@@ -22,9 +22,9 @@ void pause() {
 #endif
 }
 
-// Threads wait for each other here. A sample should start on all threads at once, and waking a
-// sleeping thread takes tens of microseconds, so they spin first. A thread whose CPU is busy with
-// something else may be far behind, so they soon yield and finally sleep.
+// A barrier that starts all threads at once. Waking a sleeping thread takes tens of microseconds,
+// so threads spin first; those waiting for a busy CPU would wait long, so they yield later and
+// finally sleep.
 class StartLine {
  public:
   explicit StartLine(int threads) : threads_(threads) {}
@@ -57,8 +57,7 @@ class StartLine {
   std::atomic<unsigned> round_{0};
 };
 
-// Times a sample's start or finish, of all threads at once, so by the system's clock itself, which
-// no thread waits for.
+// The system's clock: Clock's atomics would make threads wait for each other.
 double reading_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -135,7 +134,7 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
   std::vector<Interval> intervals(samples * members);
   StartLine line(size());
   run([&](int thread) {
-    // A thread that fails still takes part in every start; otherwise the others would wait forever.
+    // A failed thread still takes part in every start, or the others would wait forever.
     std::exception_ptr failure;
     for (std::size_t sample = 0; sample < samples; ++sample) {
       line.arrive_and_wait();
@@ -168,7 +167,7 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
 }
 
 std::int64_t Team::warm_up(const Part& part, double warm_up_s, double sample_s) {
-  // A clock reading and a start take about a microsecond, far less than a sample.
+  // Clock reading and start cost about 1 us, far less than this.
   constexpr double kShortestS = 50e-6;
   const double start_s = now_s();
   std::int64_t launches = 1;

@@ -26,15 +26,14 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kWriteBytes = std::size_t{4} << 20;
-// The file system keeps some for itself, and other programs write meanwhile.
+// For the file system's own needs and other writers.
 constexpr double kSpareShare = 0.02;
-// Above those that a worker's pipes have.
+// Above the descriptors of a worker's pipes.
 constexpr int kLowestDescriptor = 64;
 
 std::string why(int error) { return std::strerror(error); }
 
-// The fields of the line of mountinfo that a directory lies under: the longest mount point above
-// it, the last one of several.
+// mountinfo fields of the longest mount point above a directory, the last of equals.
 struct Mount {
   std::string point, options, file_system, source;
 };
@@ -82,7 +81,7 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
-// The folder of the whole disk in sysfs, of a partition its parent's; empty where there is none.
+// The sysfs folder of a whole disk, also for a partition; empty without one.
 fs::path disk_of(dev_t device) {
   std::error_code error;
   fs::path folder = fs::canonical(
@@ -91,7 +90,7 @@ fs::path disk_of(dev_t device) {
   return fs::exists(folder / "partition", error) ? folder.parent_path() : folder;
 }
 
-// A file without a name; where the file system has none, one whose name is taken away at once.
+// Opens an unnamed file, or unlinks a named one at once where the file system has none.
 int open_unnamed(const fs::path& directory) {
   int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0) return descriptor;
@@ -102,12 +101,12 @@ int open_unnamed(const fs::path& directory) {
   return descriptor;
 }
 
-// Opens the file again with other flags; -1 and errno if the file system refuses.
+// Reopens the file with other flags; -1 and errno if the file system refuses.
 int reopened(int descriptor, int flags) {
   return ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), flags | O_CLOEXEC);
 }
 
-// A number that no pipe of a worker is moved to; it stays open in the workers.
+// Moves a descriptor above those of a worker's pipes, so that workers inherit it.
 int kept_open(int descriptor) {
   const int kept = ::fcntl(descriptor, F_DUPFD, kLowestDescriptor);
   const int error = errno;
@@ -164,7 +163,7 @@ void check_storage(const fs::path& directory, std::size_t bytes) {
   if (::statvfs(directory.c_str(), &space) != 0) throw StorageError(why(errno));
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   const auto wanted = static_cast<double>(bytes);
-  const bool limited = space.f_blocks != 0;  // ramfs has as much as there is memory
+  const bool limited = space.f_blocks != 0;  // ramfs reports none: memory is the limit
   if (limited && wanted * (1 + kSpareShare) > free)
     throw StorageError(
         fmt::format("{} do not fit into the {} that are free; --storage-size takes less",

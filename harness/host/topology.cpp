@@ -20,8 +20,8 @@ std::string list_format(hwloc_const_bitmap_t set) {
   return list;
 }
 
-// The memory of a GPU behind NVLink-C2C is a node without CPUs: a GH200 has eight. hwloc is not
-// asked, since what a process is bound to takes the CPUs of other nodes from it.
+// A GPU's memory behind NVLink-C2C forms nodes without CPUs, eight on a GH200. hwloc cannot tell: a
+// binding hides the CPUs of other nodes from it.
 bool has_cpus(unsigned node) {
   std::ifstream file(fmt::format("/sys/devices/system/node/node{}/cpulist", node));
   std::string list;
@@ -68,7 +68,7 @@ std::string Topology::cpu_model() const {
 }
 
 namespace {
-// Zero objects of a kind: the kind is not reported.
+// None: the kind is not reported.
 std::optional<int> count_of(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const int count = hwloc_get_nbobjs_by_type(topology, type);
   return count > 0 ? std::optional(count) : std::nullopt;
@@ -116,7 +116,7 @@ std::vector<CpuCacheFacts> Topology::caches() const {
       facts.shared_by_cores = std::max(
           1, hwloc_get_nbobjs_inside_cpuset_by_type(handle(), object->cpuset, HWLOC_OBJ_CORE));
       facts.count = 1;
-      // Different kinds of core may have different caches at the same level.
+      // Heterogeneous cores may have different caches at one level.
       const auto same = std::find_if(caches.begin(), caches.end(), [&](const CpuCacheFacts& other) {
         return other.level == facts.level && other.bytes == facts.bytes &&
                other.shared_by_cores == facts.shared_by_cores;

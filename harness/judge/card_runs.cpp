@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kFewestSiblings = 3;
 
-// Links that are no ceilings, by benchmark. All figures are better when higher, so a latency counts
-// as loads per second, each of which waits for the one before.
+// Link figures other than ceilings, by benchmark. Higher is better for all figures, so a latency
+// counts as dependent loads per second.
 struct LinkFigure {
   std::string_view id, label, unit;
 };
@@ -28,7 +28,6 @@ constexpr std::array<LinkFigure, 4> kLinkFigures = {
      {"pcie.concurrent.d2h", "PCIe D2H, all GPUs at once", "B/s"},
      {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"}}};
 
-// The peaks of a device's resources.
 using Peaks = std::map<std::pair<std::string_view, Basis>, double>;
 
 Peaks peaks_of(const DeviceView& device) {
@@ -43,7 +42,7 @@ std::optional<double> peak(const Peaks& peaks, std::string_view resource, Basis 
   return found == peaks.end() ? std::nullopt : std::optional(found->second);
 }
 
-// No part of a population: wrong, impossible, or unsteady other than by a host's neighbours.
+// Excluded from populations: wrong, impossible, or unsteady unless by a host's neighbours.
 bool disturbed(const DeviceView& device, const Ceiling& row) {
   const Measurement* source = device.source(row);
   if (source == nullptr) return excessive_scatter(row).has_value();
@@ -63,7 +62,7 @@ RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& p
   figure.datasheet = peak(peaks, row.resource, Basis::kDatasheet);
   const UsualSpread& usual =
       usual_spread(row.resource, row.basis, site_of(row.device, device.profile->host));
-  // Up to its usual width the class's spread has it already.
+  // The class's spread covers the interval up to its usual width.
   if (row.spread)
     figure.own = std::max(0.0, std::min(own_scatter(*row.spread), most_own_scatter(row)) -
                                    usual.usual_half_width / kNormal95);
@@ -86,7 +85,7 @@ CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
           .figures = {}};
 }
 
-// The slowest pair's, or GPU's beside all others.
+// The figures of the slowest pair, or of the slowest GPU among all.
 std::vector<RunFigure> link_figures(const DeviceView& node) {
   std::vector<RunFigure> figures;
   for (const auto& [id, label, unit] : kLinkFigures) {
@@ -181,7 +180,7 @@ CardRun node_run(const DeviceView& node, std::string name, bool sound) {
   for (const Ceiling* row : node.ceilings) {
     if (row->measurement.empty() || row->value <= 0 || (sound && disturbed(node, *row))) continue;
     RunFigure figure = figure_of(node, *row, peaks);
-    // "nvlink.read.0-1" is one pair's. A node is as fast as its slowest.
+    // "nvlink.read.0-1" is one pair's; a node is as fast as its slowest pair.
     if (const std::size_t pair = figure.resource.find_first_of("0123456789");
         pair != std::string::npos && pair > 0 && figure.resource[pair - 1] == '.')
       figure.resource.resize(pair - 1);

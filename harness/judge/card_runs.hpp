@@ -1,7 +1,6 @@
 #pragma once
 
-// The figures of one card in one run, as the judge takes them: its ceilings, and for what lies
-// between GPUs the slowest pair's.
+// A card's figures in one run, for the judge: its ceilings; between GPUs, the slowest pair's.
 
 #include <map>
 #include <optional>
@@ -25,39 +24,37 @@ struct RunFigure {
   double value = 0;  // above 0
   std::optional<double> theory = {}, datasheet = {};
   double own = 0;  // Reading::own
-  // The measured SM clock over its maximum, of a rate of operations; 0: not known, and power or
-  // heat may have lowered it.
+  // Measured SM clock over its maximum, for compute rates; 0: unknown, possibly lowered.
   double clock_share = 1;
-  std::string measurement = {};  // the point that it came from
+  std::string measurement = {};  // the point it came from
   std::string label = {};        // empty: the ceiling's
 };
 
-// One card in one run.
 struct CardRun {
-  std::string card;  // alike in all runs of the card
+  std::string card;  // identifies the card across runs
   CardFacts facts;
   std::string mode, driver, revision, created;
   std::vector<RunFigure> figures;
-  std::string fault = {};  // what speaks against the card beside its figures, a rule's name
+  std::string fault = {};  // a rule that speaks against the card, besides its figures
 };
 
-// A GPU of a profile with its measured ceilings. Those of the Tensor Cores, where a basis has three
-// or more, are also held against one another. sound: without figures that are unsteady.
+// A GPU's measured ceilings. Tensor Core ceilings are also compared with each other, where a basis
+// has three or more. sound: omit unsteady figures.
 CardRun card_run(const DeviceView& gpu, std::string card, bool sound = false);
-// The links of a profile with several GPUs of one model: the slowest pair of each resource, and the
-// slowest host link while all GPUs copy. Its model is "2 x NVIDIA H200".
+// The links between several GPUs of one model: the slowest pair of each resource, and the slowest
+// host link while all GPUs copy. The model is "2 x NVIDIA H200".
 CardRun node_run(const DeviceView& node, std::string name, bool sound = false);
 inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
 CardFacts node_facts(const DeviceView& node);
-// The CPUs of a profile. Its model is theirs.
+// The CPUs of a profile, whose model they are.
 CardRun host_run(const DeviceView& host, std::string name);
-// Appends the figures beside siblings of those that are there.
+// Appends the ratios of figures to their siblings.
 void add_siblings(std::vector<RunFigure>& figures);
 
-// The sound figures of all GPUs and nodes of the profiles, of those without the cards named.
-// faults: CardRun::fault by UUID.
+// Sound figures of all GPUs and nodes of the profiles. without: cards to omit. faults:
+// CardRun::fault by UUID.
 std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
                                   const std::set<std::string>& without = {},
                                   const std::map<std::string, std::string>& faults = {});

@@ -1,5 +1,3 @@
-// What is to be judged of each ceiling.
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,17 +17,17 @@ namespace {
 
 using CeilingId = std::pair<std::string, Basis>;
 
-// One ceiling in each run that has it.
+// A ceiling in every run that has it.
 struct CeilingRuns {
   std::vector<const Ceiling*> rows;
-  std::vector<double> values;       // of a profile of several runs (--runs), each run's
-  std::vector<double> half_widths;  // relative, of the intervals within the runs that have one
+  std::vector<double> values;       // one per run, also within a profile (--runs)
+  std::vector<double> half_widths;  // relative, of intervals within runs
   std::set<int> method_versions;
   std::optional<double> excessive_scatter;  // the largest
   const DeviceView* last_run = nullptr;
 };
 
-// The measured ceilings of one side, in the order in which its profiles have them.
+// One side's measured ceilings, in the order of its profiles.
 struct SideCeilings {
   std::vector<CeilingId> order;
   std::map<CeilingId, CeilingRuns> runs;
@@ -43,10 +41,10 @@ SideCeilings ceilings_of(const Runs& runs) {
       const auto [found, added] = all.runs.try_emplace({row->resource, row->basis});
       if (added) all.order.push_back(found->first);
       CeilingRuns& ceiling = found->second;
-      // Where a run has several, the first counts.
+      // The first counts if a run has several.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
-      // Other guests of a host make a link unsteady, which says nothing of the GPU.
+      // Other guests can make a link unsteady; that says nothing about the GPU.
       const auto scatter = excessive_scatter(*row);
       if (scatter && (run.facts == nullptr ||
                       !neighbours_may_slow(card_facts(run), row->resource, 1 - *scatter)))
@@ -60,7 +58,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       for (const double value : several ? values_of_runs(*source) : std::vector{row->value})
         ceiling.values.push_back(value);
       ceiling.method_versions.insert(source->method_version);
-      // The larger of what the samples and what the sittings say.
+      // The larger one, by samples or by sittings.
       double half_width = 0;
       if (const auto& s = source->summary; s && s->median > 0)
         half_width = (s->ci_high - s->ci_low) / 2 / s->median;
@@ -72,7 +70,7 @@ SideCeilings ceilings_of(const Runs& runs) {
   return all;
 }
 
-// What held the clock down in any of the runs.
+// The limit on the clock in any of the runs.
 std::string limit_of(const std::vector<const Ceiling*>& rows) {
   const auto any = [&](bool (*limited)(const Conditions&)) {
     return std::ranges::any_of(rows, [&](const Ceiling* row) { return limited(row->conditions); });
@@ -92,7 +90,7 @@ SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values)
           .excessive_scatter = runs.excessive_scatter};
 }
 
-// Whether the SM clock explains the rate, as theory has it.
+// Whether the SM clock explains the rate in theory.
 bool depends_on_clock(const DeviceView& run, const Ceiling& row) {
   return std::ranges::any_of(run.ceilings, [&](const Ceiling* theory) {
     return theory->resource == row.resource && theory->basis == Basis::kTheoretical &&
@@ -100,7 +98,7 @@ bool depends_on_clock(const DeviceView& run, const Ceiling& row) {
   });
 }
 
-// The variance that intervals wider than usual add to the mean run's.
+// Variance that wider intervals than usual add to the mean of runs.
 double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
   double sum = 0;
   for (const CeilingRuns* side : {&base, &next}) {

@@ -26,8 +26,8 @@ std::string rule_name(std::string_view resource, Basis basis, bool beside_siblin
   return ceiling_name(std::string(resource), basis) + (beside_siblings ? "/siblings" : "");
 }
 
-// A rate this many times above what healthy cards reach was measured wrongly. NCCL gains less from
-// multicast, and hosts differ in PCIe, whose rates have a limit of their own.
+// Rates this many times those of healthy cards were measured wrongly. Multicast gains NCCL less,
+// and PCIe, in which hosts differ, has its own limit.
 constexpr double kImplausiblyFast = 2;
 
 bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
@@ -54,7 +54,7 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
   if (!found.distrusted.empty())
     rule.cause = fmt::format("the median of {} lies below {}, and is not trusted", found.distrusted,
                              found.by.source);
-  // Coverage says what could not be judged, or by its peers alone.
+  // judge_coverage() reports what was not judged, or only by peers.
   rule.outcome = found.outcome == Outcome::kFail ? Outcome::kFail : Outcome::kPass;
   const PopulationFigure* f =
       known.population == nullptr
@@ -81,7 +81,7 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
   }
 }
 
-// Figures that the population has and the run has not.
+// Figures that the population has and the run lacks.
 void judge_missing(const DeviceView& view, const CardRun& run, const Known& known,
                    const ResourceLabels& labels, RulesOf& rules) {
   const Population* const others = known.population != nullptr ? known.population : known.peers;
@@ -98,10 +98,10 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
       return m->resource == f.resource && m->basis == f.basis;
     });
     const bool tried = missing != view.missing_ceilings.end();
-    // Collectives take a library that not every machine has.
+    // Collectives need a library that may be missing.
     const bool skipped = tried && (*missing)->reason.starts_with("skipped");
     if (part_of(f.resource) == "nccl" && (!tried || skipped)) continue;
-    // In a run that ended early another of its points might have served.
+    // After an early end, another of its points might have served.
     const bool fails =
         tried && view.profile->complete && !(*missing)->reason.starts_with("implausible");
     JudgedRule& rule = rules.add("missing", rule_name(f.resource, f.basis, false),
@@ -149,8 +149,8 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
   }
 }
 
-// Says of each of the groups whether something that knows healthy devices judged most of its
-// figures: a reference with one figure of a group does not vouch for the group.
+// For each group, whether yardsticks that know healthy devices judged most of its figures: one
+// known figure does not vouch for a group.
 void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
@@ -163,11 +163,11 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
       alike += rule.yardstick && rule.yardstick->kind == YardstickKind::kPeers ? 1 : 0;
       floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
     }
-    // Collectives are known by their number of ranks, and have floors alone at others.
+    // Collectives are known by number of ranks, and have only floors at other numbers.
     const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
     if (vouched > 0 && vouched >= needed) continue;
     const Population* const peers = device.known.peers;
-    // Where many stand apart, who is to say which of them are healthy?
+    // If many stand apart, either level may be the healthy one.
     const bool two_levels = peers != nullptr && 2 * peers->left_out.size() > peers->cards;
     const bool by_peers = !two_levels && alike >= needed;
     const std::string why =
@@ -186,7 +186,7 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   }
 }
 
-// What the card says of itself: as much as it should have where no other card is known.
+// The card's own statements, for models of which no other card is known.
 CardFacts stated_facts(const DeviceFacts& gpu) {
   CardFacts stated{.model = gpu.name, .power_limit_w = gpu.power_limit_default_w};
   if (const Datasheet* product = find_datasheet(gpu); product != nullptr && product->sm_count > 0)
@@ -252,7 +252,7 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   return device;
 }
 
-// What lies between the GPUs, and how many there are.
+// Links between GPUs, and their number.
 CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) {
   const Profile& profile = *node.profile;
   CheckedDevice device{
@@ -268,7 +268,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
     if (rule.outcome == Outcome::kFail && options.some_hidden)
       rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
   }
-  // MIG instances reach no other GPU.
+  // MIG instances have no peers.
   const auto linked = std::ranges::count_if(profile.devices, [](const DeviceFacts& gpu) {
     return gpu.unusable.empty() && !gpu.mig_enabled.value_or(false);
   });
@@ -276,8 +276,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
-  // Host links that share a switch carry less together, so that nothing but nodes of the same kind
-  // tells how much is healthy.
+  // Host links may share a switch, so only nodes of the same kind tell what is healthy.
   std::erase_if(device.rules, [](const JudgedRule& rule) {
     return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
   });
@@ -311,7 +310,7 @@ void change_rule(const RuleChange& change, JudgedRule& rule) {
                   *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
 }
 
-// A limit for a ceiling that the population does not know.
+// A limit for a ceiling that the population lacks.
 void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view name,
                CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
@@ -332,7 +331,7 @@ void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view
   set_limit(rule, *change.limit, change.reason);
 }
 
-// Returns whether the change is of any rule or figure of the device, or adds one.
+// Whether the change concerns, or adds, a rule of the device.
 bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
   std::string_view name = change.name;
   if (const std::string prefix = device.name + '/'; name.starts_with(prefix))
@@ -343,7 +342,7 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
     change_rule(change, *rule);
     return true;
   }
-  // "gpu1/..." is of another device, and a rule that is met may not be there.
+  // "gpu1/..." concerns another device, and rules that pass may be absent.
   if (!change.limit || name.starts_with("gpu")) return false;
   add_limit(gpu, change, name, device);
   return true;
@@ -429,7 +428,7 @@ void confirm(CheckResult& result, const CheckResult& again) {
     for (JudgedRule& rule : device.rules) {
       if (!waits_for_a_second(rule)) continue;
       const auto found = std::ranges::find(second->rules, rule.name, &JudgedRule::name);
-      if (!rule.value) {  // unsteady: such a rule is there only where it fails
+      if (!rule.value) {  // unsteady: present only if it fails
         if (found == second->rules.end()) rule.outcome = Outcome::kWarn;
         continue;
       }
@@ -452,7 +451,7 @@ CheckResult check_twice(const std::function<Attempt(const std::string& filter)>&
       for (const char c : id) filter += c == '.' ? std::string("\\.") : std::string(1, c);
     }
     const Attempt second = attempt(filter + ")(/|$)");
-    // A ceiling is the best of several points, of which one that is stopped may lack some.
+    // A ceiling is the best of several points; a stopped attempt may lack some.
     stopped = second.stopped;
     if (!stopped) confirm(result, second.result);
   }

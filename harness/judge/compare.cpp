@@ -12,11 +12,11 @@
 namespace peakline {
 namespace {
 
-// The share of comparisons of a healthy machine with itself that may call anything slower. Curves
-// are of many kinds and less well known.
+// Share of comparisons of a healthy machine with itself that may report anything as slower. Lower
+// for curves, which are of many kinds and less well known.
 constexpr double kFalseAlarmsOfComparisons = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;
-// That a single one of several runs is. So small that the sum hardly grows.
+// Allow 0.1 % for a single slow run among several; the total hardly grows.
 constexpr double kFalseAlarmsOfOneRun = 0.001;
 
 std::string device_name(const Runs& runs) {
@@ -36,7 +36,7 @@ std::set<std::string_view> modes(const Runs& runs) {
   return all;
 }
 
-// Every ceiling and curve, so that the number of verdicts is known before the first.
+// Judges all ceilings and curves together, as the threshold depends on their number.
 void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedFigure> ceilings,
                std::span<const ComparedFigure> curves, double threshold) {
   const auto assign = [](const ComparedFigure& figure, const Judgement& judgement, double& ratio,
@@ -69,7 +69,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
   }
 }
 
-// The model's other cards accuse the new side where the runs at hand differ too much to do so.
+// Judges the new side by other cards of the model if the runs at hand differ too much.
 void judge_uneven(const Runs& next, std::span<const Population> populations,
                   DeviceComparison& device) {
   for (const DeviceView& view : next) {

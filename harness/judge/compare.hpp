@@ -1,9 +1,9 @@
 #pragma once
 
-// Two sets of profiles, from before and after a change or from two machines: what became faster or
-// slower, by how much, and what may explain it. Pure functions.
+// Compares two sets of profiles, from before and after a change or from two machines: what became
+// faster or slower, by how much, and possible causes. Pure functions.
 //
-// two_sides.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
+// two_sides.hpp has the rule of verdicts, gate.cpp the reasons of a gate.
 
 #include <span>
 
@@ -12,8 +12,8 @@
 
 namespace peakline {
 
-// Devices are paired by UUID; what is left by index and name, all runs together; what is left then
-// by index alone (different models). Linear in the number of profiles.
+// Pairs devices by UUID, the rest by index and name, and what then remains by index (different
+// models). Linear in the number of profiles.
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options);
 

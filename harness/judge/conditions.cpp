@@ -1,5 +1,3 @@
-// What was not the same during the runs of both sides.
-
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +13,7 @@ namespace peakline {
 
 namespace {
 
-// Names those of all GPUs: "18 + 17 of 36", where one is down.
+// For all GPUs: "18 + 17 of 36" if one is down.
 std::string nvlinks_of(const Profile& profile) {
   std::vector<int> up;
   int all = 0, slow = 0;
@@ -111,7 +109,7 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
       }
     }
   };
-  // Not among conditions_of: between the devices of a fleet it explains nothing.
+  // Not in conditions_of(), as it explains nothing between the devices of a fleet.
   const auto add_cards = [&](const Runs& runs, std::size_t side) {
     for (const DeviceView& run : runs)
       if (run.facts != nullptr) values["card"][side].insert(short_uuid(run.facts->uuid));
@@ -123,7 +121,7 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
   collect(pair.next, 1);
   for (std::string& what : order) {
     const auto& [base, next] = values[what];
-    // What one side does not know is no difference.
+    // Facts missing on one side are not compared.
     if (base.empty() || next.empty() || base == next) continue;
     out.differences.push_back({std::move(what), shortened({base.begin(), base.end()}),
                                shortened({next.begin(), next.end()})});

@@ -1,5 +1,3 @@
-// The points of each sweep on both sides, and where they diverge.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,31 +16,30 @@
 namespace peakline {
 namespace {
 
-// What all runs have of one point.
 struct PointValues {
   std::vector<double> values;
-  std::vector<std::size_t> runs;  // which each is from
-  std::vector<double> per_clock;  // of compute rates whose clocks are known
+  std::vector<std::size_t> runs;  // each value's run
+  std::vector<double> per_clock;  // compute rates with known clocks
 };
 
 struct Sweep {
   std::string unit;
   VariesWith varies = VariesWith::kDevice;
-  std::vector<std::string> order;  // of the points
+  std::vector<std::string> order;  // points
   std::map<std::string, PointValues> points;
 };
 
-// The key is name and method version: other methods give other values.
+// By name and method version, as methods are not comparable.
 using Sweeps = std::map<std::pair<std::string, int>, Sweep>;
 
-// A benchmark may have several sweeps, each of which names what it varies: "gemm.bf16/data".
+// A benchmark may have several sweeps, each named by its parameter: "gemm.bf16/data".
 std::string sweep_of(const Measurement& m) {
   const bool named =
       m.params.size() == 1 && std::holds_alternative<std::string>(m.params.front().second);
   return named ? m.id + "/" + m.params.front().first : m.id;
 }
 
-// A side of the product that the search for a kernel chose makes another point.
+// A GEMM size that a search chose is part of the point.
 std::string point_of(const Measurement& m) {
   const std::string name = m.name();
   std::string point = name.size() > m.id.size() ? name.substr(m.id.size() + 1) : std::string();
@@ -50,8 +47,7 @@ std::string point_of(const Measurement& m) {
   return point;
 }
 
-// What stands for a ceiling alone is in no curve: points with a load, and the only point of a
-// benchmark if a ceiling comes from it.
+// Excludes points that stand only for a ceiling: those with a load, and a benchmark's only point.
 bool in_sweep(const MeasuredPoint& point,
               const std::unordered_set<std::string_view>& behind_ceilings) {
   const Measurement& m = *point.what;
@@ -61,7 +57,7 @@ bool in_sweep(const MeasuredPoint& point,
 
 Sweeps sweeps_of(const Runs& runs) {
   Sweeps sweeps;
-  // Packed profiles share what was measured: its names are made once.
+  // Packed profiles share measurements, so make their names once.
   std::unordered_map<const Measurement*, std::pair<Sweep*, PointValues*>> places;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const DeviceView& run = runs[i];
@@ -102,7 +98,7 @@ void find_divergence(CurveComparison& curve, double threshold) {
   }
 }
 
-// The median speed of each run's points, as a share of `reference`.
+// Each run's median speed over points, as a share of `reference`.
 class RunSpeeds {
  public:
   void add(const PointValues& point, double reference, bool is_time) {
@@ -121,7 +117,7 @@ class RunSpeeds {
   std::map<std::size_t, std::vector<double>> by_run_;
 };
 
-// Appends nothing where the sides have no point in common.
+// Appends nothing without common points.
 void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
                    const CardScatter& scatter, double widening, double offset,
                    DeviceComparison& out, std::vector<ComparedFigure>& figures) {
@@ -135,7 +131,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
     if (found == next.points.end()) continue;
     const PointValues& before = base.points.at(name);
     const PointValues& after = found->second;
-    // As the judgement takes runs together.
+    // As the judgement averages runs.
     const double a = geometric_mean(before.values), b = geometric_mean(after.values);
     c.points.push_back({name, is_time ? a / b : b / a});
     base_speeds.add(before, a, is_time);
@@ -159,8 +155,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   out.curves.push_back(std::move(c));
 }
 
-// Names a sweep that the other side lacks: its id, and where that has it by another method, by
-// which it was measured here.
+// A sweep that the other side lacks: its id, and its method if the other side has another.
 std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
   const bool by_another =
       std::ranges::any_of(other, [&](const auto& entry) { return entry.first.first == key.first; });
@@ -172,7 +167,7 @@ std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
 void compare_curves(const DevicePair& pair, double threshold,
                     std::span<const Population> populations, DeviceComparison& out,
                     std::vector<ComparedFigure>& figures) {
-  // No population knows curves: they are given the widest scatter of its ceilings.
+  // Populations have no curves: use their ceilings' widest scatter.
   CardScatter scatter;
   if (out.same_model && different_cards(pair))
     scatter = card_scatter(populations, card_facts(pair.base[0]), pair.base[0].profile->mode);

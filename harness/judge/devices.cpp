@@ -1,5 +1,3 @@
-// Which device of one side is which of the other.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,14 +15,14 @@
 namespace peakline {
 namespace {
 
-// The key is the card; "host" and "node" stand for all of them together.
+// By card; "host" and "node" stand for all.
 using Devices = std::map<std::string, Runs>;
 
 Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
   Devices result;
   for (const Profile& profile : profiles) {
     for (DeviceView& run : device_views(profile)) {
-      // A run with --device does not always measure the host.
+      // A run with --device may not measure the host.
       if (run.facts == nullptr && run.points->empty()) continue;
       result[cards.card_of(run.name())].push_back(std::move(run));
     }
@@ -38,13 +36,13 @@ Runs joined(Devices& devices) {
   return all;
 }
 
-// Below 0 what is no GPU: the node, then the host.
+// Negative for node and host, which precede GPUs.
 int index_of(const Runs& runs) {
   if (runs[0].is_node()) return -2;
   return runs[0].facts != nullptr ? runs[0].facts->index : -1;
 }
 
-// Pairs the devices with equal keys, and leaves the rest where they are.
+// Pairs devices with equal keys; the rest stays.
 template <class Key>
 void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pairs) {
   using Value = decltype(key(base.begin()->first, base.begin()->second));

@@ -11,7 +11,7 @@
 namespace peakline {
 namespace {
 
-// Scatter beyond so many times the class's is not believed.
+// In multiples of the class's scatter; more is not believed.
 constexpr double kMostScatter = 2;
 constexpr double kMostScatterOfOwnRuns = 2.5;
 
@@ -35,7 +35,7 @@ std::string_view to_string(YardstickKind kind) {
 }
 
 double quantile_of(double tail, std::size_t degrees) {
-  // Those of a run's figures are few, and take longer than all else. Far out t is normal.
+  // Caches quantiles, which take most of a check's time. Beyond kMostDegrees, t is normal.
   constexpr std::size_t kMostDegrees = 1000;
   thread_local std::map<std::pair<double, std::size_t>, double> known;
   const auto [found, added] = known.try_emplace({tail, std::min(degrees, kMostDegrees)});
@@ -51,7 +51,7 @@ Scatter scatter_about(const Yardstick& y, const Reading& reading, Belief belief)
     return belief == Belief::kAsSeen ? scatter : std::min(scatter, most);
   };
   const auto mean_of = [](std::size_t n) { return n == 0 ? 0 : 1 / static_cast<double>(n); };
-  // The margin of a prior covers them.
+  // A prior's margin covers them.
   if (y.kind == YardstickKind::kPrior) return {.deviation = reading.own, .degrees = kClassDegrees};
   const double cards =
       y.cards == 0 ? 0
@@ -92,7 +92,7 @@ Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, 
     }
     double deviations = 0;
     const double limit = limit_by(y, reading, tail, Belief::kLimited, &deviations);
-    // A device whose runs differ that much may be healthy or not.
+    // A device with runs that differ this much may be healthy or not.
     const bool uneven = y.kind == YardstickKind::kOwnRuns && reading.value < limit &&
                         reading.value >= limit_by(y, reading, tail, Belief::kAsSeen);
     result.uneven = result.uneven || uneven;

@@ -1,20 +1,20 @@
 #pragma once
 
-// The rule of every verdict: a figure passes or fails by yardsticks, each of which says what a
-// healthy device measures. On logarithms, with the standard deviations of healthy devices,
+// The rule of all verdicts: yardsticks, each of which knows what a healthy device measures, pass or
+// fail a figure. On logarithms, with standard deviations of healthy devices:
 //
 //   limit = centre - max(least loss, q sqrt(cards^2 (1 + 1/n) + runs^2 + own^2)) - margin
 //
-// The margin of a prior, about twice what two models differ by, covers what cards and runs do.
-// q is Student's t of the false-alarm budget over the figures of the run. The class of the figure
-// (harness/hardware/usual_spread.hpp) counts as kClassDegrees degrees of freedom beside the n cards
-// (moderated variances, Smyth 2004, doi:10.2202/1544-6115.1027), and no yardstick's scatter is
-// believed beyond twice its class's (2.5 times where it is a device's own runs): neither a bad card
-// nor a planted file widens a limit. A device whose own runs seem to scatter by more is not accused
-// of what lies within that scatter either: it cannot be judged by them.
+// A prior's margin, about twice the difference between two models, covers the scatter of cards and
+// runs. q is Student's t of the false-alarm budget, shared by the run's figures. The figure's class
+// (harness/hardware/usual_spread.hpp) adds kClassDegrees degrees of freedom to the n cards
+// (moderated variances, Smyth 2004, doi:10.2202/1544-6115.1027). A yardstick's scatter is believed
+// up to twice its class's (2.5 times for a device's own runs), so that neither a bad card nor a
+// planted file widens a limit. If a device's own runs scatter by more, they cannot judge what lies
+// within that scatter.
 //
-// Every yardstick is tried, and the strictest one that is trusted counts. Cards or peers whose
-// centre lies below the limit of a prior or a floor are not trusted.
+// All yardsticks are tried; the strictest trusted one counts. Cards or peers whose centre is below
+// the limit of a prior or floor are not trusted.
 
 #include <cstddef>
 #include <optional>
@@ -27,7 +27,7 @@
 
 namespace peakline {
 
-// They are in the order of severity.
+// In order of severity.
 enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
 std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
 
@@ -35,77 +35,76 @@ enum class YardstickKind {
   kOwnRuns,     // earlier runs of this device
   kPopulation,  // cards of its model
   kPeers,       // the other devices of a fleet
-  kPrior,       // shares of theory of another model of the same compute capability
-  kFloor        // a share of theory that no healthy device is below
+  kPrior,       // another model's shares of theory, same compute capability
+  kFloor        // a share of theory that every healthy device reaches
 };
 std::string_view to_string(YardstickKind kind);  // "own_runs", "population", "peers", ...
 
 struct Yardstick {
   YardstickKind kind = YardstickKind::kFloor;
-  double centre = 0;  // what a healthy device measures; of a floor, its limit
-  // Devices whose mean the centre is; 0: it is this device's own.
+  double centre = 0;  // of healthy devices; a floor's limit
+  // Devices averaged in `centre`; 0: this device itself.
   std::size_t cards = 1;
-  // Runs of one device whose mean the centre is; 0: so many that they add no uncertainty.
+  // Runs of one device averaged in `centre`; 0: enough to add no uncertainty.
   std::size_t runs = 0;
-  // Scatter between devices, and between runs of one, as shares with their degrees of freedom.
+  // Scatter between devices, and between a device's runs: shares, with degrees of freedom.
   double between_cards = 0, between_runs = 0;
   std::size_t card_degrees = 0, run_degrees = 0;
-  double unsteadiness = 1;  // times their class, the scatter of all runs of this machine
-  double margin = 0;        // a share
-  bool may_fail = true, may_pass = true;  // what a comparison with it may decide
+  double unsteadiness = 1;                // scatter of this machine's runs over their class's
+  double margin = 0;                      // share
+  bool may_fail = true, may_pass = true;  // possible outcomes
   std::string source = {};                // "16 cards", "the NVIDIA H200's shares of theory"
 };
 
-// A measured figure of a device.
 struct Reading {
   double value = 0;
-  std::size_t runs = 1;  // whose mean it is
-  double own = 0;        // standard deviation that this run adds to its class's, a share
-  double least = 0.03;   // losses below it are never reported, a share
+  std::size_t runs = 1;  // averaged in `value`
+  double own = 0;        // standard deviation beyond the class's, share
+  double least = 0.03;   // share; smaller losses are not reported
   const UsualSpread* usual = nullptr;
 };
 
-// Losses below this are never reported: several runs of one card find less (compare).
+// Least loss of a single run; several runs of a card find less (compare).
 inline constexpr double kLeastLoss = 0.03;
-// Where fewer than kFewCards are known, and for an L2, which healthy cards have at two levels.
+// With fewer than kFewCards cards, and for L2, which has two levels on healthy cards.
 inline constexpr double kLeastLossOfFew = 0.04;
 inline constexpr std::size_t kFewCards = 5;
-// This share of healthy runs has any figure below its limit.
+// Share of healthy runs with any figure below its limit.
 inline constexpr double kFalseAlarms = 0.001;
-// A limit that lies further below its centre vouches for nothing.
+// A limit further below its centre vouches for nothing.
 inline constexpr double kWidestLimit = 0.15;
 
 struct Assessment {
   Outcome outcome = Outcome::kCannotJudge;
   std::optional<double> limit = {};  // nullopt: no yardstick was trusted
-  Yardstick by = {};                 // the yardstick of that limit
-  double deviations = 0;             // q, where scatter rather than the least loss made the limit
-  bool vouched = false;              // a yardstick that knows healthy devices passes it
-  bool uneven = false;               // it is kCannotJudge because the device's own runs are
-  std::string distrusted = {};       // source of a yardstick that was not trusted
+  Yardstick by = {};                 // yardstick of the limit
+  double deviations = 0;             // q, if scatter rather than the least loss set the limit
+  bool vouched = false;              // passed by a yardstick that knows healthy devices
+  bool uneven = false;               // kCannotJudge because of the device's own runs
+  std::string distrusted = {};       // source of an untrusted yardstick
 };
 
-// How far a healthy device's reading lies from the centre of a yardstick other than a floor: a
-// standard deviation, a share, with its degrees of freedom.
+// Scatter of a healthy reading about a yardstick's centre (no floor): standard deviation, share,
+// and degrees of freedom.
 struct Scatter {
   double deviation = 0;
   std::size_t degrees = 0;
 };
-// kAsSeen leaves out that scatter beyond the multiple of its class is not believed.
+// kAsSeen: without the bound on scatter.
 enum class Belief { kLimited, kAsSeen };
 Scatter scatter_about(const Yardstick& yardstick, const Reading& reading,
                       Belief belief = Belief::kLimited);
 
-// The quantile of Student's t above which lies the share `tail`.
+// The quantile of Student's t with upper tail probability `tail`.
 double quantile_of(double tail, std::size_t degrees);
 
-// The lowest value that passes by one yardstick. tail: the budget of this figure. deviations: set
-// to q where scatter makes the limit, to 0 where the least loss does.
+// The lowest passing value by one yardstick. tail: this figure's budget. deviations: set to q, or 0
+// if the least loss sets the limit.
 double limit_by(const Yardstick& yardstick, const Reading& reading, double tail,
                 Belief belief = Belief::kLimited, double* deviations = nullptr);
 
-// kCannotJudge where no yardstick is trusted, and where the value lies above floors alone.
-// figures: of the run, which share the budget.
+// kCannotJudge if no yardstick is trusted, or only floors pass the value. figures: number in the
+// run, which share the budget.
 Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, std::size_t figures,
                  double budget = kFalseAlarms);
 

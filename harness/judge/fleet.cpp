@@ -23,18 +23,17 @@ namespace {
 using CeilingId = std::pair<std::string, Basis>;
 using Rows = std::vector<const Ceiling*>;
 
-// A normal distribution's standard deviation over its median absolute deviation.
+// Standard deviation over median absolute deviation, for normal values.
 constexpr double kPerMad = 1.4826;
-// Causes that are named of one outlier.
+// Causes named per outlier.
 constexpr std::size_t kCausesShown = 2;
 
-// A device in one profile.
 struct Device {
   const FleetProfile* source = nullptr;
   const DeviceView *view = nullptr, *node = nullptr;
   std::map<CeilingId, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
-  std::optional<std::size_t> gpus;  // of a host of which all GPUs were looked for
+  std::optional<std::size_t> gpus;  // of a host whose GPUs were all requested
 };
 
 Device device_of(const FleetProfile& source, const DeviceView& view, const DeviceView& node) {
@@ -59,15 +58,15 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// The devices of one group, with what is usual there.
+// A group's devices, and what is usual among them.
 struct Peers {
   std::vector<Device> devices;
   bool judged = true;
   std::vector<CeilingId> order;
   std::map<CeilingId, Rows> ceilings;
-  std::optional<Population> population;      // nullopt: one device has no peers
-  std::map<std::string, std::string> usual;  // the commonest value of each condition
-  std::size_t usual_gpus = 0;                // of hosts: how many most have; 0: not known
+  std::optional<Population> population;      // nullopt: a single device has no peers
+  std::map<std::string, std::string> usual;  // most frequent value of each condition
+  std::size_t usual_gpus = 0;                // of most hosts; 0: unknown
 };
 
 CardRun run_of(const Device& device, const std::string& name) {
@@ -109,7 +108,7 @@ void find_usual(Peers& peers) {
   for (const auto& [what, values] : counts) {
     const auto commonest = std::ranges::max_element(
         values, {}, [](const auto& value_and_count) { return value_and_count.second; });
-    // With two as common as each other, neither is the usual one.
+    // Without a majority, none is usual.
     if (2 * commonest->second > peers.devices.size()) peers.usual[what] = commonest->first;
   }
   for (const auto& [gpus, count] : machines)
@@ -137,7 +136,7 @@ Distribution distribution_of(const CeilingId& id, const Rows& rows) {
           .highest = quantile(values, 1)};
 }
 
-// Conditions of a run that can limit a resource: how the machine is set up, and its software.
+// Setup and software that can limit a resource.
 std::vector<std::string_view> setup_for(const Ceiling& row) {
   const std::string_view part = part_of(row.resource);
   if (row.device == kHostDevice) return {"usable threads", "memory", "CPU governor"};
@@ -164,12 +163,12 @@ std::string lower_clock(const Ceiling& row, const Rows& rows) {
   const auto& own = row.conditions.sm_clock_hz;
   const auto peers = median_of(rows, &Conditions::sm_clock_hz);
   if (!is_compute(row.unit) || !own || !peers || *own >= kFullClockShare * *peers) return "";
-  // A chip that needs more power for a clock has a lower one at the cap.
+  // A chip that needs more power for a clock reaches a lower one at the cap.
   return fmt::format("SM clock {:.0f} % below the peers'{}", (1 - *own / *peers) * 100,
                      power_capped(row.conditions) ? ", at the power cap" : "");
 }
 
-// Why a device is slower than its peers, as far as its profile shows.
+// Why a device is slower than its peers, as far as profiles show.
 std::string cause_of(const Ceiling& row, const Device& device, const Peers& peers) {
   const Rows& rows = peers.ceilings.at({row.resource, row.basis});
   std::vector<std::string> causes = {heat(row, rows)};
@@ -190,7 +189,7 @@ std::string cause_of(const Ceiling& row, const Device& device, const Peers& peer
   return fmt::format("{}", fmt::join(causes, "; "));
 }
 
-// CPUs are held against each other alone.
+// CPUs are compared only with each other.
 CheckedDevice checked_host(const Device& device, const Peers& peers, double least) {
   CheckedDevice host{.name = device_key(*device.view), .model = "", .uuid = "host", .rules = {}};
   RulesOf rules(host.name, host.rules);
@@ -297,7 +296,7 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, const Chec
   return group;
 }
 
-// The newest run of each node that looked for all of its GPUs.
+// Each node's newest run that requested all GPUs.
 std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles) {
   std::map<std::string, const Profile*> runs;
   for (const FleetProfile& source : profiles) {
@@ -318,7 +317,7 @@ Outcome Fleet::verdict() const {
   std::optional<Outcome> worst;
   for (const FleetGroup& group : groups) {
     for (const FleetMember& member : group.members) {
-      // Nothing vouches for a host, and what is not judged only fails.
+      // Nothing vouches for hosts: only their failures count.
       if (group.is_host && member.sound()) continue;
       worst = std::max(worst.value_or(Outcome::kPass), member.verdict());
     }
@@ -348,7 +347,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
   const auto whole = whole_runs(profiles);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
-  // Groups are told apart by model and mode, and in each the newest run of a node's device counts.
+  // Groups are by model and mode; a device's newest run counts.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const FleetProfile& source = profiles[i];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Many machines: each device is checked (check.hpp), with its peers as one more yardstick, and how
-// each ceiling is distributed is shown beside it. Pure functions.
+// Many machines: checks each device (check.hpp) with its peers as another yardstick, and shows the
+// distribution of each ceiling. Pure functions.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,16 +17,16 @@
 
 namespace peakline {
 
-// Most machines with a CPU are told from a few by so many.
+// The fewest machines with a CPU that define what is usual.
 inline constexpr std::size_t kFewestMachines = 5;
 
-// Where a device's ceiling stands among its peers.
+// A ceiling among those of its peers.
 enum class Standing {
   kUsual,
   kLow,       // below a limit
   kHigh,      // as far above its peers
-  kUnsteady,  // it scatters within its run by far more than a healthy device's
-  kUndecided  // no peer has it, and nothing else is known of it
+  kUnsteady,  // scatters within its run far beyond a healthy device
+  kUndecided  // without peers or other knowledge
 };
 // "usual", "low", "high", "unsteady", "undecided"
 std::string_view to_string(Standing standing);
@@ -35,51 +35,47 @@ struct FleetCeiling {
   std::string resource;
   Basis basis = Basis::kMeasured;
   double value = 0;
-  std::optional<double> ci_low, ci_high;  // where the device's next run lies
-  double deviation = 0;                   // value / the peers' level - 1; 0: there are none
+  std::optional<double> ci_low, ci_high;  // interval of the device's next run
+  double deviation = 0;                   // value / the peers' level - 1; 0: no peers
   Standing standing = Standing::kUndecided;
-  // It says what differs from the peers and limits this resource ("heat: 87 °C, peers 62 °C");
-  // empty where nothing is known to, and of what is not low.
+  // A difference from the peers that limits a low ceiling ("heat: 87 °C, peers 62 °C"), or "".
   std::string cause;
 };
 
-// A device of one machine.
 struct FleetMember {
-  std::string node;    // the host's name, of an anonymized profile its file's
+  std::string node;    // host name, or an anonymized profile's file name
   std::string device;  // "GPU 0", "host"
-  std::string uuid;    // "host"
+  std::string uuid;    // "host" for a host
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
-  // All that it was judged by, the worst first; named "node7/gpu0/tensor.bf16/burst".
+  // Worst first; named "node7/gpu0/tensor.bf16/burst".
   std::vector<JudgedRule> rules;
 
   Outcome verdict() const { return peakline::verdict(rules); }
-  // Whether nothing speaks against it but what was allowed.
+  // Whether all rules pass or are excused.
   bool sound() const { return std::ranges::all_of(rules, &JudgedRule::passes); }
 };
 
-// One ceiling over the devices of a group.
+// A ceiling over the devices of a group.
 struct Distribution {
   std::string resource;
   Basis basis = Basis::kMeasured;
   std::string unit;
   std::size_t devices = 0;
   double median = 0;
-  // Median absolute deviation from the median, times 1.4826, as a share of the median: of a normal
-  // distribution the standard deviation.
+  // Median absolute deviation x 1.4826, a share: the standard deviation of normal values.
   double deviation = 0;
   double lowest = 0, p5 = 0, p25 = 0, p75 = 0, p95 = 0, highest = 0;
   std::size_t low = 0, high = 0;  // outliers
 };
 
-// The devices of one model that were measured in one mode.
+// Devices of one model, measured in one mode.
 struct FleetGroup {
   std::string model, mode;  // "NVIDIA H200", "full"
   bool is_host = false, is_node = false;
-  bool judged = true;                // not of hosts that share their machine
+  bool judged = true;                // false for hosts that share their machine
   std::vector<FleetMember> members;  // by node and device
   std::vector<Distribution> ceilings;
-  // What the resources are called.
   std::map<std::string, std::string> labels;
 };
 
@@ -91,19 +87,17 @@ struct FleetProfile {
 struct Fleet {
   std::vector<FleetGroup> groups;  // GPUs before hosts, the largest first
   std::size_t profiles = 0, devices = 0;
-  std::size_t superseded = 0;       // devices' runs of which there is a newer one in the same mode
-  std::vector<std::string> unused;  // names that were allowed and did not occur
+  std::size_t superseded = 0;       // runs with a newer one of the device in the same mode
+  std::vector<std::string> unused;  // allowed names without a rule
 
-  // That of the worst device. kCannotJudge where there is nothing to judge.
+  // The worst device's. kCannotJudge without judged devices.
   Outcome verdict() const;
   bool sound() const { return verdict() != Outcome::kFail; }
-  // The GPUs that fail, and the rule for which each does so the most, by UUID: they are no
-  // reference for others.
+  // Failing GPUs by UUID, with the worst rule: they are no reference for others.
   std::map<std::string, std::string> faults() const;
 };
 
-// allowed: names of rules that are excused. options: what is known of healthy devices, and below
-// which loss nothing is said; its other members are not used.
+// options: `peers` and `changes` are ignored; a device's peers are those of the fleet.
 Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options);
 
 }  // namespace peakline

@@ -1,28 +1,27 @@
-// What a gate does not let pass: what became slower, and whatever the old side has and the new one
-// lacks or has as an error. The codes of the reasons, and what their names end in:
-//   slower           a ceiling or the median of a curve, by its verdict
-//   unsteady         a ceiling that is slower in one of several new runs, not in their mean, or
-//                    that scatters within a run by more than a healthy device's, on either side
-//   method_changed   a benchmark that the sides measured in different ways: it cannot be judged
+// The reasons for which a gate fails: the new side is slower, or lacks or fails something that the
+// old side has. Codes, and the ends of names:
+//   slower           a ceiling, or the median of a curve
+//   unsteady         a ceiling slower in some new runs but not in their mean, or with excessive
+//                    scatter within a run, on either side
+//   method_changed   a benchmark with another method: it cannot be judged
 //   missing          a device, ceiling or benchmark without a sound result on the new side, or in
-//                    one of its runs where all old ones have it
-//   clock_unknown    what would be missing as implausible, but for a clock above the stated maximum
+//                    one of its runs although all old ones have it
+//   clock_unknown    missing as implausible, which a clock above the stated maximum may explain
 //                    that the profile lacks: it cannot be judged
-//   failed           a benchmark with errors or wrong results that no old run has
+//   failed           a benchmark with new errors or wrong results
 //   unverified       verification: sound results are no longer verified
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
-//   uneven           a ceiling that would be slower, but for runs that differ by more than is
-//                    believed of any machine: it cannot be judged
-//   not_judged       judged: nothing that both sides have can be told apart or called the same; of
-//                    the machine: nothing
-//   filtered         machine/filter: what a new run in another mode left out cannot be told
-//   fact             less hardware than before: fewer SMs, less memory, a lower power limit, ...
+//   uneven           a ceiling that would be slower, but for runs that differ implausibly: it
+//                    cannot be judged
+//   not_judged       judged: no common figure of the device is conclusive; machine: nothing was
+//                    judged
+//   filtered         machine/filter: a new run in another mode omits an unknown part
+//   fact             less hardware: fewer SMs, less memory, a lower power limit, ...
 //   ended_early      machine/run: a new run was interrupted
-//   health           what check finds wrong with a GPU or the host (health/xid, ...), and no old
-//   run has
-//                    it; of the machine, the code of a finding of severity "error"
-// What the mode of the new runs does not measure is not missing.
+//   health           a new problem that check finds with a GPU or the host (health/xid, ...);
+//                    machine: the code of a finding of severity "error"
+// Points that the new runs' mode omits are not missing.
 
 #include <fmt/format.h>
 
@@ -43,14 +42,14 @@
 namespace peakline {
 namespace {
 
-// Failures and wrong results are told by benchmark, and a device that cannot be measured as such.
+// Failures and wrong results are reported by benchmark, an unusable device as such.
 bool told_elsewhere(std::string_view code) {
   static constexpr std::array<std::string_view, 3> kCodes = {"failed", "unverified",
                                                              "device_unusable"};
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
-// What is wrong with a device in any of the runs, by the rule's name.
+// A device's problems in any of the runs, by rule name.
 std::map<std::string, JudgedRule> errors_of(const Runs& runs, const std::string& device) {
   std::vector<JudgedRule> all;
   RulesOf rules(device, all);
@@ -74,7 +73,7 @@ void new_errors(const DevicePair& pair, const Reasons& out) {
     if (!before.contains(name)) out.all.push_back(rule);
 }
 
-// Findings of severity "error" that are of no device, and of no old run.
+// New findings of severity "error" that concern no single device.
 void new_machine_errors(std::span<const Profile> base, std::span<const Profile> next,
                         Reasons& machine) {
   const auto errors = [](std::span<const Profile> profiles) {
@@ -91,7 +90,7 @@ void new_machine_errors(std::span<const Profile> base, std::span<const Profile> 
     if (!before.contains(code)) machine.add(code, code, std::string(message));
 }
 
-// Why a figure is unsteady: "scatters by 23 % within a run, ...".
+// "scatters by 23 % within a run, ..."
 std::string unsteady_text(const CeilingComparison& c) {
   const auto &before = c.base.excessive_scatter, &after = c.next.excessive_scatter;
   const auto worst = std::max(before, after);
@@ -115,7 +114,7 @@ bool decided(Verdict verdict) {
          verdict != Verdict::kUneven;
 }
 
-// Whether anything was judged.
+// Returns whether anything was judged.
 bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
   for (const CeilingComparison& c : device.ceilings) {
@@ -139,7 +138,7 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   return any;
 }
 
-// What all runs know of the card.
+// Facts that the runs agree on.
 CardFacts facts_of(const Runs& runs) {
   CardFacts facts = card_facts(runs[0]);
   for (const DeviceView& run : runs) complete(facts, card_facts(run));
@@ -166,7 +165,8 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
     out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
-    if (std::ranges::all_of(pair.next, unusable)) return false;  // what it lacks follows from that
+    if (std::ranges::all_of(pair.next, unusable))
+      return false;  // explains everything that is missing
   }
   if (!device.same_model && !device.shared_host()) {
     out.add("different_model", "model",
@@ -192,12 +192,12 @@ bool ended_early(const Profile& profile) {
          });
 }
 
-// What the mode of the new runs leaves out is not missing, but what their filter does is, unless
-// all that is left out was filtered alike.
+// Points that the new runs' mode omits are not missing; those that their filter omits are, unless
+// all omitted points were filtered alike.
 void add_filters(std::span<const Profile> base, std::span<const Profile> next, Reasons& machine) {
   std::set<std::string> modes, reported = {""};
   for (const Profile& profile : next) modes.insert(profile.mode);
-  std::set<std::string> left_out;  // filters of the old runs in modes that the new side lacks
+  std::set<std::string> left_out;  // filters of old runs in modes that the new side lacks
   for (const Profile& profile : base)
     if (!modes.contains(profile.mode)) left_out.insert(option_of(profile, "--filter"));
   if (left_out.empty()) return;

@@ -38,7 +38,7 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
   for (const MeasuredPoint& point : *device.points) {
     const Measurement& m = *point.what;
     if (m.status != Status::kOk) continue;
-    // Those between GPUs are told of both of them.
+    // Both GPUs of a pair report wrong results between them.
     if (m.verified == false && !device.is_node()) wrong.push_back(m.name());
     if (m.flags.implausible) impossible.push_back(m.name());
   }

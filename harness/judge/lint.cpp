@@ -16,20 +16,19 @@ namespace {
 constexpr std::array kFacts = {
     "sm_count",        "memory",     "power_limit", "sm_clock", "memory_clock",
     "pcie_generation", "pcie_width", "nvlinks",     "ecc",      "mig"};
-// They say that something is so, and have no value.
+// Rules without a value.
 constexpr std::array kStatements = {"complete", "gpus", "health", "implausible"};
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
                                        Basis::kBurst,       Basis::kSustained,
                                        Basis::kModelBurst,  Basis::kModelShaped};
 
-// Takes `end` off the end of `text`, if it is there.
 bool take_end(std::string_view& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
   text.remove_suffix(end.size());
   return true;
 }
 
-// Takes "gpu0/" or "node/" off the beginning of a rule's name.
+// Removes "gpu0/" or "node/" from a rule's name.
 std::string take_device(std::string_view& name) {
   const std::size_t slash = name.find('/');
   const std::string_view device = name.substr(0, slash);
@@ -56,7 +55,7 @@ std::string model_of(const Population& population) {
   return facts.gpus ? fmt::format("{} x {}", *facts.gpus, facts.model) : facts.model;
 }
 
-// Fills in label, unit and levels; false where no figure has that name.
+// Fills in label, unit and levels; false without such a figure.
 bool describe_figure(std::string_view name, std::span<const Population> known, LintedRule& rule) {
   const bool steady = take_end(name, "/steady") || take_end(name, "/twice");
   const bool beside_siblings = !steady && take_end(name, "/siblings");
@@ -89,7 +88,7 @@ bool describe_figure(std::string_view name, std::span<const Population> known, L
   return true;
 }
 
-// A level that the limit is so far from that its unit is mistaken: TFLOP/s for FLOP/s.
+// A level so far from the limit that its unit must be wrong: TFLOP/s for FLOP/s.
 const HealthyLevel* far_off(const LintedRule& rule) {
   constexpr double kOtherUnit = 100;
   if (!rule.change.limit) return nullptr;

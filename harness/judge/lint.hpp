@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells what a site's rules would judge, as far as that is known before anything is measured.
+// Describes what a site's rules would judge, before anything is measured.
 
 #include <span>
 #include <string>
@@ -11,20 +11,19 @@
 
 namespace peakline {
 
-// The figure of a rule as healthy cards of a model measure it, in one mode.
+// A rule's figure on healthy cards of a model, in one mode.
 struct HealthyLevel {
   std::string model, mode;  // "NVIDIA H200", "2 x NVIDIA H200"; "quick"
   double median = 0;
 };
 
-// A rule as a site changes it.
 struct LintedRule {
   RuleChange change;
-  std::string device = {};  // "gpu0", "node"; empty: of all
-  std::string label = {};  // "BF16 Tensor Cores burst"; the rule's name where it is about no figure
-  std::string unit = {};   // of a figure; empty: it has no value, or a fact's
+  std::string device = {};  // "gpu0", "node"; empty: all
+  std::string label = {};   // "BF16 Tensor Cores burst"; else the rule's name
+  std::string unit = {};    // empty: without value, or a fact
   std::vector<HealthyLevel> levels = {};
-  // Empty, or the mistake: "name: no such rule". It begins with the key.
+  // The mistake ("name: no such rule"), beginning with the key, or "".
   std::string mistake = {};
 };
 

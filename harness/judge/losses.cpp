@@ -14,24 +14,23 @@
 namespace peakline {
 namespace {
 
-// One point in all runs of a side.
 struct SidePoint {
   std::string_view id;
   std::size_t sound = 0;                      // runs
   bool verified = false, unverified = false;  // in any run in which it is sound
-  bool failed = false;                        // in any run: an error or a wrong result
-  bool by_threads = false;                    // it is measured with a number of threads
-  std::set<int> methods;                      // of the runs in which it is sound
-  double rate = 0;                            // the highest sound one
-  std::size_t unsound = 0;                    // runs that have it without a sound or wrong result
+  bool failed = false;                        // an error or a wrong result in any run
+  bool by_threads = false;                    // parameter: a number of threads
+  std::set<int> methods;                      // of sound runs
+  double rate = 0;                            // highest sound one
+  std::size_t unsound = 0;                    // runs without a sound or wrong result
   std::vector<std::pair<const MeasuredPoint*, const DeviceFacts*>> flagged = {};  // implausible
-  std::string why;  // it failed, or is not sound in the run seen last
+  std::string why;  // reason of the last run in which it failed or was not sound
 };
 using Points = std::map<std::string, SidePoint>;
 
 Points points_of(const Runs& runs) {
   Points points;
-  // Packed profiles share what was measured: its name is made once.
+  // Packed profiles share measurements, so make their names once.
   std::unordered_map<const Measurement*, SidePoint*> places;
   for (const DeviceView& run : runs) {
     for (const MeasuredPoint& point : *run.points) {
@@ -63,7 +62,7 @@ Points points_of(const Runs& runs) {
 constexpr const char* kClockMissing =
     "above what the hardware can do at the stated maximum SM clock; the clock it ran at is missing";
 
-// Whether a clock explains each implausible rate, and nothing else is wrong with the point.
+// Whether a missing clock could explain all implausible rates, and nothing else is wrong.
 bool only_clock_missing(const SidePoint& point, double plausible_rate) {
   return !point.failed && point.unsound > 0 && point.flagged.size() == point.unsound &&
          std::ranges::all_of(point.flagged, [&](const auto& flagged) {
@@ -75,7 +74,7 @@ std::string with_reason(const std::string& text, const std::string& why) {
   return why.empty() ? text : text + ": " + why;
 }
 
-// Points of one benchmark, and why the first of them is among them.
+// Points of one benchmark, and the reason of the first.
 struct Lost {
   std::int64_t points = 0;
   std::string why;
@@ -98,22 +97,21 @@ std::set<std::optional<int>> threads_of(const Runs& runs) {
   return threads;
 }
 
-// The points that a host with other threads has instead: its sweeps end at another number of them.
+// Whether a host with another number of threads has other points instead.
 bool has_others(const Points& points, std::string_view id) {
   return std::ranges::any_of(points, [&](const auto& point) {
     return point.second.id == id && point.second.sound > 0 && point.second.by_threads;
   });
 }
 
-// The new side should have this.
 struct Expected {
-  bool all_tried;      // the new runs measure whatever the old ones did
-  bool other_threads;  // than the old ones had
-  bool other_version;  // of the program, which may lack whole benchmarks
+  bool all_tried;      // new runs measure all that old ones did
+  bool other_threads;  // than the old runs
+  bool other_version;  // the program may lack whole benchmarks
   std::size_t base_runs;
-  Runs alike;  // new runs of which each should have what every old one has
+  Runs alike;  // new runs that should each have what all old ones have
 
-  // Whether some of the new runs lack what every old one has.
+  // Some new runs lack what all old ones have.
   bool lost_in_some(std::size_t in_base, std::size_t in_alike) const {
     return in_base == base_runs && in_alike > 0 && in_alike < alike.size();
   }
@@ -137,7 +135,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
     expected.alike.push_back(run);
     modes.insert(run.profile->mode);
   }
-  // All quick runs measure the same, but less than full ones.
+  // Quick runs all measure the same, but less than full ones.
   if (modes.size() > 1 && device.different_modes) expected.alike.clear();
   return expected;
 }
@@ -191,7 +189,6 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   }
 }
 
-// Counts the runs that have each measured ceiling.
 std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
   std::map<std::string, std::size_t> counts;
   for (const DeviceView& run : runs) {
@@ -206,7 +203,7 @@ std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
 
 void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
                    Reasons& out) {
-  std::map<std::string, std::string> why;  // a new run has no such ceiling, though it tried
+  std::map<std::string, std::string> why;  // ceilings that a new run tried but lacks
   for (const DeviceView& run : pair.next)
     for (const MissingCeiling* row : run.missing_ceilings)
       why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
@@ -215,7 +212,7 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
   for (const DeviceView& run : pair.base) {
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
-      // Each is reported once, by whichever old run has it first.
+      // Reported once, from the first old run that has it.
       const std::string name = ceiling_name(row->resource, row->basis);
       const std::size_t before = std::exchange(in_base[name], 0);
       if (before == 0) continue;

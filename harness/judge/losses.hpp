@@ -1,7 +1,6 @@
 #pragma once
 
-// The reasons of a gate, and those of them that are losses: ceilings and benchmarks that the new
-// side lacks.
+// The reasons of a gate, and those about ceilings and benchmarks that the new side lacks.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +16,6 @@
 
 namespace peakline {
 
-// Collects the reasons about one device.
 struct Reasons {
   std::string device;  // "gpu0"
   std::vector<JudgedRule>& all;
@@ -31,14 +29,13 @@ struct Reasons {
   }
 };
 
-// The filter and the devices that a run was restricted to; empty: all.
+// A run's filter and devices; empty: all.
 using Restriction = std::pair<std::string, std::string>;
 inline Restriction restriction_of(const Profile& profile) {
   return {option_of(profile, "--filter"), devices_asked_for(profile)};
 }
 
-// A new run is known to lack something where it was asked to measure everything, or the same as an
-// old one.
+// A new run is known to lack something if it measured everything, or what an old run measured.
 class Restrictions {
  public:
   explicit Restrictions(std::span<const Profile> base) {
@@ -57,8 +54,8 @@ inline bool unusable(const DeviceView& run) {
   return run.facts != nullptr && !run.facts->unusable.empty();
 }
 
-// Reports ceilings and benchmarks that the old side has and the new one lacks, or has as an error.
-// Returns whether the old side has any points.
+// Reports ceilings and benchmarks that the new side lacks, or has as errors. Returns whether the
+// old side has any points.
 bool add_losses(const DevicePair& pair, const DeviceComparison& device,
                 const Restrictions& restrictions, Reasons& out);
 

@@ -13,10 +13,10 @@
 namespace peakline {
 namespace {
 
-// What comparisons look up in `launch`: what a search chose, and what another library did.
+// Entries of `launch` that comparisons read: a search's choice, a library's choice.
 constexpr std::string_view kLaunchFacts[] = {"n", "nccl"};
 
-// A measurement without its figures, and without its device.
+// Identity and status without figures and device.
 Measurement what_of(Measurement m) {
   Measurement what;
   what.id = std::move(m.id);
@@ -33,7 +33,7 @@ Measurement what_of(Measurement m) {
   return what;
 }
 
-// The only one of those that are equal. Several threads may call this.
+// The shared copy of equal measurements. Thread-safe.
 const Measurement* only_one(Measurement what) {
   static std::mutex mutex;
   static std::unordered_multimap<std::string, std::unique_ptr<const Measurement>> known;
@@ -59,7 +59,7 @@ void pack(Profile& profile) {
     point.value = m.value.value_or(0);
     point.sm_clock_hz = m.conditions.sm_clock_hz;
     if (sources.contains({m.device, m.name()})) {
-      // Samples tell several runs of one profile apart.
+      // Samples tell the runs of one profile apart.
       if (m.sittings.size() < 2) m.samples_s = {};
       m.series = {};
       kept.push_back(m);

@@ -1,15 +1,12 @@
 #pragma once
 
-// Profiles as small as comparisons of many need them.
-
 #include "harness/values/profile.hpp"
 
 namespace peakline {
 
-// Leaves out what no comparison looks at: time series, samples of a single run, what follows from
-// the measurements but ceilings and findings. Of measurements only those stay whole that a ceiling
-// came from; of the others, what was measured is the same in most profiles, and is kept once for
-// all of them, until the program ends.
+// Removes what comparisons do not read: time series, samples of a single run, conclusions other
+// than ceilings and findings. Measurements behind ceilings stay whole; of others, the identity is
+// shared between profiles until the program ends.
 void pack(Profile& profile);
 
 }  // namespace peakline

@@ -15,19 +15,19 @@
 namespace peakline {
 namespace {
 
-// A figure beside siblings has to scatter by less than this share of the figure itself.
+// A ratio to siblings must scatter by less than this share of the figure's own scatter.
 constexpr double kMostOfSiblings = 0.5;
-// Levels are this many standard deviations apart, as of the scatter around them. Fourteen cards
-// around one level come no further apart than three.
+// Distance of two levels, in standard deviations of the scatter around them. Splitting one level of
+// fourteen cards reaches three.
 constexpr double kBetweenStates = 6;
 constexpr std::size_t kFewestOfState = 2;
 constexpr double kFarthestStates = 0.04;
-// The window that holds one level: a share, or so many deviations of the class.
+// Window of one level: a share, or a multiple of the class's deviation.
 constexpr double kLeastWindow = 0.03, kWindowDeviations = 6;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 
-// There is a list for each card, in their order, empty where the card has no value.
+// A list per card, in order; empty without values.
 using CardValues = std::vector<std::vector<double>>;
 
 double deviation(std::span<const double> values) {
@@ -37,7 +37,7 @@ double deviation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// Sorted values that lie around two levels, at the first of the upper one; else their end.
+// The index of the upper of two levels in sorted values; else their end.
 std::size_t upper_state(std::span<const double> sorted) {
   std::size_t best = sorted.size();
   double widest = 0;
@@ -53,7 +53,7 @@ std::size_t upper_state(std::span<const double> sorted) {
   return near && widest > kBetweenStates * within ? best : sorted.size();
 }
 
-// The sorted values of the window that holds most of them.
+// The window with most values. sorted: ascending.
 std::span<const double> densest(std::span<const double> sorted, const UsualSpread& usual) {
   const double width = std::max(kLeastWindow, kWindowDeviations * usual.between_cards);
   std::span<const double> best;
@@ -64,10 +64,10 @@ std::span<const double> densest(std::span<const double> sorted, const UsualSprea
   return best;
 }
 
-// One figure over the cards that are not left out.
+// One figure over the included cards.
 struct Level {
   PopulationFigure figure;
-  std::size_t within = 0;        // cards of the window
+  std::size_t within = 0;        // cards in the window
   std::vector<double> of_cards;  // medians; NaN: none
 };
 
@@ -108,7 +108,7 @@ Level level_of(const FigureKey& key, const CardValues& values, const std::vector
   return level;
 }
 
-// The values of a group of runs by figure and card.
+// Values by figure and card.
 struct Collected {
   std::vector<std::string> cards;
   std::vector<FigureKey> order;
@@ -126,7 +126,7 @@ Collected collect(std::span<const CardRun* const> runs) {
       const FigureKey key{figure.resource, figure.basis, figure.beside_siblings};
       const auto [found, added] = all.values.try_emplace(key, all.cards.size());
       if (added) all.order.push_back(key);
-      // The newest method counts, and what another one gave says nothing of it.
+      // Only the newest method counts.
       const RunFigure*& example = all.examples[key];
       if (example == nullptr || example->method_version < figure.method_version) {
         found->second.assign(all.cards.size(), {});
@@ -140,8 +140,7 @@ Collected collect(std::span<const CardRun* const> runs) {
   return all;
 }
 
-// Leaves out cards that have a fault, and those that are below the limits of the others, or as far
-// above, until none is.
+// Excludes cards with a fault, and repeatedly those below the others' limits, or as far above.
 std::vector<LeftOutCard> leave_out(const Collected& all, std::span<const CardRun* const> runs,
                                    const CardFacts& facts, std::vector<bool>& out) {
   std::vector<LeftOutCard> left;
@@ -189,7 +188,7 @@ std::vector<LeftOutCard> leave_out(const Collected& all, std::span<const CardRun
 }
 
 void round_figure(PopulationFigure& f) {
-  // Five digits say more than any population knows.
+  // More digits than any population supports.
   for (double* value :
        {&f.median, &f.lowest_state, &f.highest_state, &f.between_cards, &f.between_runs, &f.limit})
     *value = std::stod(fmt::format("{:.5g}", *value));
@@ -215,7 +214,7 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
   for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
   population.drivers.assign(drivers.begin(), drivers.end());
   population.revisions.assign(revisions.begin(), revisions.end());
-  if (!created.empty() && !created.contains(""))  // each run says when it was made
+  if (!created.empty() && !created.contains(""))  // each run has its time
     std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
   std::map<FigureKey, double> spreads;
   for (const FigureKey& key : all.order) {
@@ -225,7 +224,7 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     PopulationFigure& f = level.figure;
     if (f.cards == 0) continue;
     const double spread = spreads[key] = std::hypot(f.between_cards, f.between_runs);
-    // Precisions that do not move together say nothing of each other.
+    // Unrelated precisions say nothing about each other.
     if (beside_siblings && f.cards > 1 &&
         spread > kMostOfSiblings * spreads.at({resource, basis, false}))
       continue;

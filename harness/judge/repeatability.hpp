@@ -1,7 +1,7 @@
 #pragma once
 
-// Several runs of one machine held against one another: how far its figures differ, whether the
-// printed intervals hold, and whether a comparison of two of its runs accuses it. Pure functions.
+// Compares several runs of one machine: how far figures differ, whether printed intervals hold, and
+// whether comparing two runs raises false alarms. Pure functions.
 
 #include <cstddef>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace peakline {
 
-// A measured ceiling over the runs that have it, two at least.
+// A measured ceiling over at least two runs.
 struct CeilingStudy {
   std::string device, resource;
   Basis basis = Basis::kMeasured;
@@ -22,9 +22,8 @@ struct CeilingStudy {
   std::size_t runs = 0;
   double median = 0;
   double spread = 0;                 // (highest - lowest) / median
-  std::optional<double> half_width;  // of the interval over the value; median of the runs
-  // The share of all ordered pairs of runs in which the second's value lies inside the first's
-  // interval; nullopt where a run has none.
+  std::optional<double> half_width;  // of the interval over the value, median over runs
+  // Share of ordered pairs with the second value inside the first's interval, if all have one.
   std::optional<double> inside;
 };
 
@@ -34,11 +33,11 @@ struct Study {
   std::vector<std::string> created;  // of the runs, ascending
   std::vector<CeilingStudy> ceilings;
   std::size_t pairs = 0;                      // ordered
-  std::size_t alarms = 0;                     // of them, those that a gate does not let pass
-  std::map<std::string, std::size_t> causes;  // of the alarms: names of gate reasons
+  std::size_t alarms = 0;                     // pairs that the gate fails
+  std::map<std::string, std::size_t> causes;  // names of gate reasons
 };
 
-// Studies each mode, in the order of their first profiles. What was run once is left out.
+// One study per mode, in the order of first profiles, without single runs.
 std::vector<Study> study_runs(std::span<const Profile> profiles);
 
 }  // namespace peakline

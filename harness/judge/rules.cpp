@@ -14,7 +14,7 @@
 namespace peakline {
 namespace {
 
-// Memory that a driver or a hypervisor keeps to itself differs by as much.
+// Drivers and hypervisors reserve different amounts of memory.
 constexpr double kMemoryTolerance = 0.01;
 constexpr double kClockTolerance = 0.005;
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a judgement says, one rule at a time: check, compare and fleet say it in the same words, and
-// the same names excuse it.
+// Rules with an outcome, common to check, compare and fleet, which excuse them by name.
 
 #include <cstddef>
 #include <optional>
@@ -16,7 +15,7 @@
 
 namespace peakline {
 
-// A part of a verdict that has to be judged before anything passes.
+// A part of the machine that must be judged before it passes.
 enum class RuleGroup {
   kMemory,
   kCompute,
@@ -29,7 +28,7 @@ enum class RuleGroup {
 };
 std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", "host_link", ...
 std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "links between GPUs"
-// That of a ceiling; nullopt: none of GPUs.
+// A ceiling's group; nullopt: not a GPU's.
 std::optional<RuleGroup> rule_group_of(std::string_view resource);
 
 // "tensor.bf16/burst"
@@ -39,41 +38,39 @@ struct JudgedRule {
   std::string code;  // its kind: "slower", "unsteady", "fact", "missing", ...
   std::string name;  // "gpu0/tensor.bf16/burst"
   Outcome outcome = Outcome::kPass;
-  std::string text = {};  // what it says; of a figure, text_of() says it
+  std::string text = {};  // statement; text_of() for figures
   std::optional<RuleGroup> group = {};
-  // A rule about a figure or a fact has these.
+  // For figures and facts:
   std::string label = {};  // "BF16 Tensor Cores burst"
   std::optional<double> value = {}, limit = {};
-  std::optional<double> first_value = {};  // before it was measured a second time
+  std::optional<double> first_value = {};  // before a second measurement
   std::string unit = {};
-  // A figure that was compared has these; `limit` is by that yardstick, or by the site's rules.
+  // For compared figures; `limit` is this yardstick's or the site's.
   std::optional<Yardstick> yardstick = {};
-  double deviations = 0;         // Student's t of the limit, where it is above the least loss
-  bool vouched = false;          // something that knows healthy devices passes or fails it
-  std::string cause = {};        // what explains the outcome beside the limit
-  std::string measurement = {};  // the point that it came from
-  std::string reason = {};       // the site's, where its rules changed this one
+  double deviations = 0;         // Student's t of the limit, if beyond the least loss
+  bool vouched = false;          // judged by something that knows healthy devices
+  std::string cause = {};        // explanation besides the limit
+  std::string measurement = {};  // the point it came from
+  std::string reason = {};       // the site's, if its rules changed this one
 
   bool passes() const { return outcome < Outcome::kCannotJudge; }
 };
 
-// A value of the rule in its unit: "4.2 TB/s", "0.987" of a ratio.
+// A value in the rule's unit: "4.2 TB/s", "0.987" for a ratio.
 std::string value_text(const JudgedRule& rule, double value);
 // "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %"
 std::string text_of(const JudgedRule& rule);
 
-// What a site wants of a rule instead of what follows from the population.
 struct RuleChange {
-  std::string name;                     // of the rule, with its device or of any
-  std::optional<double> limit = {};     // the lowest value that passes, in the figure's unit
-  std::optional<double> loss = {};      // the same, as a share below the median of healthy cards
-  std::optional<Outcome> outcome = {};  // of what does not pass: kWarn or kExcused
-  std::string mode = {};                // of the runs that it is for; empty: any
+  std::string name;                     // rule, with or without device
+  std::optional<double> limit = {};     // lowest passing value, in the figure's unit
+  std::optional<double> loss = {};      // likewise, as a share below the median of healthy cards
+  std::optional<Outcome> outcome = {};  // if it does not pass: kWarn or kExcused
+  std::string mode = {};                // of runs it applies to; empty: any
   std::string reason = {};
-  std::size_t line = 0;  // of the file that it stands in
+  std::size_t line = 0;  // in its file
 };
 
-// Collects the rules about one device.
 class RulesOf {
  public:
   RulesOf(std::string device, std::vector<JudgedRule>& all)
@@ -86,31 +83,28 @@ class RulesOf {
   std::vector<JudgedRule>& all_;
 };
 
-// The names that a user allows, and what became of them.
+// Names that a user allows, and whether they were needed.
 class Allowed {
  public:
   explicit Allowed(std::span<const std::string> names)
       : names_(names), used_(names.size(), false) {}
-  // Excuses those that do not pass.
   void excuse(std::span<JudgedRule> rules);
-  std::vector<std::string> unused() const;  // nothing of that name did not pass
+  std::vector<std::string> unused() const;  // names that excused nothing
 
  private:
   std::span<const std::string> names_;
   std::vector<bool> used_;
 };
 
-// The outcome decides; of equal ones, a fact or an error, which may explain the figures, or else
-// that figure which lies furthest below its limit, is more severe.
+// By outcome; then facts and errors, which may explain figures; then distance below the limit.
 bool more_severe(const JudgedRule& a, const JudgedRule& b);
-const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr: there are none
+const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr without rules
 
-// That of the worst, where what is excused passes; without any rule nothing is known.
+// The worst outcome, where excused rules pass; kCannotJudge without rules.
 Outcome verdict(std::span<const JudgedRule> rules);
 
-// What a card is held against, of what is known before anything is measured: `usual` has what
-// `whose` ("other cards") have. A lesser card fails. Where cards are told apart by it (strict), a
-// better one cannot be judged by them, nor one of which it could not be read.
+// Compares a card's facts with the usual ones of `whose` ("other cards"). Less fails. strict: cards
+// are distinguished by these facts, so more, or an unreadable fact, cannot be judged.
 void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
                  RulesOf& rules);
 

@@ -1,7 +1,5 @@
 #pragma once
 
-// What the parts of a comparison share.
-
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +14,7 @@
 
 namespace peakline {
 
-// One device in each run of one side; at least one.
+// A device in each run of one side, at least one.
 using Runs = std::vector<DeviceView>;
 struct DevicePair {
   Runs base, next;
@@ -28,29 +26,27 @@ struct PairedDevices {
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next);
 
-// "gpu0", "host", "node": how rules name a device.
+// The device's name in rules: "gpu0", "host", "node".
 std::string device_key(const DeviceView& run);
 
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
-// How many times the usual spread the device's model is assumed to scatter.
+// Factor on the usual spread, for models whose spread is borrowed.
 double widened(const DeviceView& run);
 
-// What may explain a difference, as it was during the run, by name: "driver", "power limit". "":
-// not known.
+// Conditions of the run that may explain a difference: "driver", "power limit"; "": unknown.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
-// The value that a run was given for an option, "--filter"; empty: none.
+// A run's value of an option such as "--filter", or "".
 std::string option_of(const Profile& profile, std::string_view option);
-// "0,1"; empty: all that the machine has.
+// "0,1"; empty: all.
 std::string devices_asked_for(const Profile& profile);
 
-// Whether no card of one side is on the other.
+// Whether the sides have no card in common.
 bool different_cards(const DevicePair& pair);
 
-// Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
-// out.curves.
+// Each fills its part of `out` and appends the figures to judge, in the same order.
 void compare_ceilings(const DevicePair& pair, const CompareOptions& options, DeviceComparison& out,
                       std::vector<ComparedFigure>& figures);
 void compare_curves(const DevicePair& pair, double threshold,
@@ -58,20 +54,19 @@ void compare_curves(const DevicePair& pair, double threshold,
                     std::vector<ComparedFigure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 
-// compared: of the pairs, once their verdicts are known.
+// compared: the pairs with verdicts.
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
           std::span<const std::string> allowed);
 
-// Only ceilings whose conditions know it count; nullopt where none does.
+// Over ceilings that know the condition; nullopt without any.
 std::optional<double> median_of(std::span<const Ceiling* const> rows,
                                 std::optional<double> Conditions::*condition);
 
-// The share of a ratio that a clock explains which is a step above the stated maximum in some of
-// the runs alone.
+// The part of a ratio that a clock above the stated maximum explains, in some runs only.
 double clock_offset(const DevicePair& pair);
 
-// Whether a rate is one of operations, which a clock explains.
+// A rate that a clock explains.
 inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
 
 }  // namespace peakline

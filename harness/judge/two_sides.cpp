@@ -15,12 +15,12 @@ namespace {
 // Two-sided 95 % of Student's t.
 constexpr double kTail = 0.025;
 constexpr double kMostRuns = 20;  // more are no advice
-// How much more than its class the new side of a healthy machine may vary, by slow_runs(). Less,
-// and machines less steady than their class raise alarms (two_sides_test.cpp); more, and 6 % of
-// PCIe in two runs of three is not found (real_runs_test.cpp).
+// Scatter of a healthy machine's new side over its class's, for slow_runs(). With less, noisy
+// machines raise false alarms (two_sides_test.cpp); with more, 6 % of PCIe in two of three runs is
+// missed (real_runs_test.cpp).
 constexpr double kMostUnsteady = 2.5;
 
-// Mean and sum of squared deviations of the logarithms.
+// Mean and sum of squared deviations of logarithms.
 std::pair<double, double> moments(const std::vector<double>& values) {
   double mean = 0, squares = 0;
   for (const double value : values) mean += std::log(value) / static_cast<double>(values.size());
@@ -28,7 +28,7 @@ std::pair<double, double> moments(const std::vector<double>& values) {
   return {mean, squares};
 }
 
-// The old side as a yardstick. with: further runs that tell how far runs differ.
+// The old side as a yardstick. with: further runs for the spread.
 Yardstick yardstick_of(const ComparedFigure& figure, const std::vector<double>& with = {}) {
   const auto [centre, base_squares] = moments(figure.base);
   const double squares =
@@ -45,15 +45,14 @@ Yardstick yardstick_of(const ComparedFigure& figure, const std::vector<double>& 
           .margin = figure.offset};
 }
 
-// The class as the device's model is assumed to have it.
+// The class, widened for the device's model.
 UsualSpread usual_of(const ComparedFigure& figure) {
   UsualSpread usual = *figure.expected;
   usual.run_to_run *= figure.widened;
   return usual;
 }
 
-// The factor by which a class's runs scatter more than expected, at least 1. The median over the
-// figures: one outlier among their runs is that figure's affair.
+// Scatter of a class's runs over the expected one, at least 1; the median ignores outliers.
 using Widenings = std::map<const UsualSpread*, double>;
 Widenings widenings(std::span<const ComparedFigure> figures,
                     std::span<const Yardstick> yardsticks) {
@@ -68,7 +67,7 @@ Widenings widenings(std::span<const ComparedFigure> figures,
     if (yardsticks[i].run_degrees == 0) continue;
     const auto d = static_cast<double>(yardsticks[i].run_degrees);
     const double expected = std::pow(usual_of(figures[i]).run_to_run, 2) + figures[i].disturbance;
-    // The median of chi-squared over its mean (Wilson and Hilferty).
+    // Median of chi-squared over its mean (Wilson and Hilferty).
     members.ratios.push_back(std::pow(yardsticks[i].between_runs, 2) / expected /
                              std::pow(1 - 2 / (9 * d), 3));
     members.degrees += d;
@@ -91,7 +90,7 @@ std::vector<Yardstick> yardsticks_of(std::span<const ComparedFigure> figures, bo
   return yardsticks;
 }
 
-// Another card of the model, which differs by what cards do too.
+// As for another card of the model: adds the scatter between cards.
 Yardstick as_other_card(Yardstick base, const ComparedFigure& figure) {
   base.kind = YardstickKind::kPopulation;
   base.cards = 1;
@@ -107,7 +106,6 @@ std::optional<std::size_t> runs_to_settle(double deviation, double quantile, dou
   return static_cast<std::size_t>(needed);
 }
 
-// Neither slower nor faster than the yardstick by its limit, which is as far above as below.
 bool within(double value, double centre, double limit) {
   return value >= limit && value <= centre / limit * centre;
 }
@@ -192,7 +190,7 @@ std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double 
     base.unsteadiness =
         std::max(of_base[figure.expected], std::min(of_all[figure.expected], kMostUnsteady));
     const UsualSpread usual = usual_of(figure);
-    // All that disturbed any run may have disturbed this one.
+    // A run's share of the disturbance is unknown, so assume all of it.
     const auto all = static_cast<double>(figure.base.size() + figure.next.size());
     const Reading run = {
         .own = std::sqrt(figure.disturbance * all), .least = threshold, .usual = &usual};

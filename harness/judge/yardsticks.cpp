@@ -22,11 +22,10 @@ std::optional<double> power_per_sm(const CardFacts& card) {
   return *card.power_limit_w / *card.sm_count;
 }
 
-// By this much the documented share of theory, or the power, of two models may differ.
+// Tolerated difference of two models' documented share of theory, or of power.
 constexpr double kAlike = 0.05;
 
-// The factor that carries a donor's figure over to the card: the ratio of their theories, or, for
-// the L2, of memory bus and clock.
+// Factor from a donor's figure to the card's: of theories, or for L2 of memory bus and clock.
 std::optional<double> carried_over(const Population& donor, const PopulationFigure& known,
                                    const CardFacts& card, const RunFigure& figure) {
   if (part_of(known.resource) == "l2") {
@@ -38,7 +37,7 @@ std::optional<double> carried_over(const Population& donor, const PopulationFigu
            *card.sm_clock_max_hz / *from.sm_clock_max_hz;
   }
   if (!figure.theory || !known.theory) return std::nullopt;
-  // Copies between two GPUs are alike in nodes of any size; what all GPUs do together is not.
+  // Copies between two GPUs are alike in nodes of any size; joint work of all GPUs is not.
   const bool together = part_of(known.resource) == "nccl" || known.resource == "nvlink.all_to_all";
   if (together && donor.facts.gpus != card.gpus) return std::nullopt;
   if (part_of(known.resource) == "tensor") {
@@ -58,7 +57,7 @@ std::optional<double> floor_of(const CardFacts& card, const RunFigure& figure) {
   const double share = usual_of(figure.resource, figure.basis, false, card).floor;
   if (share == 0 || !figure.theory || figure.clock_share == 0) return std::nullopt;
   const bool cut = part_of(figure.resource) == "tensor" && !figure.datasheet;
-  // Products may have less than their architecture, as half the rate with FP32 sums.
+  // A product may have less than its architecture, such as half the rate with FP32 sums.
   const double peak = std::min(*figure.theory, figure.datasheet.value_or(*figure.theory));
   return (cut ? kFloorOfUnknownTensorCores : share) * peak * figure.clock_share;
 }
@@ -125,7 +124,7 @@ std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
   if (const PopulationFigure* f = find(known.population)) {
     const std::size_t out = known.population->left_out.size(), in = known.population->cards;
     Yardstick& y = all.emplace_back(yardstick_of(*f));
-    y.may_fail = out < in;       // fewer than half were left out
+    y.may_fail = out < in;       // fewer than half were excluded
     y.may_pass = 2 * out <= in;  // at most a third
     y.source = format_count(static_cast<std::int64_t>(f->cards), card.gpus ? "node" : "card");
   }

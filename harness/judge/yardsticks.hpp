@@ -1,6 +1,6 @@
 #pragma once
 
-// The yardsticks of a card's figures: they follow from populations, the architecture and floors.
+// Yardsticks of a card's figures, from populations, the architecture and floors.
 
 #include <cmath>
 #include <span>
@@ -15,47 +15,46 @@
 
 namespace peakline {
 
-// Populations that a card is compared with; nullptr: there is none.
+// Populations to compare a card with, or nullptr.
 struct Known {
-  const Population* population = nullptr;  // of its model
-  const Population* donor = nullptr;       // of the compute capability, for priors
-  const Population* peers = nullptr;       // of the fleet that it is one of
+  const Population* population = nullptr;  // its model
+  const Population* donor = nullptr;       // its compute capability, for priors
+  const Population* peers = nullptr;       // its fleet
 };
-// donors: populations that priors may be taken from, which are trusted.
+// donors: trusted populations for priors.
 Known known_of(std::span<const Population> populations, std::span<const Population> donors,
                const CardFacts& card, std::string_view mode);
 std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
                                       const RunFigure& figure);
-// The figure as the engine takes it.
+// The figure for the engine.
 Reading reading_of(const RunFigure& figure, const CardFacts& card, double least = kLeastLoss);
 
-// Whether a value below a limit is no proof: of PCIe both ways or by several GPUs in a virtual
-// machine, whose neighbours use the same memory; and, down to kLossByNeighbours, of one direction.
-// On one host, copies to an H200 lay 4.4 to 4.9 % below the others' for minutes, and both ways 14
-// to 20 %. A link that is trained down loses half.
+// Whether a value below its limit proves nothing, since a virtual machine's neighbours use its
+// memory: for PCIe both ways or by several GPUs, and one way down to kLossByNeighbours. On one
+// host, copies to an H200 were 4.4 to 4.9 % slower for minutes, both ways 14 to 20 %. A link that
+// is trained down loses half.
 inline constexpr double kLossByNeighbours = 0.1;
 bool neighbours_may_slow(const CardFacts& card, std::string_view resource, double share);
 
-// How far a card lies from others of its model.
+// Scatter of a card about others of its model.
 struct CardScatter {
-  double deviation = 0;   // standard deviation, a share
-  std::size_t cards = 0;  // that it is known of; 0: not known
+  double deviation = 0;   // standard deviation, share
+  std::size_t cards = 0;  // behind it; 0: unknown
   std::string assumed_from = {};
 };
-// Returns that of a ceiling; without a resource, the most that any has. A model of which fewer than
-// kFewCards are known has twice what is known of another one.
+// The scatter of a ceiling; without resource, the widest of any. With fewer than kFewCards cards,
+// twice another model's.
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
 
-// The scatter of the figure's class.
 const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
                             const CardFacts& facts);
-// The least loss that is judged: the L2 has two levels.
+// The least loss judged; larger for L2, which has two levels.
 double least_loss(std::string_view resource, double least = kLeastLoss);
 Yardstick yardstick_of(const PopulationFigure& figure);
 
-// Whether two figures are beside the same siblings, whose peaks are part of their theory.
+// Whether two figures have the same siblings, whose peaks are part of their theory.
 bool same_siblings(const auto& a, const auto& b) {
   constexpr double kExact = 1e-3;
   return !a.beside_siblings || !a.theory || !b.theory ||

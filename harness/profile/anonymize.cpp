@@ -1,5 +1,4 @@
-// Anonymizing does not look for names of the machine or its owner: everything that is not known to
-// be harmless is left out.
+// Anonymizing keeps what is known to be harmless and drops everything else.
 
 #include <fmt/format.h>
 
@@ -20,20 +19,18 @@
 namespace peakline {
 namespace {
 
-// Lists of words, each between spaces.
-
-// Words of a command line that stand alone.
+// Command-line words without a value.
 constexpr std::string_view kAlone =
     " run check -q -v --all --anonymize --dry-run --full --if-idle --json --no-verify "
     "--profile --quick --quiet --verbose --verify ";
-// Options whose name is kept, and their value where that is harmless too.
+// Options that keep their name, and their value if that is harmless.
 constexpr std::string_view kWithValue =
     " -o --against --allow --device --exit-codes --explain --filter --junit --max-noise "
     "--min-samples --output --population --prometheus --rules --runs --seed --soak --storage "
     "--storage-size --time-limit ";
 
-// Variables that are kept by their name. NCCL's hold no address and name no host or interface; if
-// one names a file, its value is left out.
+// Environment variables that keep their name. NCCL's values name no address, host or interface;
+// file names are dropped.
 constexpr std::string_view kVariables =
     " CUBLASLT_LOG_LEVEL CUBLAS_WORKSPACE_CONFIG CUDA_AUTO_BOOST CUDA_DEVICE_MAX_CONNECTIONS "
     "CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT CUDA_INJECTION64_PATH CUDA_LAUNCH_BLOCKING "
@@ -43,7 +40,7 @@ constexpr std::string_view kVariables =
     "NCCL_MAX_CTAS NCCL_MAX_NCHANNELS NCCL_MIN_CTAS NCCL_MIN_NCHANNELS NCCL_NET_GDR_LEVEL "
     "NCCL_NTHREADS NCCL_NVLS_ENABLE NCCL_P2P_DISABLE NCCL_P2P_LEVEL NCCL_PROTO "
     "NCCL_SHM_DISABLE NCCL_TOPO_FILE NVIDIA_TF32_OVERRIDE ";
-// Values in small letters; beside them, numbers are harmless.
+// Harmless values, in lower case; numbers are harmless too.
 constexpr std::string_view kValues =
     " all collnetchain collnetdirect default eager false group info lazy ll ll128 loc no node "
     "none nvl nvls nvlstree off on parallel pat phb pix pxb ring simple sys tree true "
@@ -55,14 +52,14 @@ bool is_one_of(std::string_view words, std::string_view word) {
 
 bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Numbers, and lists of them and of the words.
+// True for lists of numbers and harmless words.
 bool is_harmless(std::string_view value) {
   while (!value.empty()) {
     const auto end = std::min(value.find_first_of(",;^:"), value.size());
     std::string part(value.substr(0, end));
     std::ranges::transform(part, part.begin(), [](unsigned char c) { return std::tolower(c); });
     const bool number = part.find_first_not_of("0123456789.+-") == part.npos &&
-                        std::ranges::count(part, '.') <= 1;  // more are an address
+                        std::ranges::count(part, '.') <= 1;  // more than one dot: an address
     if (!number && !is_one_of(kValues, part)) return false;
     value.remove_prefix(std::min(end + 1, value.size()));
   }
@@ -81,7 +78,7 @@ class Anonymizer {
     }
   }
 
-  // A device's UUID; others stay as they are, as "host".
+  // Maps a device's UUID; others, such as "host", stay.
   std::string uuid(const std::string& uuid) const {
     const auto found = uuids_.find(uuid);
     return found == uuids_.end() ? uuid : found->second;
@@ -89,7 +86,7 @@ class Anonymizer {
 
   std::vector<std::string> command(const std::vector<std::string>& words) const {
     std::vector<std::string> kept;
-    std::string_view option;  // whose value comes next
+    std::string_view option;  // expects its value next
     for (const std::string& word : words) {
       const std::string_view text = word;
       const auto equals = text.find('=');
@@ -112,8 +109,7 @@ class Anonymizer {
     return kept;
   }
 
-  // Free text of libraries and drivers: known names go, and so does everything that looks like a
-  // path or an address.
+  // Drops known names, and whatever looks like a path or an address, from free text.
   std::string text(const std::string& text) const {
     // A worker's last output may be anything.
     constexpr std::string_view kEnded = "the worker exited with code ";
@@ -134,7 +130,7 @@ class Anonymizer {
   }
 
  private:
-  // The host's name, its first part, and its domain.
+  // Host name, its first label, and its domain.
   static std::vector<std::string> names_of(const std::string& hostname) {
     if (hostname.empty()) return {};
     const auto dot = hostname.find('.');
@@ -152,7 +148,7 @@ class Anonymizer {
            word.find('@') != word.npos || address;
   }
 
-  // Replaces what the name is a part of: "node7" also in "node7.example.org" and "node7-ib".
+  // Replaces whole words that contain the name: "node7", "node7.example.org", "node7-ib".
   static void replace(std::string& text, const std::string& name, std::string_view by) {
     if (name.empty()) return;
     const auto belongs = [&](std::size_t at) {
@@ -181,7 +177,7 @@ class Anonymizer {
     return std::string(is_harmless(value) ? value : kLeftOut);
   }
 
-  // A list of indices and of UUIDs, which may be shortened.
+  // list: indices and possibly shortened UUIDs.
   std::string devices(std::string_view list) const {
     std::string kept;
     for (std::size_t at = 0; at <= list.size();) {
@@ -198,7 +194,7 @@ class Anonymizer {
     return kept;
   }
 
-  std::map<std::string, std::string> uuids_;  // and what is written instead
+  std::map<std::string, std::string> uuids_;  // to their replacements
   std::vector<std::string> processes_;
   std::vector<std::string> hosts_;
 };
@@ -211,7 +207,7 @@ Profile anonymized(Profile profile) {
   if (auto& storage = profile.host.storage) {
     storage->path.clear();
     storage->source.clear();
-    // Servers, users and keys stand among the options of network file systems.
+    // Network file systems' options name servers, users and keys.
     storage->mount_options.clear();
   }
   profile.command = anonymizer.command(profile.command);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Holds values against the rules of fields.hpp: the reader does so with what it has just read, and
-// a run with what it is about to write. Throws ProfileError where one is broken.
+// Checks values against the rules of fields.hpp: after reading, and before writing. Throws
+// ProfileError for a violation.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +23,7 @@
 
 namespace peakline::profile_format {
 
-// The rules of single values. `expected` is called with what would be right, and throws.
+// Rules of single values. `expected` takes a description of valid values, and throws.
 
 template <class T>
 std::string quoted(std::span<const T> texts) {
@@ -35,7 +35,7 @@ std::string quoted(std::span<const T> texts) {
 inline bool matches(const std::string& text, std::string_view pattern) {
   struct Compiled {
     std::regex regex;
-    std::optional<std::string> matched = {};  // rows in a row often have the same text
+    std::optional<std::string> matched = {};  // cache: consecutive rows often repeat a text
   };
   thread_local std::map<std::string_view, Compiled> known;
   auto found = known.find(pattern);
@@ -63,7 +63,7 @@ inline void check(double value, const Rule& rule, const auto& expected) {
     expected(fmt::format("a magnitude from {} to {}", kLeastMagnitude, kMostMagnitude));
 }
 
-// value: nullopt where it does not fit into the type.
+// value: nullopt if it does not fit the type.
 template <Integer T>
 void check(std::optional<T> value, const Rule& rule, const auto& expected) {
   const T least = least_of<T>(rule);
@@ -92,7 +92,7 @@ inline void check_length(const Place& place, std::size_t length, const Rule& rul
     place.fail(fmt::format("expected up to {} elements, found {}", rule.max_items, length));
 }
 
-// Structures by the names of their fields.
+// Access to fields by name.
 
 template <class Use>
 struct Visitor {
@@ -133,12 +133,12 @@ void with_field(const auto& structure, std::string_view wanted, const auto& use)
   });
 }
 
-// A field as the rules between fields see it.
+// A field, as rules between fields see it.
 struct Field {
   std::optional<double> number = {};
-  std::string_view text = {};  // a text, or the name of an enumerator
+  std::string_view text = {};  // also an enumerator's name
   std::size_t length = 0;      // of a text or a list
-  bool missing = false;        // not known, or an empty text
+  bool missing = false;        // unknown, or empty text
 };
 
 Field field_of(const auto& structure, std::string_view key) {
@@ -154,7 +154,7 @@ Field field_of(const auto& structure, std::string_view key) {
   return field;
 }
 
-// Text that is equal for equal values, empty for false and what is not known.
+// Equal values give equal text; false and unknown values give none.
 template <class T>
 std::string text_of(const T& value) {
   if constexpr (std::same_as<T, std::string>) {
@@ -179,7 +179,7 @@ std::string text_of(const T& value) {
   }
 }
 
-// Calls with each structure of a list, and its place.
+// Calls `use` with the place and structure of each row.
 void for_each_row(const Place& place, const auto& structure, std::string_view key,
                   const auto& use) {
   with_field(structure, key, [&]<class T>(const T& rows) {
@@ -193,7 +193,7 @@ void for_each_row(const Place& place, const auto& structure, std::string_view ke
   });
 }
 
-// The rules between the fields of a structure.
+// Rules between fields of a structure.
 
 void check(const Place& place, const auto& structure, const Ascending& rule) {
   std::vector<double> numbers;
@@ -222,7 +222,7 @@ void check(const Place& place, const auto& structure, const Counts& rule) {
       any = !lists.empty();
       for (const std::vector<std::int64_t>& list : lists) {
         gap = gap || list.empty();
-        // One too many is as wrong as any number, and cannot overflow the sum.
+        // Clamping keeps the sum from overflowing; one too many already fails.
         for (const std::int64_t count : list)
           counted += std::min(static_cast<std::size_t>(count), length + 1);
       }

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kShownOfMessage = 160;  // characters
 
-// The first key that occurs for the second time; nullopt: there is none.
+// The first repeated key.
 std::optional<std::string_view> repeated_key(const simdjson::dom::object& object) {
-  // Objects with up to this number of keys are searched faster one by one.
+  // Up to this number of keys a linear search is faster.
   constexpr std::size_t kFewKeys = 32;
   if (object.size() > kFewKeys) {
     std::unordered_set<std::string_view> keys;
@@ -25,7 +25,7 @@ std::optional<std::string_view> repeated_key(const simdjson::dom::object& object
   }
   std::array<std::string_view, kFewKeys> keys;
   std::size_t known = 0;
-  std::uint64_t traits = 0;  // a bit for what equal keys share, so that few are searched for
+  std::uint64_t traits = 0;  // filter: equal keys share a bit
   for (const auto& [key, value] : object) {
     const auto trait = key.empty() ? 0 : 7 * key.size() + key.front() + 5 * key.back();
     const std::uint64_t bit = std::uint64_t{1} << (trait % 64);
@@ -41,7 +41,7 @@ std::optional<std::string_view> repeated_key(const simdjson::dom::object& object
   root.fail(fmt::format("nested deeper than {} levels: not a profile", kMaxDepth));
 }
 
-// Checks a value inside of `depth` others.
+// depth: number of enclosing values.
 void check_limits(const Place& root, const Value& value, std::size_t depth) {
   if (!value.is_object() && !value.is_array()) return;
   if (depth == kMaxDepth) fail_by_depth(root);
@@ -61,10 +61,9 @@ void check_limits(const Place& root, const Value& value, std::size_t depth) {
   root.fail(fmt::format("not valid JSON: {}", printable(why, kShownOfMessage)));
 }
 
-// Throws for what is wrong with a text, which the error codes of the library that reads do not
-// tell.
+// Throws a precise message, which the reading library's error codes lack.
 void explain(const Place& root, std::string_view text) {
-  // Keeps nothing of the text.
+  // Returning false discards all parsed values.
   using Event = json::parse_event_t;
   const auto look = [&](int depth, Event event, json&) {
     if ((event == Event::object_start || event == Event::array_start) &&
@@ -75,14 +74,14 @@ void explain(const Place& root, std::string_view text) {
   try {
     const json nothing = json::parse(text, look);
   } catch (const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 7: ...": without its prefix.
+    // Drops the prefix of "[json.exception.parse_error.101] parse error at line 3, column 7: ...".
     const std::string_view message = error.what();
     const auto prefix = message.find("] ");
     invalid(root, prefix == message.npos ? message : message.substr(prefix + 2));
   }
 }
 
-// Valid JSON whose whole numbers beyond 64 bits, which the library refuses, have an exponent.
+// Adds exponents to integers beyond 64 bits, which the library refuses otherwise. text: valid JSON.
 std::string with_exponents(std::string_view text) {
   constexpr std::size_t kShort = 18;  // digits that always fit
   std::string all;
@@ -116,7 +115,7 @@ simdjson::error_code parse_quickly(std::string_view text, Document& document) {
 void parse(std::string_view text, std::string_view name, Document& document) {
   const Place root{.key = name};
   if (text.find_first_not_of(" \t\r\n") == text.npos) root.fail("empty: not a profile");
-  // One parser or the other skips the one, and takes the other for the end.
+  // One parser skips a byte order mark, the other takes NUL for the end.
   if (text.starts_with("\xEF\xBB\xBF")) invalid(root, "it begins with a byte order mark");
   if (text.find('\0') != text.npos) invalid(root, "a NUL byte");
   auto error = parse_quickly(text, document);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Text from outside as JSON values, and the way to each, which the messages of the reader name.
+// JSON from outside, with the path to each value for messages.
 
 #include <simdjson.h>
 
@@ -14,13 +14,13 @@
 
 namespace peakline::profile_format {
 
-// A text beyond these is not a profile: they bound memory and time on hostile input. A profile has
-// at most 1 MiB a device, five levels and some forty keys an object.
+// Bounds on memory and time for hostile input. Profiles have at most 1 MiB per device, five levels
+// and about forty keys per object.
 inline constexpr std::size_t kMaxBytes = 32u << 20;
 inline constexpr std::size_t kMaxDepth = 32;
 inline constexpr std::size_t kMaxKeys = 4096;
 
-// It refers to its document.
+// Refers to its document.
 using Value = simdjson::dom::element;
 
 struct Document {
@@ -28,25 +28,25 @@ struct Document {
   Value root;
 };
 
-// Throws ProfileError, beginning with `name`, for what is not one JSON value in UTF-8, nested no
-// deeper than kMaxDepth levels, with no more than kMaxKeys keys, all different, in an object.
+// Parses one JSON value in UTF-8. Throws ProfileError, beginning with `name`, for anything else,
+// repeated keys, or a value beyond the limits above.
 void parse(std::string_view text, std::string_view name, Document& document);
 
-// Values of another type have been refused before.
+// The caller has checked the type.
 inline simdjson::dom::object members(const Value& object) { return object.get_object().value(); }
 inline simdjson::dom::array elements(const Value& array) { return array.get_array().value(); }
 inline std::string_view text(const Value& value) { return value.get_string().value(); }
 inline double number(const Value& value) { return value.get_double().value(); }
 
-// The text of a value as it stands in a file; of one that is structured, its type.
+// A scalar as written in the file; the type of anything else.
 std::string shown(const Value& value);
 
-// A value and the way to it.
+// A value with its path.
 struct Node : Place {
   Value value = {};
 
   [[noreturn]] void expected(std::string_view what) const { Place::expected(what, shown(value)); }
-  // expected(), to be called by a check.
+  // expected() as an argument for check().
   auto expecting() const {
     return [this](std::string_view what) { expected(what); };
   }
@@ -58,7 +58,7 @@ struct Node : Place {
   Node child(const Value& of, std::string_view name) const { return {{this, name}, of}; }
 };
 
-// The members of an object. It refers to the object's node.
+// An object's members. Refers to its node.
 class Members {
  public:
   explicit Members(const Node& node) : node_(node) {
@@ -68,7 +68,7 @@ class Members {
     for (const auto& [key, value] : object) all_.emplace_back(key, value);
   }
 
-  // nullopt where there is none. Fast where they are asked for in their order.
+  // Fast if called in the file's order.
   std::optional<Node> find(std::string_view key) {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const auto& [name, value] = all_[next_];
@@ -86,7 +86,7 @@ class Members {
  private:
   const Node& node_;
   std::vector<std::pair<std::string_view, Value>> all_;
-  std::size_t next_ = 0;  // behind the one that was found last
+  std::size_t next_ = 0;  // after the last one found
 };
 
 }  // namespace peakline::profile_format

@@ -1,10 +1,9 @@
 #pragma once
 
-// The fields of each structure of a profile: their names, what they mean and what they may be,
-// once for the reader, the writer and the schema. `a(key, field, rule)` visits one that is always
-// there (one that is std::optional is left out where it is not known); `a.maybe(key, field, rule,
-// otherwise)` one that is left out where it is `otherwise`; `a.rule(...)` what holds between
-// fields. The order is the one in the file.
+// Describes the fields of each structure of a profile once, for reader, writer and schema, in the
+// order of the file. `a(key, field, rule)`: always present, unless it is an empty std::optional.
+// `a.maybe(key, field, rule, otherwise)`: omitted if equal to `otherwise`. `a.rule(...)`: a rule
+// between fields.
 
 #include "harness/profile/picture_fields.hpp"
 #include "harness/profile/population_fields.hpp"

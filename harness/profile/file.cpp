@@ -32,26 +32,24 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// The end of a temporary file's name. The target's name is no part of it, because that may be as
-// long as a name can be.
+// Suffix of temporary files, which omit the target's name: it may have the maximum length.
 constexpr std::string_view kTemporaryEnd = ".tmp";
-// Names may be taken by other writers, or by an attacker.
+// Other writers, or an attacker, may take names.
 constexpr int kNameAttempts = 100;
 
-// Threads read texts above this one at a time: a hostile one takes fourteen times its size, so that
-// four below it take what one of kMaxBytes does.
+// Texts above this size are read one at a time: a hostile one takes 14 times its size in memory, so
+// four smaller ones take no more than one of kMaxBytes.
 constexpr std::size_t kLarge = kMaxBytes / 4;
 
 std::string system_error() { return std::strerror(errno); }
 
-// A path is shown whole where it is of a length that people use.
+// Shortens only absurdly long paths.
 std::string shown_path(const std::filesystem::path& file) {
   constexpr std::size_t kMaxChars = 300;
   return printable(file.string(), kMaxChars);
 }
 
-// Removes this user's temporary files of writers that were killed, which are those that nobody
-// holds the lock of. A failure to do so is no reason not to write.
+// Removes this user's temporary files of killed writers, which nobody locks. Ignores failures.
 void remove_leftovers(const std::filesystem::path& folder) {
   const std::string prefix = profile_format::temporary_prefix();
   std::error_code error;
@@ -83,19 +81,19 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// A new file in the target's folder, which is gone again unless it gets the target's name. Where
-// the file system allows it, it has no name till then. From when it has one, the writer holds its
-// lock: the next one removes what is left of one that was killed.
+// A new file in the target's folder, removed unless it gets the target's name. Unnamed until then
+// where the file system allows it; a named one stays locked, so that leftovers of killed writers
+// can be told apart.
 class NewFile {
  public:
-  // Throws std::system_error, as the other functions do.
+  // This and the other functions throw std::system_error.
   explicit NewFile(const std::filesystem::path& target)
       : target_(target), folder_(target.has_parent_path() ? target.parent_path() : ".") {
     remove_leftovers(folder_);
     fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (fd_ >= 0)
       ::flock(fd_, LOCK_EX);
-    else  // as on NFS
+    else  // for example on NFS
       take_name([&](const char* name) { return open_named(name); });
   }
   NewFile(const NewFile&) = delete;
@@ -107,16 +105,16 @@ class NewFile {
 
   void write(std::string_view text) {
     write_all(fd_, text);
-    // The content must be on disk before it has its name, or a power cut could leave an empty file.
+    // Content before name: a power cut must not leave an empty file.
     if (::fsync(fd_) != 0 && errno != EINVAL) fail();
   }
 
-  // Takes the target's name; false where there is such a file.
+  // Takes the target's name; false if it exists.
   bool create() {
     if (link(target_.c_str()) == 0) return true;
     if (errno == EEXIST) return false;
     if (name_.empty()) fail();
-    // No links, as on FAT: the name is taken first.
+    // Without hard links, as on FAT, reserve the name first.
     const int taken = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (taken < 0 && errno == EEXIST) return false;
     if (taken < 0) fail();
@@ -125,7 +123,6 @@ class NewFile {
     return true;
   }
 
-  // Takes the target's place.
   void replace() {
     if (name_.empty()) take_name([&](const char* name) { return link(name); });
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
@@ -133,7 +130,7 @@ class NewFile {
   }
 
  private:
-  // A named file is without its lock for a moment, in which another writer may remove it.
+  // Another writer may remove a named file before it is locked.
   int open_named(const char* name) {
     fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     struct stat found = {};
@@ -149,7 +146,7 @@ class NewFile {
     return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
   }
 
-  // make: makes a file of that name, or answers below 0.
+  // make(name): makes a file, or returns a negative number.
   void take_name(const auto& make) {
     for (int i = 0; i < kNameAttempts; ++i) {
       const std::filesystem::path name =
@@ -165,11 +162,11 @@ class NewFile {
   }
 
   std::filesystem::path target_, folder_;
-  std::filesystem::path name_;  // empty: none, or the target's
+  std::filesystem::path name_;  // temporary; empty: none
   int fd_ = -1;
 };
 
-// Calls what writes the file.
+// Turns errors of `write` into a ProfileError.
 auto writing(const std::filesystem::path& file, const auto& write) {
   try {
     return write();
@@ -185,8 +182,7 @@ auto writing(const std::filesystem::path& file, const auto& write) {
   }
 }
 
-// The standard stream that a file is, as /dev/stdout is one; -1 where it is none. Such a file must
-// not be opened anew, since the two would write over each other.
+// The standard stream behind a file such as /dev/stdout, or -1; opening it would overwrite.
 int standard_stream(const struct stat& file) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat stream = {};
@@ -205,10 +201,10 @@ bool begins_with(const std::filesystem::path& file, std::string_view beginning) 
 struct ReportTarget {
   bool stream = false;
   int fd = -1;                 // of a standard stream
-  std::filesystem::path file;  // without links, which stay
+  std::filesystem::path file;  // symbolic links resolved; they stay
 };
 
-// Decides where a report may go. Throws ProfileError or std::system_error.
+// Decides how a report is written. Throws ProfileError or std::system_error.
 ReportTarget report_target(const std::filesystem::path& file, std::string_view beginning) {
   if (file.empty()) throw ProfileError("a file without a name cannot be written");
   struct stat found = {};
@@ -271,7 +267,7 @@ std::string read_text(const std::filesystem::path& file) {
     return ProfileError(
         fmt::format("{}: larger than {} MiB: not a profile", name, kMaxBytes >> 20));
   };
-  // Read up to the limit instead of asking for the size, which pipes do not have.
+  // Pipes have no size, so read up to the limit.
   std::string text;
   std::array<char, 1 << 16> chunk;
   while (in.read(chunk.data(), chunk.size()) || in.gcount() > 0) {
@@ -295,7 +291,7 @@ void write_text(std::string_view text, const std::filesystem::path& file) {
 
 bool create_text(std::string_view text, const std::filesystem::path& file) {
   return writing(file, [&] {
-    // A link that leads nowhere takes the name, too.
+    // A dangling symbolic link takes the name, too.
     std::error_code error;
     if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) return false;
     NewFile written(file);

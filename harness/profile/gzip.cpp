@@ -12,10 +12,10 @@
 namespace peakline::profile_format {
 namespace {
 
-constexpr int kGzip = MAX_WBITS + 16;  // zlib's way to ask for gzip's header and checksum
+constexpr int kGzip = MAX_WBITS + 16;  // gzip header and checksum
 constexpr std::size_t kChunk = 1 << 16;
 
-// zlib's interface is older than const.
+// zlib's API lacks const.
 Bytef* input(std::string_view data) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));  // NOLINT
 }
@@ -38,7 +38,7 @@ std::string zipped(std::string_view text) {
   z.avail_in = static_cast<uInt>(text.size());
   z.next_out = reinterpret_cast<Bytef*>(data.data());
   z.avail_out = static_cast<uInt>(data.size());
-  deflate(&z, Z_FINISH);  // all at once, since there is room for it
+  deflate(&z, Z_FINISH);  // at once: the buffer suffices
   data.resize(z.total_out);
   return data;
 }
@@ -64,7 +64,7 @@ std::optional<std::string> unzipped(std::string_view data, std::size_t most,
     if (result != Z_STREAM_END) continue;
     for (; z.avail_in > 0 && *z.next_in == 0; ++z.next_in) --z.avail_in;  // padding
     if (z.avail_in == 0) return text;
-    inflateReset(&z);  // files that were joined are one
+    inflateReset(&z);  // concatenated files are one
   }
 }
 

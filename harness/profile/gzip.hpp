@@ -1,7 +1,5 @@
 #pragma once
 
-// Text as a gzip file and back.
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,11 +9,10 @@ namespace peakline::profile_format {
 
 bool is_gzip(std::string_view data);
 
-// Equal texts give equal bytes: they hold neither a time nor a name.
+// Reproducible: without time or name.
 std::string zipped(std::string_view text);
 
-// nullopt where it is more than `most` bytes. Throws ProfileError, beginning with `name`, for what
-// is broken.
+// nullopt beyond `most` bytes. Throws ProfileError, beginning with `name`, for broken data.
 std::optional<std::string> unzipped(std::string_view data, std::size_t most, std::string_view name);
 
 }  // namespace peakline::profile_format

@@ -1,6 +1,6 @@
 #pragma once
 
-// The fields of a declared picture; fields.hpp says how to read them.
+// The fields of a picture; see fields.hpp.
 
 #include "harness/profile/rule.hpp"
 

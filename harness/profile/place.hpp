@@ -1,6 +1,6 @@
 #pragma once
 
-// The way to a value of a document, which messages name.
+// The path to a value of a document, for messages.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace peakline::profile_format {
 
 inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
 
-// Refers to the one above.
+// Refers to its parent.
 struct Place {
-  const Place* parent = nullptr;  // nullptr: the document itself
-  std::string_view key = {};      // the document's name at the root
+  const Place* parent = nullptr;  // nullptr: root
+  std::string_view key = {};      // at the root, the document's name
   std::size_t index = 0;          // in a list, where key is empty
 
   std::string path() const {
@@ -37,7 +37,7 @@ struct Place {
         fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message));
   }
 
-  // found: as it stands in a file.
+  // found: as written in the file.
   [[noreturn]] void expected(std::string_view what, std::string_view found) const {
     fail(fmt::format("expected {}, found {}", what, printable(found, kShown)));
   }

@@ -1,7 +1,6 @@
 #pragma once
 
-// Files of populations, of which the schema is part of the Python package
-// (reports/peakline/population.schema.json).
+// Files of populations. Schema: reports/peakline/population.schema.json.
 
 #include <filesystem>
 #include <span>
@@ -16,20 +15,20 @@ namespace peakline {
 inline constexpr std::string_view kPopulationSchema = "peakline-population";
 inline constexpr int kPopulationSchemaVersion = 1;
 
-// The JSON Schema (draft 7) of such a file, as profile_schema() is of a profile.
+// JSON Schema (draft 7) of such files.
 std::string population_schema();
 
 std::string to_json(std::span<const Population> populations);
 // Throws ProfileError, beginning with `name`.
 std::vector<Population> populations_from_json(std::string_view text, std::string_view name);
 
-// Whether a text, such as a file's, holds populations rather than a profile.
+// Whether a file's text holds populations rather than a profile.
 bool is_population(std::string_view text);
 
 // Throws ProfileError.
 std::vector<Population> read_populations(const std::filesystem::path& file);
 
-// The populations that are part of the program (reports/reference/populations).
+// Part of the program: reports/reference/populations.
 const std::vector<Population>& bundled_populations();
 
 }  // namespace peakline

@@ -1,6 +1,6 @@
 #pragma once
 
-// The fields of a population; fields.hpp says how to read them.
+// The fields of a population; see fields.hpp.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace peakline::profile_format {
 
-// The fields of a file besides its schema and version.
+// A file without its schema and version.
 struct PopulationFile {
   std::vector<Population> populations;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The profile's JSON form, of which the schema is part of the Python package
-// (reports/peakline/profile.schema.json). It leaves out what is not known or empty.
+// The profile as JSON. Unknown and empty fields are left out. Schema:
+// reports/peakline/profile.schema.json.
 
 #include <filesystem>
 #include <stdexcept>
@@ -15,56 +15,51 @@ namespace peakline {
 
 inline constexpr std::string_view kProfileSchema = "peakline-profile";
 inline constexpr int kProfileSchemaVersion = 4;
-// The last revision that reads the versions before.
+// The last revision that reads earlier versions.
 inline constexpr std::string_view kReadsEarlierVersions = "a4b10e9";
 
-// A profile or a record that cannot be read: names the file and the field and what would be right.
+// A file cannot be read or written; the message names file, field and valid values.
 struct ProfileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The JSON Schema (draft 7) of what to_json writes. Readers of both languages keep to it.
+// JSON Schema (draft 7) of what to_json writes.
 std::string profile_schema();
 
 std::string to_json(const Profile& profile);
 Profile profile_from_json(std::string_view text, std::string_view name);  // name: for messages
 
-// Whether the name is that of a profile, which ends in .json or .json.gz.
+// Whether the name ends in .json or .json.gz.
 bool is_profile_name(const std::filesystem::path& file);
 
-// Gzipped or not. Throws ProfileError, also where memory does not suffice.
+// Plain or gzipped. Throws ProfileError, also if memory does not suffice.
 Profile read_profile(const std::filesystem::path& file);
-// Gzipped where the name ends in .json.gz. Writes beside the target and renames, so that the file
-// is either whole or untouched; what an earlier call wrote is then still there. Throws ProfileError
-// with the reason.
+// Replaces the file atomically; gzipped if its name ends in .json.gz. Throws ProfileError.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
-// Creates a new file, which no other run can take then. False if it exists.
+// False if the file exists.
 bool create_profile(const Profile& profile, const std::filesystem::path& file);
 
 // Rounds to the precision of a profile.
 Measurement rounded(Measurement measurement);
 
-// Leaves out what a reader would refuse, so that one figure that breaks a rule (a rate of 0, a time
-// of 1e40 s, a count below 0) does not take the profile with it. What is left out of a record or a
-// row is the field at fault where it may be missing, else all of it.
-// - Of a measurement: its reason says what is missing; where no value is left, it is an error.
+// readable() and leave_out_unreadable() keep one figure that breaks a rule (a rate of 0, a time of
+// 1e40 s, a count below 0) from spoiling the profile: they drop the field at fault if it may be
+// missing, else the record or row. A measurement without value becomes an error with its reason.
 Measurement readable(Measurement measurement);
-// - Of facts and of what follows from measurements: a finding "left_out" each is appended to
-//   `left_out`. A ceiling that goes is among the missing ones.
+// Adds a finding "left_out" for each omission. A dropped ceiling becomes a missing one.
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out);
-// Throws ProfileError, beginning with `name`, for what a reader of the written profile would
-// refuse.
+// Throws ProfileError, beginning with `name`, if a reader would refuse the written profile.
 void require_readable(Profile profile, std::string_view name);
 
-// One record in one line, as a worker answers; and back.
+// One record per line, as workers answer.
 std::string to_json_line(const Measurement& measurement);
 std::string to_json_line(const DeviceFacts& facts);
 Measurement measurement_from_json_line(std::string_view line);
 DeviceFacts device_facts_from_json_line(std::string_view line);
 
-// Leaves out everything that names the machine or its owner: host name, full UUIDs (the first eight
-// hex digits stay), other processes' names and pids, paths on the command line; the VBIOS stays.
-// Conclusions have to be derived anew from the result, since they name devices too.
+// Removes what names the machine or its owner: host name, UUIDs beyond eight hex digits, other
+// processes' names and pids, paths on the command line; the VBIOS stays. Conclusions name devices
+// too, so derive them anew from the result.
 Profile anonymized(Profile profile);
 
 }  // namespace peakline

@@ -1,4 +1,4 @@
-// Holds what is to be written against the rules by which it will be read.
+// Checks values before writing, by the rules for reading.
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
-// Visits the fields of a structure. A field that breaks a rule goes where it may be missing, as far
-// inside as possible, and `faults` says why; without `faults`, or where none may be, it throws.
+// Visits fields. Drops an invalid one at the innermost level that may be missing and reports it in
+// `faults`; throws without `faults`, or if nothing may be missing.
 template <class Structure>
 struct Checker {
   const Place& place;
@@ -30,7 +30,7 @@ struct Checker {
   template <class T>
   void operator()(const char* key, std::optional<T>& value, const Rule& rule = {}) {
     if constexpr (std::same_as<T, double>) {
-      if (value && !std::isfinite(*value)) value.reset();  // it is not written
+      if (value && !std::isfinite(*value)) value.reset();  // not written
     }
     maybe(key, value, rule);
   }
@@ -61,7 +61,7 @@ struct Checker {
         visit({.parent = &at, .index = i}, value[i], rule);
     } else if constexpr (requires { value.second; }) {
       if constexpr (std::same_as<decltype(value.second), double>) {
-        if (!std::isfinite(value.second)) return;  // likewise
+        if (!std::isfinite(value.second)) return;  // not written
       }
       visit({.parent = at.parent, .key = value.first}, value.second, rule);
     } else if constexpr (requires { check(value, rule, [](std::string_view) {}); }) {
@@ -78,15 +78,15 @@ void check_all(T& structure, std::string_view name, std::vector<std::string>* fa
   fields(checker, structure);
 }
 
-// Takes out what breaks a rule and returns what was wrong; false where the structure cannot be
-// without it.
+// Drops what breaks a rule and collects `faults`; false if the structure is useless without it.
 template <class T>
 bool repair(T& structure, const std::string& name, std::vector<std::string>& faults) {
   try {
     check_all(structure, name, &faults);
     return true;
   } catch (const ProfileError& error) {
-    faults.assign(1, faults.empty() ? error.what() : faults.front());  // others follow from it
+    faults.assign(1,
+                  faults.empty() ? error.what() : faults.front());  // others follow from the first
     return false;
   }
 }
@@ -100,8 +100,7 @@ std::string device_of(const auto& row) {
     return {};
 }
 
-// Repairs a row or facts; `findings` gets one for each fault. Returns the first where the structure
-// cannot stay.
+// Repairs a row or facts, with a finding per fault. Returns the fault if it must go.
 template <class T>
 std::optional<std::string> keep(T& structure, const std::string& name,
                                 std::vector<Finding>& findings) {
@@ -116,7 +115,7 @@ std::optional<std::string> keep(T& structure, const std::string& name,
   return stays ? std::nullopt : std::optional(std::move(faults.front()));
 }
 
-// Repairs rows; returns those that cannot stay, and why.
+// Repairs rows; returns the dropped ones with the reason.
 template <class T>
 std::vector<std::pair<T, std::string>> keep_rows(std::vector<T>& rows, const auto& name_of,
                                                  std::vector<Finding>& findings) {

@@ -1,6 +1,4 @@
-// Reads what fields.hpp describes. A profile is also one JSON value in UTF-8, without a byte order
-// mark and with nothing behind it, without a key twice in an object, and within the limits of
-// document.hpp.
+// Reads what fields.hpp describes.
 
 #include <fmt/format.h>
 
@@ -29,11 +27,11 @@ void decode(const Node& node, double& value, const Rule& rule) {
 void decode(const Node& node, bool& value, const Rule&) {
   if (node.value.get(value) != simdjson::SUCCESS) node.expected("true or false");
 }
-// JSON does not tell 1 from 1.0.
+// JSON does not distinguish 1 from 1.0.
 bool is_whole(const Value& value) {
   return value.is_int64() || (value.is_number() && std::trunc(number(value)) == number(value));
 }
-// A whole number; nullopt where it does not fit into the type.
+// An integer; nullopt if it does not fit the type.
 template <Integer T>
 std::optional<T> whole(const Value& value) {
   const auto fitting = [](auto n) {
@@ -209,7 +207,7 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
 }
 
 bool is_population(std::string_view text) {
-  // It is among the first keys of either.
+  // The schema is among the first keys.
   constexpr std::size_t kHead = 200;
   return text.substr(0, kHead).find(kPopulationSchema) != std::string_view::npos;
 }

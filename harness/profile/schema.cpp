@@ -17,7 +17,7 @@ constexpr std::array kRanges = {
     std::pair{Range::kNotNegative, "not_negative"}, std::pair{Range::kPositive, "positive"},
     std::pair{Range::kShare, "share"}, std::pair{Range::kSigned, "signed"}};
 
-// One for each range of numbers.
+// One per numeric range.
 json number_definitions() {
   const auto between = [](double least, double most) -> json {
     return {{"minimum", least}, {"maximum", most}};
@@ -36,7 +36,7 @@ json number_definitions() {
 }
 
 template <class T>
-struct Type {};  // which schema is asked for
+struct Type {};  // selects an overload
 
 json schema_of(Type<bool>, const Rule&) { return {{"type", "boolean"}}; }
 json schema_of(Type<double>, const Rule& rule) {
@@ -152,7 +152,7 @@ json schema_of(Type<T>, const Rule&) {
   return writer.object();
 }
 
-// Prints a value that fits on one line on one. `taken`: columns before the value on its line.
+// Prints on one line what fits. taken: columns before the value.
 std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
   constexpr std::size_t kWidth = 100;
   const std::string line = dump(value);
@@ -167,7 +167,7 @@ std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
   return fmt::format("{}{}\n{:{}}{}", open, text, "", indent, close);
 }
 
-// The schema of files that hold a T. what: the first sentence of their description.
+// The schema of files that hold a T. what: first sentence of its description.
 template <Structure T>
 json file_schema(std::string_view name, int version, std::string_view title,
                  std::string_view what) {

@@ -11,7 +11,7 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
-// One of many short intervals, and what was sampled in it, gets this many digits.
+// Digits of a time series: short intervals are imprecise.
 constexpr int kSeriesDigits = 5;
 
 json encode(double value) {
@@ -87,7 +87,7 @@ json encode(const std::vector<std::pair<std::string, T>>& named) {
   json object = json::object();
   for (const auto& [name, value] : named) {
     if constexpr (std::same_as<T, double>) {
-      if (!std::isfinite(value)) continue;  // not known
+      if (!std::isfinite(value)) continue;  // unknown
     }
     object[name] = encode(value);
   }
@@ -101,14 +101,14 @@ json encode(const T& structure) {
   return object;
 }
 
-// One element a line, so that profiles can be diffed.
+// One element per line, for diffs.
 std::string lines(const json& array) {
   std::string text;
   for (const json& element : array) text += (text.empty() ? "[\n" : ",\n") + dump(element);
   return text.empty() ? "[]" : text + "\n]";
 }
 
-// One top-level key and one element of the long arrays a line.
+// One top-level key, or one element of a long list, per line.
 std::string document(const json& object) {
   std::string text = "{\n";
   for (const auto& [key, value] : object.items()) {
@@ -119,7 +119,7 @@ std::string document(const json& object) {
   return text + "\n}\n";
 }
 
-// A figure a line, so that populations can be diffed.
+// One figure per line, for diffs.
 std::string text_of(const Population& population) {
   json object = encode(population);
   const std::string figures = lines(object["figures"]);

@@ -32,8 +32,7 @@ SoftwareFacts build_facts() {
 }
 
 std::vector<std::pair<std::string, std::string>> relevant_environment() {
-  // How kernels are launched, compiled and scheduled, which units cuBLAS may use, how NCCL moves
-  // data, and what is loaded into every process.
+  // Variables that affect kernels, cuBLAS or NCCL, or are loaded into processes.
   constexpr std::array<std::string_view, 13> kNames = {"CUDA_LAUNCH_BLOCKING",
                                                        "CUDA_DEVICE_MAX_CONNECTIONS",
                                                        "CUDA_MODULE_LOADING",
@@ -53,7 +52,7 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
     const auto equals = text.find('=');
     if (equals == text.npos) continue;
     const std::string_view name = text.substr(0, equals);
-    // Container images tell their contents by the one; peakline itself sets the other.
+    // Container images set NCCL_VERSION, peakline itself the other.
     const bool changes_nccl =
         name.starts_with("NCCL_") && name != "NCCL_VERSION" && text != "NCCL_NVLS_ENABLE=0";
     const bool matters = name.starts_with("CUBLAS") || changes_nccl ||

@@ -8,11 +8,10 @@
 
 namespace peakline::bench {
 
-// The versions of what this build was made with and links; what belongs to the driver and to the
-// benchmarks' libraries is left empty.
+// Versions of this build; those of the driver and of benchmarks' libraries stay empty.
 SoftwareFacts build_facts();
 
-// The environment variables that are set and change what is measured, sorted by name.
+// Set environment variables that change measurements, sorted by name.
 std::vector<std::pair<std::string, std::string>> relevant_environment();
 
 }  // namespace peakline::bench

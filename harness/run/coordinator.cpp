@@ -22,7 +22,7 @@ constexpr std::array kGpuPhases = {Phase::kNode,  Phase::kLink,      Phase::kDev
                                    Phase::kBurst, Phase::kSustained, Phase::kWarm,
                                    Phase::kSoak,  Phase::kNodeLoad};
 
-// Calls what may throw (no process, no memory) without losing the other devices.
+// Keeps an exception (no process, no memory) from affecting other devices.
 template <class Function>
 void guarded(DeviceRun& run, Function function) {
   try {
@@ -43,11 +43,10 @@ void measure_host(Session& session, const Plan& plan) {
   }
 }
 
-// One thread per device for all phases, since its worker, which remembers what earlier points found
-// out, lives as long as the thread. No device enters a phase before all have left the previous one.
-// The node counts as one, and works while the others have no worker: its own ends with its phase,
-// as those of the GPUs end with their last one, since neither gives memory back before, and in the
-// compute mode EXCLUSIVE_PROCESS a GPU has one process at a time.
+// One thread per device, since its worker, which keeps findings between points, dies with the
+// thread. All devices finish a phase before the next. The node counts as a device and measures
+// while no GPU has a worker: workers keep their memory until they end, and EXCLUSIVE_PROCESS admits
+// one process per GPU.
 void measure_gpus(Session& session, const Plan& plan) {
   std::vector<const DevicePlan*> gpus;
   for (const DevicePlan& device : plan.devices) {
@@ -80,8 +79,7 @@ void measure_gpus(Session& session, const Plan& plan) {
   }
 }
 
-// Devices work at the same time: in the plan's order, so that two profiles of one machine can be
-// compared.
+// Restores the plan's order, as devices work concurrently, so that profiles can be compared.
 void sort_by_device(std::vector<Measurement>& measurements, const Plan& plan) {
   const auto rank = [&](const Measurement& m) {
     return std::ranges::find(plan.devices, m.device, &DevicePlan::device);

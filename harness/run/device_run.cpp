@@ -11,18 +11,18 @@
 namespace peakline::bench {
 namespace {
 
-// A CUDA context on a node whose driver is not kept loaded takes tens of seconds.
+// Creating a CUDA context takes tens of seconds if the driver is not kept loaded.
 constexpr double kStartLimitS = 120;
-// A point is given up after this many times what it should take, plus a constant for slow machines.
+// A point may take this many times its estimate, plus a constant for slow machines.
 constexpr double kHangFactor = 10;
 constexpr double kHangConstantS = 20;
-// A worker gets the time in addition that it waited for a CPU, at most this many times its own
-// limit: at the lowest priority on a busy machine there is hardly any.
+// Time spent waiting for a CPU is granted in addition, up to this many times the limit: at the
+// lowest priority a busy machine grants hardly any CPU.
 constexpr double kMostWaiting = 10;
 constexpr auto kShortestWait = std::chrono::milliseconds(100);
-// A passing fault may keep a worker from starting once, but not twice.
+// Allows for one transient fault.
 constexpr int kStartAttempts = 2;
-// A worker ends by itself within milliseconds; tearing a CUDA context down may take a second.
+// Workers end within milliseconds; destroying a CUDA context may take a second.
 constexpr auto kEndGrace = std::chrono::seconds(3);
 constexpr auto kProfilerGrace = std::chrono::minutes(5);
 
@@ -140,7 +140,7 @@ std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint&
   }
   auto measurement = measure(planned);
   if (!measurement || measurement->status != Status::kError) return measurement;
-  // One of those next to it may be the one that failed.
+  // A neighbour may have failed.
   if (planned.point->round > 0 && alone_.empty()) {
     worker_.reset();
     alone_ = area;
@@ -157,11 +157,11 @@ std::optional<Measurement> DeviceRun::measure(const PlannedPoint& planned) {
     if (!worker_ && !start()) return std::nullopt;
     const auto began = Clock::now();
     const double limit_s = planned.point->seconds * kHangFactor + kHangConstantS;
-    // Under ncu or a sanitizer a point may take any time.
+    // Under ncu or a sanitizer, points may take any time.
     const auto deadline = session_.settings().options.profile ? Clock::time_point::max()
                                                               : began + to_duration(limit_s);
     std::string answer;
-    // Fails where the worker has ended, which the wait will notice.
+    // wait() notices if the worker has ended.
     worker_->write_line(planned.name);
     switch (wait(answer, deadline)) {
       case Wait::kStopped:
@@ -169,7 +169,7 @@ std::optional<Measurement> DeviceRun::measure(const PlannedPoint& planned) {
         return std::nullopt;
       case Wait::kFailed:
         worker_.reset();
-        // It had lost its device at an earlier point and said so: this one is not to blame.
+        // It lost its device at an earlier point: this point is not at fault.
         if (end_.exit_code == kWorkerDeviceLost && answered_ > 0) continue;
         return failure(planned, failure_, seconds_since(began));
       case Wait::kLine:
@@ -263,7 +263,7 @@ DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
         break;
     }
     if (session_.time_is_up()) return Wait::kStopped;
-    // Time in which it was not let work is no sign that it hangs.
+    // Waiting for a CPU is no hang.
     const double limit_s = std::chrono::duration<double>(deadline - began).count();
     const double waited_s = worker_->waited_for_cpu_s() - waited_before_s;
     until = deadline + to_duration(std::min(waited_s, kMostWaiting * limit_s));

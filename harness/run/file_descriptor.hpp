@@ -8,7 +8,6 @@
 
 namespace peakline::bench {
 
-// Owns a file descriptor and closes it.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd = -1) : fd_(fd) {}
@@ -29,7 +28,7 @@ class FileDescriptor {
   int fd_;
 };
 
-// The result of a system call; throws std::system_error naming the call where it is negative.
+// Returns a system call's result; throws std::system_error naming the call if negative.
 inline int check_call(int result, const char* call) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), call);
   return result;

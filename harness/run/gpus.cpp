@@ -31,7 +31,7 @@ struct Gpus::Library {
 
 namespace {
 
-// "13.0" -> 13; 0 where there is no number.
+// "13.0" -> 13; 0 without a number.
 int major_version(const std::string& version) { return std::atoi(version.c_str()); }
 
 void add_processes(DeviceFacts& device, const std::vector<DeviceProcess>& found,
@@ -57,11 +57,11 @@ Gpus::Gpus() {
     return;
   }
   for (DeviceFacts& device : devices_) {
-    // Nothing but its index is known of a device that may not be opened; records need a name.
+    // A device that may not be opened has only an index; records need a name.
     if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
   }
   if (devices_.empty()) why_none_ = "the NVIDIA driver finds no device";
-  // CUDA programs run on every driver of their own major version or a later one.
+  // CUDA programs run on drivers of their major version or later.
   const std::string needed = build_facts().cuda_runtime;
   const std::string offered = library_->nvml.cuda_driver_version();
   if (major_version(offered) >= major_version(needed)) return;
@@ -96,8 +96,7 @@ void Gpus::read_after(DeviceFacts& device, const std::set<pid_t>& own_pids) {
     device.after = library_->nvml.health(device.uuid);
     add_processes(device, library_->nvml.processes(device.uuid), own_pids);
   } catch (const cuda::NvmlUnavailable&) {
-    // A device that fell off its bus cannot be asked: what is not known is left out, and the failed
-    // measurements tell the rest.
+    // A device that fell off the bus cannot be read; failed measurements show it.
   }
 }
 

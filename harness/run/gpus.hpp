@@ -1,6 +1,6 @@
 #pragma once
 
-// The GPUs of the machine as the coordinator sees them: through NVML alone, with no CUDA context.
+// The machine's GPUs for the coordinator: by NVML, without a CUDA context.
 
 #include <sys/types.h>
 
@@ -13,27 +13,25 @@
 
 namespace peakline::bench {
 
-// Whether this build can measure GPUs; else why not, or what to do about it: "no NVIDIA driver on
-// this machine".
+// Whether this build can measure GPUs, and if not, why: "no NVIDIA driver on this machine".
 bool built_with_cuda();
 std::string why_without_cuda();
 
 class Gpus {
  public:
-  // Never throws: where no GPU can be reached, `why_none` says it in one line.
+  // Never throws: `why_none` says in one line why no GPU can be reached.
   Gpus();
   ~Gpus();
 
   const std::string& why_none() const { return why_none_; }
-  // Devices in PCI bus order. Those that cannot be measured say so in `unusable`, also if the
-  // driver is older than the CUDA this build needs.
+  // In PCI bus order. `unusable` says why a device cannot be measured, for example a driver older
+  // than this build's CUDA.
   const std::vector<DeviceFacts>& devices() const { return devices_; }
 
-  // Puts in the versions of driver and CUDA driver API.
+  // Adds the versions of driver and CUDA driver API.
   void add_driver(SoftwareFacts& software) const;
 
-  // Call them before and after the device's workers run: counters, processes other than `own_pids`,
-  // and Xid errors in between.
+  // Read counters, foreign processes and Xid errors before and after the device's workers run.
   void read_before(DeviceFacts& device);
   void read_after(DeviceFacts& device, const std::set<pid_t>& own_pids);
 

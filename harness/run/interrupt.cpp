@@ -17,7 +17,7 @@ sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // One that is ignored, as under nohup, stays ignored: once blocked, it would be delivered.
+    // Ignored signals (nohup) stay ignored: blocking would deliver them.
     struct sigaction current;
     ::sigaction(signal, nullptr, &current);
     if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
@@ -37,7 +37,7 @@ Interrupt::Interrupt(int exit_code, std::string last_words)
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    // No thread is to be had: signals end the process, and what has been saved stays.
+    // Without a thread, signals end the process; saved results stay.
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   }
 }

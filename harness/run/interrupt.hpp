@@ -9,21 +9,21 @@
 
 namespace peakline::bench {
 
-// Handles SIGINT, SIGTERM and SIGHUP. The first one after begin() asks for a stop; a second one, or
-// any before begin(), ends the process at once. Create it before any other thread: it blocks these
-// signals for all threads that start later.
+// Handles SIGINT, SIGTERM and SIGHUP: the first after begin() requests a stop; a second one, or any
+// before begin(), ends the process. Create before other threads, as it blocks these signals for
+// later ones.
 class Interrupt {
  public:
-  // The exit code of a process that is ended at once, and its last output on stdout.
+  // Exit code and last stdout output of a process that is ended at once.
   explicit Interrupt(int exit_code = kExitPartial, std::string last_words = "");
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // From here on there is something to save.
+  // Call when there is something to save.
   void begin() { begun_ = true; }
 
-  // Becomes readable, and stays so, once a stop has been asked for.
+  // Readable once a stop is requested.
   int fd() const { return stop_.get(); }
   bool requested() const;
 

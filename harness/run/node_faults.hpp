@@ -9,14 +9,14 @@
 
 namespace peakline::bench {
 
-// GPUs at which workers crashed or hung. Each such point costs its time limit, so what has failed
-// twice with the same GPUs is given up, and a GPU whose pairs with two others have failed.
+// GPUs at which workers crashed or hung. Such points cost their time limit, so GPUs that failed
+// twice together are given up, and a GPU whose pairs with two others failed.
 class NodeFaults {
  public:
-  // area: what the benchmark's id begins with, "nccl": what NCCL fails at says nothing of copies.
-  // gpus: those of the point; none of the host's. More than two tell nothing of any one of them.
+  // area: start of the benchmark's id ("nccl"), as NCCL's failures say nothing about copies. gpus:
+  // the point's; host points have none. A failure of more than two incriminates none of them alone.
   void add(std::string_view area, const std::vector<int>& gpus);
-  // Why such a point is not tried; empty: it may be.
+  // Why such a point is not tried, or "".
   std::string why_not(std::string_view area, const std::vector<int>& gpus) const;
 
  private:

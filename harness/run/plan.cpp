@@ -17,8 +17,7 @@ namespace {
 
 std::string closest_ids(const Registry& registry, const std::string& filter) {
   constexpr std::size_t kShown = 3;
-  // Only the part of the expression that stands for an id counts, without the operators. A longer
-  // text than any id resembles none.
+  // Compares the id part of the expression. Text longer than any id resembles none.
   constexpr std::size_t kLongest = 100;
   std::string text = filter.substr(0, std::min(filter.find('/'), kLongest));
   std::erase_if(text, [](char c) {
@@ -36,7 +35,7 @@ std::string closest_ids(const Registry& registry, const std::string& filter) {
   return ids;
 }
 
-// Split at commas; an empty text has no parts.
+// Splits at commas; "" has no parts.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream in(list);
@@ -44,7 +43,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-// The one device that an index or a prefix of a UUID names; nullptr where none or several do.
+// The device that an index or a unique UUID prefix names, or nullptr.
 const DeviceFacts* find_gpu(std::span<const DeviceFacts> all, const std::string& name) {
   if (name.empty()) return nullptr;
   if (name.find_first_not_of("0123456789") == name.npos) {
@@ -53,7 +52,7 @@ const DeviceFacts* find_gpu(std::span<const DeviceFacts> all, const std::string&
     });
     return found == all.end() ? nullptr : &*found;
   }
-  // "GPU-" alone would be the prefix of every one.
+  // "GPU-" is a prefix of all.
   if (!(name.starts_with("GPU-") || name.starts_with("MIG-")) || name.size() == 4) return nullptr;
   const auto fits = [&](const DeviceFacts& device) { return device.uuid.starts_with(name); };
   if (std::count_if(all.begin(), all.end(), fits) != 1) return nullptr;
@@ -66,7 +65,7 @@ void add_once(std::vector<DeviceFacts>& devices, const DeviceFacts& device) {
   if (!there) devices.push_back(device);
 }
 
-// nullptr: no filter. RE2 takes time linear in the text, whatever the expression.
+// nullptr: no filter. RE2's time is linear in the text.
 std::unique_ptr<const re2::RE2> compile(const std::string& filter) {
   if (filter.empty()) return nullptr;
   re2::RE2::Options options;
@@ -77,7 +76,7 @@ std::unique_ptr<const re2::RE2> compile(const std::string& filter) {
                                shown(filter), shown(pattern->error())));
 }
 
-// Tells what an expression matches that is not measured.
+// Matches that are not measured.
 struct Matches {
   bool other_mode = false, gpu = false, node = false;
 };
@@ -151,7 +150,7 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
       const auto at_once = on_node                          ? round_of(benchmark, point).size()
                            : parallel && !gpu_uuids.empty() ? gpu_uuids.size()
                                                             : 1;
-      // A second sitting would take a tenth of a quick run's time, and no GPU needs it.
+      // A second sitting would take 10 % of a quick run, and no GPU needs it.
       const std::size_t sittings = quick && on_host ? 1 : sittings_of(benchmark, point);
       (on_host   ? host.points
        : on_node ? node.points

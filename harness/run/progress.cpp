@@ -14,10 +14,9 @@
 namespace peakline::bench {
 namespace {
 
-// Often enough to see that a run goes on, rarely enough for a log file.
+// Shows that a run goes on without filling a log file.
 constexpr auto kPlainInterval = std::chrono::seconds(5);
 constexpr std::size_t kDefaultColumns = 80;
-// Longer messages say nothing more.
 constexpr std::size_t kMaxMessageChars = 1000;
 
 std::string record_text(const Measurement& m) {
@@ -130,7 +129,7 @@ void Progress::show() {
   for (const auto& [device, running] : running_)
     line += fmt::format(" {} {}{}", name_of(device), running.point, running.again ? " again" : "");
   if (!terminal_) return print(line);
-  // A line that wrapped could not be erased, and the last column already makes some terminals wrap.
+  // A wrapped line cannot be erased, and some terminals wrap at the last column.
   const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);
   line = printable(line, std::max<std::size_t>(columns - 1, 1));
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);

@@ -1,7 +1,5 @@
 #pragma once
 
-// Prints what a run says on stderr while it works.
-
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -16,38 +14,36 @@ namespace peakline::bench {
 
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 
-// Shows progress. On a terminal it is one line that is rewritten in place, as wide as the terminal
-// is at that moment; elsewhere plain lines, at most one every few seconds. Quiet: only errors.
-// Verbose: a line for every record. Control characters are removed. Any thread may call its
-// functions.
+// Progress: on a terminal one line, rewritten at its current width; elsewhere plain lines every few
+// seconds. Quiet: errors only. Verbose: a line per record. Control characters are removed.
+// Thread-safe.
 class Progress {
  public:
   Progress(Verbosity verbosity, bool terminal);
   ~Progress();
 
-  // Messages call the device by this name: "GPU 0". To be set before anything runs.
+  // Messages use this name ("GPU 0"). Set before anything runs.
   void name_device(const std::string& device, std::string name);
   std::string name_of(const std::string& device) const;
 
-  // Says what is to come; seconds: an estimate.
+  // seconds: estimated total.
   void expect(std::size_t points, double seconds);
-  // again: in a further sitting of a point, which counts once.
+  // again: a further sitting, which does not count as a point.
   void started(const std::string& device, const std::string& point, bool again = false);
-  // share_s: of the estimate.
+  // share_s: part of the estimate.
   void finished(const Measurement& measurement, double share_s, bool again = false);
-  // A sitting that is left out, or a point that is recorded without a measurement, for a reason
-  // that has been printed already.
+  // A sitting or point that is not measured, for a reason already printed.
   void passed_over(const std::string& device, double share_s, bool again = false);
-  // Lines of their own. Quiet suppresses notes, never errors.
+  // Separate lines. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
-  // Takes a worker's output; only verbose shows it.
+  // A worker's output, shown only if verbose.
   void log(const std::string& device, std::string_view line);
-  // Erases the line in progress, before stdout is written to.
+  // Erases the progress line, before writing to stdout.
   void clear();
 
  private:
-  void print(std::string_view line);  // in place of the line in progress
+  void print(std::string_view line);  // replaces the progress line
   void show();
   void erase();
 
@@ -66,7 +62,7 @@ class Progress {
   Clock::time_point last_shown_{};
 };
 
-// The columns of the terminal that a descriptor is; nullopt where it is none, or does not tell.
+// Columns of a terminal; nullopt if it is none, or does not tell.
 std::optional<std::size_t> terminal_columns(int fd);
 
 }  // namespace peakline::bench

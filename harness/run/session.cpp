@@ -14,13 +14,13 @@
 namespace peakline::bench {
 namespace {
 
-// The most that SIGKILL on the coordinator may cost.
+// The most that SIGKILL may cost.
 constexpr auto kCheckpointInterval = std::chrono::seconds(10);
 
 }  // namespace
 
 Clock::duration to_duration(double seconds) {
-  constexpr double kLongest = 1e9;  // the clock's type ends at some three hundred years
+  constexpr double kLongest = 1e9;  // the clock's type ends at about three hundred years
   return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
@@ -81,7 +81,7 @@ void Session::save_now_and_then() {
   try {
     write_checkpoint();
   } catch (const ProfileError& error) {
-    // The run goes on: there may be room again before it ends.
+    // There may be room again before the run ends.
     if (!std::exchange(checkpoint_failed_, true))
       progress_.note(std::string("results cannot be saved for now: ") + error.what());
   }

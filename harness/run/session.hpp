@@ -25,25 +25,24 @@
 namespace peakline::bench {
 
 struct RunSettings {
-  RunOptions options;            // handed to the workers
-  std::filesystem::path output;  // empty: nothing is written
+  RunOptions options;            // for the workers
+  std::filesystem::path output;  // empty: none
   std::size_t runs = 1;          // of the whole plan
   Clock::time_point deadline = Clock::time_point::max();
-  bool if_idle = false;  // nothing is measured where another process uses a GPU
+  bool if_idle = false;  // measure nothing if another process uses a GPU
   bool anonymize = false;
   std::vector<Population> kept = {};  // as in with_conclusions()
-  Benchmarks benchmarks;  // all that are registered: they say what follows from a measurement
+  Benchmarks benchmarks;              // all registered: they define the conclusions
 };
 
-// The profile as it is written: with what follows from its measurements, and anonymized if the
-// settings say so.
+// The profile to be written: with conclusions, and anonymized if requested.
 Profile concluded(Profile profile, const RunSettings& settings);
 
-// The devices' threads share the profile as it fills up, and the reasons to stop. Functions may be
-// called from any thread unless they say otherwise.
+// The profile in progress, shared by the devices' threads, and the reasons to stop. Thread-safe
+// unless stated otherwise.
 class Session {
  public:
-  // start: what the profile says before anything is measured.
+  // start: the profile before anything is measured.
   Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
           Progress& progress);
 
@@ -54,29 +53,26 @@ class Session {
   bool time_is_up() const { return Clock::now() >= deadline(); }
   bool stopped() const { return interrupt_.requested() || time_is_up(); }
 
-  // Starts the next run. Call it only while no device's thread runs.
+  // Starts the next run; no device's thread may run.
   void begin_run() { ++run_; }
-  // Adds a sitting of a point to what there is of it, and writes the profile if the last time was
-  // long enough ago. tolerance: as merged() takes it.
+  // Adds a sitting of a point, and writes the profile if due. tolerance: of merged().
   void add(Measurement measurement, double tolerance);
-  // Adds the record of a point that was not measured, unless an earlier run has one: the profile
-  // is partial then.
+  // Adds an unmeasured point, unless an earlier run measured it; the profile becomes partial.
   void add_unmeasured(Measurement measurement);
-  // The names of the device's measurements that ceilings come from so far.
+  // Names of the device's measurements behind ceilings so far.
   std::set<std::string> ceiling_sources(const std::string& device);
-  // Something that was planned is left out.
   void cut_short() { cut_short_ = true; }
   bool is_cut_short() const { return cut_short_; }
   void add_facts(const DeviceFacts& facts);
   void add_worker(pid_t pid);
   void set_unusable(const std::string& uuid, const std::string& reason);
-  // Why the device cannot be measured; empty: it can, as far as is known.
+  // Why the device cannot be measured, or "".
   std::string why_unusable(const std::string& uuid);
   std::string why_unusable(int index);
-  // The GPUs of the run by index, with their UUIDs, without those that cannot be measured.
+  // The run's usable GPUs: index to UUID.
   std::map<int, std::string> usable_gpus();
 
-  // These may be called only while no device's thread runs.
+  // No device's thread may run during these:
   std::vector<DeviceFacts>& devices() { return profile_.devices; }
   const std::set<pid_t>& workers() const { return workers_; }
   std::size_t saved() const { return saved_; }  // measurements in the file
@@ -84,7 +80,7 @@ class Session {
 
  private:
   struct Visited {
-    std::size_t index = 0;  // of its record in the profile
+    std::size_t index = 0;  // of its record
     Visits visits;
   };
 
@@ -106,7 +102,7 @@ class Session {
   bool checkpoint_failed_ = false;
 };
 
-// A time in seconds as the clock's duration; more than thirty years become thirty years.
+// Clock's duration, clamped to about thirty years.
 Clock::duration to_duration(double seconds);
 
 }  // namespace peakline::bench

@@ -39,7 +39,6 @@ Registry registry_of(Catalog catalog, const RunOptions& options) {
   return registry;
 }
 
-// Measures points of one device by their names.
 class PointsOfDevice {
  public:
   PointsOfDevice(Device& device, const RunOptions& options, const Registry& registry)
@@ -58,7 +57,7 @@ class PointsOfDevice {
   }
 
  private:
-  // Measures it with its round, whose other members have their answers ready then.
+  // Measures its whole round, whose other records are kept until asked for.
   Measurement measure(const Entry& entry) {
     std::vector<Measurement> records = device_.measure(members_here(entry));
     for (std::size_t i = 1; i < records.size(); ++i)
@@ -84,7 +83,7 @@ class PointsOfDevice {
   std::map<std::string, Measurement> ready_;
 };
 
-// Answers the names that are read from `in`; returns the exit code.
+// Answers the names read from `in`; returns the exit code.
 int answer(Device& device, PointsOfDevice& points, std::FILE* in, int out_fd) {
   int code = 0;
   char* line = nullptr;
@@ -108,7 +107,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   std::unique_ptr<Device> device;
   DeviceFacts facts;
   try {
-    // A catalogue of the host alone, as of tests, has pairs of GPUs that are made up.
+    // Host-only catalogues, as in tests, have fictitious GPUs.
     device = open_device(device_name, options, !registry.needs_gpu());
     facts = device->facts();
   } catch (const std::exception& error) {

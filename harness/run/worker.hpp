@@ -1,10 +1,9 @@
 #pragma once
 
-// The worker: a process that owns one device and has one mode. It writes one line with the device's
-// facts (to_json_line(DeviceFacts); for the host the facts have uuid "host"), then reads point
-// names ("id/name:value"), one a line, and answers each with one line (to_json_line(Measurement))
-// in the same order. At the end of its input it returns. It writes nothing else to `out_fd`; what
-// libraries print goes to stderr.
+// A worker process owns one device. It writes a line of facts (to_json_line(DeviceFacts); uuid
+// "host" for the host), then answers each point name ("id/name:value") on its input with a line
+// (to_json_line(Measurement)), in order, until the input ends. Nothing else goes to `out_fd`;
+// libraries' output goes to stderr.
 
 #include <string>
 
@@ -13,15 +12,14 @@
 
 namespace peakline::bench {
 
-// A worker returns this if its device failed for good (a sticky CUDA error), after it has answered
-// the point during which that happened. No other end has this code: exceptions end in an exit code
-// of the command line, sanitizers use 1, 23, 66 and 77, and shells those from 126 up.
+// A worker's exit code if its device failed permanently (a sticky CUDA error), after answering that
+// point. Distinct from the command line's codes, sanitizers' (1, 23, 66, 77) and shells' (126 and
+// up).
 inline constexpr int kWorkerDeviceLost = 113;
 
-// device: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name that GPU alone, since
-// it is read when the CUDA context is made. Returns the exit code: 0 or kWorkerDeviceLost. For a
-// device that cannot be used at all it writes one facts line with `unusable` set and returns
-// kWorkerDeviceLost.
+// device: kHostDevice or a GPU's UUID, which alone CUDA_VISIBLE_DEVICES must name, as creating the
+// context reads it. Returns 0 or kWorkerDeviceLost. For an unusable device, writes one facts line
+// with `unusable` and returns kWorkerDeviceLost.
 int run_worker(const std::string& device, const RunOptions& options, Catalog catalog, int in_fd,
                int out_fd);
 

@@ -19,14 +19,14 @@
 namespace peakline::bench {
 namespace {
 
-// No record and no message is longer: a worker that writes more has gone wrong.
+// Longer than any record or message: beyond it, a worker has gone wrong.
 constexpr std::size_t kMaxLineBytes = 4u << 20;
-// The bytes of a worker's output that are read at once: a worker that prints without end must not
-// keep its reader from looking at the time. No pipe holds more, unless root made it larger.
+// Bytes of output read at once, so that endless output cannot keep the reader from its deadline.
+// Pipes hold no more unless root enlarged them.
 constexpr std::size_t kMaxLogBytes = 1u << 20;
 
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
-  // Close-on-exec, or workers started meanwhile would keep each other's pipes open.
+  // Close-on-exec, or concurrently started workers would keep each other's pipes open.
   std::array<int, 2> fds;
   check_call(::pipe2(fds.data(), O_CLOEXEC), "pipe");
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
@@ -37,7 +37,6 @@ std::string signal_name(int signal) {
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-// The environment with some variables replaced.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& changes) {
   std::vector<std::string> result;
@@ -46,7 +45,7 @@ std::vector<std::string> environment_with(
     const auto name = text.substr(0, text.find('='));
     const bool replaced = std::any_of(changes.begin(), changes.end(),
                                       [&](const auto& change) { return change.first == name; });
-    // Google Benchmark takes its flags from these: a worker would write files, or repeat points.
+    // Google Benchmark reads flags from these, which could write files or repeat points.
     if (!replaced && !name.starts_with("BENCHMARK_")) result.emplace_back(text);
   }
   for (const auto& [name, value] : changes) result.push_back(name + "=" + value);
@@ -62,7 +61,7 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
 
 int milliseconds_until(Clock::time_point deadline) {
   using std::chrono::milliseconds;
-  constexpr std::int64_t kLongest = 3'600'000;  // poll takes an int; the caller's loop asks again
+  constexpr std::int64_t kLongest = 3'600'000;  // poll takes an int; the caller repeats
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongest));
 }
@@ -78,8 +77,8 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
   auto [our_log, worker_log] = make_pipe();
   check_call(::fcntl(our_log.get(), F_SETFL, O_NONBLOCK), "fcntl");
 
-  // All the memory that the child needs is allocated before the fork: after it, in a process with
-  // several threads, only async-signal-safe calls are allowed.
+  // Allocates the child's memory before fork(): after it, a multithreaded process may only make
+  // async-signal-safe calls.
   std::vector<std::string> words = {"peakline", "worker"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_with(environment);
@@ -93,13 +92,13 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
   if (pid_ == 0) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);  // it ended before the line above
+    if (::getppid() != parent) ::_exit(1);  // the parent ended before prctl
     ::signal(SIGPIPE, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::dup2(worker_input.get(), kWorkerInput);
     ::dup2(worker_log.get(), STDOUT_FILENO);
     ::dup2(worker_log.get(), STDERR_FILENO);
-    // dup2 would leave close-on-exec set where the descriptor is in place already.
+    // dup2 onto itself would keep close-on-exec set.
     if (worker_output.get() == kWorkerOutput) {
       ::fcntl(kWorkerOutput, F_SETFD, 0);
     } else {
@@ -108,7 +107,7 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
     ::execve("/proc/self/exe", argv.data(), envp.data());
     ::_exit(127);
   }
-  ::setpgid(pid_, pid_);  // here too: whichever of the two comes first
+  ::setpgid(pid_, pid_);  // as in the child, whichever comes first
   input_ = std::move(our_input);
   output_ = std::move(our_output);
   log_ = std::move(our_log);
@@ -142,7 +141,7 @@ void WorkerProcess::drain_log() {
     pending_log_.append(chunk.data(), static_cast<std::size_t>(n));
     bytes += static_cast<std::size_t>(n);
   }
-  // The rest at the end of the output is a line too.
+  // An unterminated last line counts too.
   if (log_.get() < 0 && !pending_log_.empty()) pending_log_ += '\n';
   std::size_t begin = 0;
   for (auto end = pending_log_.find('\n'); end != pending_log_.npos;
@@ -204,7 +203,7 @@ WorkerProcess::End WorkerProcess::end(Clock::duration grace) {
   int status = 0;
   const auto deadline = Clock::now() + grace;
   for (;;) {
-    drain_log();  // a worker that waits for room to print could not end
+    drain_log();  // a worker blocked on printing could not end
     const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
     if (ended == pid_) break;
     if (Clock::now() >= deadline) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// The first screen's tables of several GPUs at once. Those of one model share a table, in which a
-// figure is that of the slowest.
+// The first screen's tables of several GPUs: one per model, of the slowest figures.
 
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace peakline {
 
-// GPUs of one model, which share the tables; or the node or the host.
+// GPUs of one model, or the node or the host.
 struct Alike {
   std::string names;  // "GPUs 0-7"
   std::vector<const DeviceOverview*> devices;
@@ -24,10 +23,10 @@ struct Alike {
 // "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"
 std::string names_of(const std::vector<const DeviceOverview*>& gpus);
 
-// Groups the GPUs by model. in_all: also by power limit, link, ...
+// Groups GPUs by model; in_all: also by power limit, link, ...
 std::vector<Alike> alike_gpus(const Overview& content, bool in_all);
 
-// A figure of each of a group's devices.
+// A figure of all devices of a group.
 struct FigureRow {
   std::string label, unit;
   struct Of {
@@ -36,20 +35,19 @@ struct FigureRow {
     std::optional<double> reference = {};
     NextRun next_run = {};
   };
-  std::vector<Of> measured = {};  // the slowest first
+  std::vector<Of> measured = {};  // slowest first
   std::optional<double> reference = {};
-  bool computed = false;  // the reference, rather than published
+  bool computed = false;  // reference is computed, not published
   std::optional<double> healthy_from = {};
   std::string missing = {};
 
-  // The slowest device is compared with its own reference: its link may be narrower.
+  // The slowest device keeps its own reference, as its link may be narrower.
   void add(const DeviceOverview& device, const std::optional<double>& value,
            const std::optional<double>& held_against, const NextRun& next);
 };
 
-// Gives the section a row a figure, and a note for each that is missing. The yardstick of the
-// figures stands in a column of that heading, if there is any. several: whether the group has more
-// than one device.
+// Adds a row per figure, and a note per missing one. held_against: heading of the references'
+// column. several: the group has several devices.
 void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, bool several,
                  const std::string& held_against);
 

@@ -30,7 +30,7 @@ std::string outcome_word(Outcome outcome) {
   }
 }
 
-// "tensor.bf16/burst 9.1 % low, limit 4.5 %"; of other rules their text.
+// "tensor.bf16/burst 9.1 % low, limit 4.5 %"; other rules' text.
 std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
   if (rule.outcome != Outcome::kFail || !rule.value || !rule.limit || !rule.yardstick ||
       !rule.reason.empty())
@@ -45,7 +45,7 @@ std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
                      y.kind == YardstickKind::kPrior ? " by " + y.source : std::string());
 }
 
-// "PCIe" where all links to hosts are, "NVLink".
+// "PCIe" if all host links are, "NVLink".
 std::string group_name(RuleGroup group, const CheckedDevice& device) {
   const auto has = [&](std::string_view part) {
     return std::ranges::any_of(device.rules, [&](const JudgedRule& rule) {
@@ -61,8 +61,7 @@ std::string group_name(RuleGroup group, const CheckedDevice& device) {
 constexpr std::array kGroups = {RuleGroup::kMemory,   RuleGroup::kCompute,  RuleGroup::kTensor,
                                 RuleGroup::kHostLink, RuleGroup::kGpuLinks, RuleGroup::kHealth};
 
-// The groups that all files' devices have rules of, in words: those that something vouched for, or
-// those that nothing did.
+// Names of the groups in all devices' rules: those vouched for, or those that nothing vouches for.
 std::vector<std::string> groups_of(const Checks& checks, bool judged) {
   std::vector<std::string> names;
   for (const RuleGroup group : kGroups) {
@@ -101,7 +100,7 @@ Worst worst_of(const Checks& checks) {
   return worst;
 }
 
-// A line a group, with its worst outcome.
+// A line per group, with its worst outcome.
 std::string group_table(const CheckedDevice& device, std::size_t width) {
   TextTable table({left(2), left(2), right(2)});
   table.row({"group", "", "rules"});
@@ -149,7 +148,6 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
   return group_table(device, width) + table.render(width) + others;
 }
 
-// Which runs a population is of.
 std::string runs_text(const Population& population) {
   std::string text = fmt::format("{} in {} {} runs, driver {}",
                                  format_count(static_cast<std::int64_t>(population.cards), "card"),

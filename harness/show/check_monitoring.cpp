@@ -1,4 +1,4 @@
-// A check as monitoring reads it: JUnit and Prometheus.
+// A check for monitoring: JUnit and Prometheus.
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -36,7 +36,6 @@ std::string xml(std::string_view text) {
   return escaped;
 }
 
-// The value of a label of Prometheus.
 std::string label(std::string_view text) {
   std::string escaped;
   for (const char c : printable(text)) {
@@ -46,7 +45,7 @@ std::string label(std::string_view text) {
   return escaped;
 }
 
-// Seconds since 1970; 0 where it is no time.
+// Seconds since 1970; 0 for no valid time.
 std::int64_t timestamp(const std::string& created) {
   std::tm time{};
   if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;

@@ -7,23 +7,21 @@
 
 namespace peakline {
 
-// The grounds of the verdict, in a few words: "no loss above 3 % in any figure".
+// The verdict's reason: "no loss above 3 % in any figure".
 std::string main_point(const CompareResult& result);
 
-// Says what changed along with a ceiling's value: its rate per clock, clock, power, or the method
-// of measuring. Empty: nothing that is known.
+// Changes along with a ceiling: rate per clock, clock, power, or method; "" if none are known.
 std::string explanation(const CeilingComparison& ceiling);
 
 struct CompareView {
-  bool all = false;   // every figure, not only what deviates
-  bool gate = false;  // the verdict is that of the gate: PASS or FAIL
+  bool all = false;   // not only figures that deviate
+  bool gate = false;  // print the gate's verdict, PASS or FAIL
 };
-// The verdict in a line of at most 80 columns, the reasons, and what deviates on each pair of
-// devices.
+// The verdict in at most 80 columns, reasons, and deviations by pair of devices.
 std::string compare_text(const CompareResult& result, const CompareView& view,
                          const ShowOptions& options);
 
-// The same as a document (schema "peakline-comparison", version 2).
+// JSON (schema "peakline-comparison", version 2).
 std::string compare_json(const CompareResult& result);
 
 }  // namespace peakline

@@ -14,14 +14,14 @@
 namespace peakline {
 namespace {
 
-// A clock or a power reading that moved by less explains nothing.
+// Smaller changes of clock or power explain nothing.
 constexpr double kConditionMoved = 0.01;
-// Rates per clock this close are the same: that much a clock's reading and a rate are off together.
+// Rates per clock this close are equal, within the errors of clock and rate.
 constexpr double kSamePerClock = 0.02;
 
 std::string ratio(double value) { return fmt::format("{:.3f}", value); }
 
-// Bandwidths in GB/s and FLOP/s in TFLOP/s, as `show` has them, whatever their size.
+// GB/s and TFLOP/s, as `show` prints them, whatever the size.
 std::string cell(double value, std::string_view unit) {
   return format_number(value / (unit == "B/s" ? 1e9 : 1e12));
 }
@@ -38,7 +38,7 @@ std::string verdict_cell(Verdict verdict) {
                                              : word;
 }
 
-// Only what the interval bears out is a win between different models.
+// Between models, only conclusive intervals make a winner.
 std::string winner(const CeilingComparison& c) {
   return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
 }
@@ -47,8 +47,7 @@ bool moved(const std::optional<double>& from, const std::optional<double>& to) {
   return from && to && *from > 0 && std::abs(*to / *from - 1) > kConditionMoved;
 }
 
-// Whether a compute rate differs per clock, which is the chip's or the software's doing, or only as
-// its clock does, which is a power cap's or heat's. Empty where it does not differ.
+// Whether a compute rate differs per clock (chip, software) or by clock (power cap, heat), or "".
 std::string per_clock(const CeilingComparison& c) {
   if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
   if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
@@ -59,22 +58,22 @@ std::string per_clock(const CeilingComparison& c) {
   return limit.empty() ? "same per clock" : fmt::format("same per clock ({})", limit);
 }
 
-// Whether the sides are told apart, if only by as much as cards of the model differ.
+// Whether the sides differ, if only within the model's scatter.
 bool deviates(Verdict verdict) {
   return verdict == Verdict::kSlower || verdict == Verdict::kFaster ||
          verdict == Verdict::kUnsteady || verdict == Verdict::kWithinModel ||
          verdict == Verdict::kUneven;
 }
 
-// Says what would decide the inconclusive figures.
+// Means to decide inconclusive figures.
 struct Settling {
   std::ptrdiff_t by_runs = 0, by_threshold = 0;
   std::size_t runs = 0;  // a side, for `by_runs` of them
   double threshold = 0;
-  std::vector<std::string> varying;  // nothing does
+  std::vector<std::string> varying;  // by neither
 };
 Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
-  // A threshold that hides a real loss in everything else is no advice.
+  // A higher threshold would hide real losses elsewhere.
   constexpr double kHighestThreshold = 0.05;
   Settling result;
   for (const CeilingComparison* c : inconclusive) {
@@ -158,7 +157,6 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
          (open.empty() ? std::string() : hanging("", advice(open), width));
 }
 
-// A line of its own below a row.
 void add_remark(TextTable& table, std::string_view text) {
   if (!text.empty()) table.heading("      " + styled(Style::kDim, text));
 }
@@ -178,7 +176,7 @@ std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t 
   return rows == 0 ? std::string() : table.render(width);
 }
 
-// The points whose ratio differs from 1 by more than the threshold.
+// Points whose ratio differs from 1 by more than the threshold.
 std::string changed_points(const CurveComparison& c) {
   const std::size_t n = c.part_end - c.part_begin;
   if (n == c.points.size()) return "all points";
@@ -187,7 +185,7 @@ std::string changed_points(const CurveComparison& c) {
 }
 
 std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
-  // What is left out first where there is no room.
+  // Columns in the order in which they are dropped.
   enum { kNever, kExtremes, kPerClock };
   TextTable table({left(2), right(2), right(1), right(2, kPerClock), right(2, kExtremes),
                    right(2, kExtremes), left(2)});
@@ -219,7 +217,7 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
 std::string reasons_text(const Gate& gate, std::size_t width) {
   std::string text;
   for (const JudgedRule& reason : gate.reasons) {
-    if (reason.code == "slower" && !reason.passes()) continue;  // the tables have it
+    if (reason.code == "slower" && !reason.passes()) continue;  // in the tables
     text += hanging("  ",
                     fmt::format("{}: {}{}: {}", reason.name, reason.passes() ? "allowed, " : "",
                                 reason.code, reason.text),
@@ -258,8 +256,7 @@ std::string device_text(const DeviceComparison& device, bool all, std::size_t wi
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
 }
 
-// The loss that figures which nothing tells apart may still have, as their intervals say: "no loss
-// above 3 % in any figure; smaller ones need 4 runs a side".
+// The largest loss that intervals leave open: "no loss above 3 % in any figure; ...".
 std::string largest_loss(const CompareResult& result) {
   std::vector<const CeilingComparison*> judged;
   for (const DeviceComparison& device : result.devices)
@@ -365,7 +362,7 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
         "",
         fmt::format("how far runs differ is also taken from {}", fmt::join(result.kept_in, ", ")),
         width);
-  // The first line says it where nothing deviates.
+  // The first line says so if nothing deviates.
   if (view.all || result.verdict() != "same") {
     text += tally(result.devices, width);
   } else if (const Settling settles = settling(inconclusive(result.devices));

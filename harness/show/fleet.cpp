@@ -38,7 +38,6 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   return table.render(width);
 }
 
-// Whether a rule of that kind fails, and is not excused.
 bool fails(const FleetMember& member, std::string_view code) {
   return std::ranges::any_of(member.rules, [&](const JudgedRule& rule) {
     return rule.code == code && rule.outcome == Outcome::kFail;
@@ -67,7 +66,7 @@ std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
   return styled(Style::kGreen, "fine");
 }
 
-// Rules that share a cause are one reason: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
+// Groups rules by cause: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
 std::vector<std::string> reasons_of(const FleetMember& member) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
   for (const JudgedRule& rule : member.rules) {
@@ -101,10 +100,10 @@ std::string members(const FleetGroup& group, bool all, std::size_t width) {
   TextTable table({left(2), left(2), left(2), left(2)});
   std::size_t rows = 0;
   for (const FleetMember& member : group.members) {
-    // There is nothing to say of a virtual machine's host but what is wrong.
+    // For a virtual machine's host, only failures.
     const bool nothing_to_say = !all || (group.is_host && !group.judged);
     const std::vector<std::string> reasons = reasons_of(member);
-    // Warnings of a whole group are in its heading.
+    // The heading has a whole group's warnings.
     const bool stands_out = !member.sound() || fails(member, "gpus");
     if (!stands_out && nothing_to_say) continue;
     ++rows;
@@ -139,7 +138,7 @@ std::string headline(const FleetGroup& group) {
   return fmt::format("{}, {}", text, fmt::join(parts, ", "));
 }
 
-// "5 GPUs, 2 nodes": of the groups that something can vouch for.
+// "5 GPUs, 2 nodes": groups that something can vouch for.
 std::string counted(const Fleet& fleet) {
   std::map<std::string_view, std::int64_t> count;
   for (const FleetGroup& group : fleet.groups) count[kind_of(group)] += std::ssize(group.members);
@@ -229,7 +228,7 @@ json encode(const FleetGroup& group) {
           {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
 }
 
-// A cell of a CSV file, quoted where it has to be.
+// A CSV cell, quoted if necessary.
 std::string cell(std::string_view text) {
   const std::string clean = printable(text, text.size());
   if (clean.find_first_of(",\"") == std::string::npos) return clean;

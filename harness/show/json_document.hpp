@@ -1,7 +1,5 @@
 #pragma once
 
-// The JSON documents share this.
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -38,11 +36,10 @@ inline json object(const Params& params) {
   return named;
 }
 
-// Has what was judged of a figure only where there is one.
+// With the judgement's fields only for judged figures.
 json document_of(const JudgedRule& rule);
 
-// Prints ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
-// say) must not cost the whole document.
+// ASCII, which cannot control a terminal; invalid UTF-8 is replaced.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';
 }

@@ -28,7 +28,6 @@ std::string effect_text(const LintedRule& rule) {
   return below.empty() ? std::string(effect) : fmt::format("{} {}", effect, below);
 }
 
-// How the rule's limit compares with what healthy cards measure.
 std::string level_text(const LintedRule& rule, const HealthyLevel& level) {
   const RuleChange& change = rule.change;
   const std::string whose = fmt::format("{}, {} runs", level.model, level.mode);

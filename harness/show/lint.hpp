@@ -8,7 +8,7 @@
 
 namespace peakline {
 
-// Tells what each rule of a file would judge. file: its name.
+// Describes what a file's rules would judge. file: its name.
 std::string lint_text(const std::string& file, std::span<const LintedRule> rules,
                       const ShowOptions& options);
 

@@ -31,7 +31,7 @@ void add_findings(const Profile& profile, Screen& screen) {
     if (!finding.device.empty()) kind->devices.push_back(device_label(profile, finding.device));
   }
   for (const auto& [finding, devices] : kinds) {
-    // A machine with one GPU has no need of its name.
+    // A single GPU needs no name.
     const bool named = !devices.empty() && (profile.devices.size() > 1 || devices[0] != "GPU 0");
     std::string message = named ? devices[0] + ": " + finding->message : finding->message;
     if (devices.size() > 1)

@@ -7,7 +7,7 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// The first screen of a profile. checks: those of this profile.
+// checks: those of this profile.
 Screen make_screen(const Profile& profile, const Checks& checks);
 
 }  // namespace peakline

@@ -16,10 +16,10 @@
 namespace peakline {
 namespace {
 
-// From here on a rate counts as at its limit: the clock alone is known no better.
+// Rates from here on count as at their limit, given the precision of the clock.
 constexpr double kAtTheLimit = 0.995;
 
-// One device, with its ceilings by what they are of.
+// A device's ceilings, by resource and basis.
 struct View {
   const DeviceView& device;
   std::map<std::pair<std::string_view, Basis>, const Ceiling*> ceilings = {};
@@ -56,8 +56,8 @@ NextRun next_run_of(const View& view, const Ceiling& row) {
           .varies = source != nullptr && source->flags.unstable};
 }
 
-// The largest loss: a clock below its maximum with its cause, or another of the ceiling's factors.
-// The largest loss of a run; a product's half rate is none, and stands before it.
+// The largest loss: a lowered clock with its cause, or another factor. A product's half rate is no
+// loss of the run and is printed first.
 std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   if (!row.peak_at_max_clock) return "theoretical peak not known";
   double half_rate = 1, boost = 1, clock = 1;
@@ -77,11 +77,11 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   const double share = *row.measured / *row.peak_at_max_clock / half_rate;
   if (share >= kAtTheLimit) return product + "at the limit";
   if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
-  // A clock above the boost clock, and that one below the maximum, are one loss.
+  // Clock above boost and boost below maximum are one loss.
   const double at_clock = boost * clock, least = other == nullptr ? 1 : other->value;
   if (std::min(at_clock, least) >= kAtTheLimit) return product + "at the limit";
   if (least < at_clock) {
-    // The rest, beside clock, waves and instructions, is the kernel's own share.
+    // Besides clock, waves and instructions, the kernel's own share.
     const std::string name = other->name == kRestFactor ? "kernel" : other->name;
     return product + fmt::format("{}: {:.0f} %", name, least * 100);
   }
@@ -144,7 +144,7 @@ std::vector<ComputeRow> compute_rows(const View& view) {
     bool burst = false;
     for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
                               Basis::kSustained, Basis::kModelBurst, Basis::kModelShaped}) {
-      // An interrupted run owes the sustained figure that a finished quick one never meant to take.
+      // An interrupted run owes the sustained figure, which a finished quick one never measures.
       const bool owed = burst && basis == Basis::kSustained && !view.device.profile->complete;
       if (!view.tried(resource.name, basis) && !owed) continue;
       burst = burst || basis == Basis::kBurst;
@@ -175,7 +175,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// The part of a link's raw rate that packet headers leave, where it is known.
+// Share of a link's raw rate besides packet headers, if known.
 std::optional<double> packets_share(const Ceiling& row) {
   const auto packets = std::ranges::find(row.factors, kPacketsFactor, &Factor::name);
   return packets == row.factors.end() ? std::nullopt : std::optional(packets->value);
@@ -222,7 +222,7 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
       figure.unit = row->unit;
       figure.next_run = next_run_of(view, *row);
     }
-    // The published figure comes first, also if an earlier program chose a computed one.
+    // Published figures take precedence, even if an older program chose a computed one.
     const Ceiling* reference = view.ceiling(headline.resource, Basis::kDatasheet);
     if (reference == nullptr && headline.reference)
       reference = view.ceiling(headline.resource, *headline.reference);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Collects what is worth saying about a profile, as values: `show` renders it as text and as a
-// document, so that both say the same.
+// The content of a summary as values, for text and JSON alike.
 
 #include <optional>
 #include <string>
@@ -11,19 +10,18 @@
 
 namespace peakline {
 
-// Says where the next run on this machine will put a measured ceiling.
+// The next run's interval of a ceiling.
 struct NextRun {
   std::optional<double> ci_low, ci_high;
-  std::optional<RunSpread> spread;  // unknown in profiles of before it was told
+  std::optional<RunSpread> spread;  // unknown in older profiles
   bool varies = false;              // within the run, by more than that
 
-  // Half of the interval, relative to `value`.
+  // Relative to `value`.
   std::optional<double> half_width(double value) const;
-  // The figure is not to be relied on: it varied within the run, or its interval says nothing.
+  // The figure varied within the run, or its interval is useless.
   bool unsure() const { return varies || (spread && !ci_low); }
 };
 
-// One of the few figures that stand at the top.
 struct HeadlineFigure {
   std::string label;     // "HBM read"
   std::string resource;  // "hbm.read"
@@ -31,12 +29,12 @@ struct HeadlineFigure {
   std::optional<double> value;
   std::string unit;
   NextRun next_run;
-  std::optional<double> reference;  // what it is to be held against, in `unit`
-  std::string reference_name;       // "theoretical", "datasheet"; "data_rate" of a link
+  std::optional<double> reference;  // for comparison, in `unit`
+  std::string reference_name;       // "theoretical", "datasheet"; "data_rate" for links
   std::string missing;              // why there is no value
 };
 
-// A compute ceiling beside everything it can be compared with. Rates in `unit`.
+// A compute ceiling and its references, in `unit`.
 struct ComputeRow {
   std::string resource;  // "tensor.bf16"
   Basis basis = Basis::kBurst;
@@ -48,32 +46,31 @@ struct ComputeRow {
   std::optional<double> observed_clock_hz, peak_at_observed_clock;
   std::optional<double> power_w, temperature_c;
   bool power_capped = false;
-  // measured / (observed clock x SMs) and measured / power: what tells a slow chip from a low power
-  // cap.
+  // measured / (observed clock x SMs) and / power: tell a slow chip from a low power cap.
   std::optional<double> ops_per_clock_per_sm, flops_per_joule;
-  std::string why;  // it is not 100 %, or what keeps it from being measured
+  std::string why;  // below 100 %, or not measured
 };
 
-// A bandwidth ceiling beside everything it can be compared with, in B/s.
+// A bandwidth ceiling and its references, in B/s.
 struct BandwidthRow {
   std::string resource;  // "hbm.read"
   std::optional<double> measured;
   NextRun next_run;
   std::optional<double> theoretical, datasheet;
-  // The rate that packet headers leave of `theoretical`, for a link whose packet size is known.
+  // `theoretical` without packet headers, for links with known packet size.
   std::optional<double> data_rate;
-  std::string how;  // access width, footprint, link; or what keeps it from being measured
-  // The algorithm that the library chose for a collective, and whether multicast was off.
+  std::string how;  // access width, footprint, link; or why not measured
+  // NCCL's algorithm, and whether multicast was off.
   std::string algorithm;
   bool multicast_off = false;
 };
 
 struct DeviceOverview {
   std::string device;                // UUID, "host" or "node"
-  const DeviceFacts* gpu = nullptr;  // of the profile; nullptr: the host or the node
+  const DeviceFacts* gpu = nullptr;  // nullptr: host or node
   std::string name;                  // "GPU 0 · NVIDIA H200", "node", "host"
-  std::vector<std::string> traits;   // what tells the device: SMs, clock, memory, power, link
-  std::string title() const;         // the name and the traits
+  std::vector<std::string> traits;   // SMs, clock, memory, power, link
+  std::string title() const;         // name and traits
   std::vector<HeadlineFigure> headlines;
   std::vector<ComputeRow> compute;
   std::vector<BandwidthRow> bandwidth;
@@ -82,17 +79,16 @@ struct DeviceOverview {
   std::vector<Curve> curves;
 };
 
-// Refers to the profile, which has to outlive it.
+// The profile must outlive this.
 struct Overview {
-  std::vector<DeviceOverview>
-      devices;  // the GPUs, the node, the host; without what was not asked for
+  std::vector<DeviceOverview> devices;          // GPUs, node, host; only those requested
   std::size_t ok = 0, skipped = 0, failed = 0;  // measurements
 };
 
-// "2 x AMD EPYC 9654, 192 cores, 4 of 384 CPUs usable"; empty where the model is not known.
+// "2 x AMD EPYC 9654, 192 cores, 4 of 384 CPUs usable"; "" if the model is unknown.
 std::string cpu_text(const HostFacts& host);
 
-// Uses what the profile concludes as it stands there.
+// Uses the profile's stored conclusions.
 Overview overview(const Profile& profile);
 
 }  // namespace peakline

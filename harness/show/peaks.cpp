@@ -19,12 +19,12 @@ namespace {
 using Sheets = std::vector<const Datasheet*>;
 using SheetsShown = std::span<const Datasheet* const>;
 
-// BF16 has the figure of FP16 wherever there are units for it.
+// BF16 equals FP16 wherever it is supported.
 struct Shown {
   const char* head;
   std::string_view resource;
   double unit;
-  std::size_t from;  // columns that a terminal needs for it, beside those that need fewer
+  std::size_t from;  // terminal columns from which it is shown
 };
 constexpr std::array kShown = {
     Shown{"FP64", "cuda_core.fp64", 1e12, 100}, Shown{"FP32", "cuda_core.fp32", 1e12, 76},
@@ -48,7 +48,7 @@ std::string shown(const Datasheet& sheet, const Shown& column) {
              : "?";
 }
 
-// "1830, 1980": those of Tensor Cores and of all else differ on Hopper.
+// "1830, 1980": Hopper's Tensor Cores have another clock.
 std::string clocks(const Datasheet& sheet) {
   std::vector<double> found;
   for (const DatasheetFigure& figure : sheet.figures) {
@@ -112,7 +112,7 @@ std::string disputes(SheetsShown sheets, std::size_t width) {
   return section("Where documents contradict each other (?)", "not used", width) + text;
 }
 
-// Appends the documents of one kind, each with the products that it is cited for.
+// Appends documents of one kind, with the products that cite them.
 void cite(SheetsShown sheets, std::vector<const Document*> Datasheet::*kind, const char* for_whom,
           std::size_t width, std::string& text) {
   std::vector<std::pair<const Document*, Sheets>> cited;

@@ -7,9 +7,9 @@
 
 namespace peakline {
 
-// The table of products (harness/hardware/datasheets.hpp), for a person; and as a document (schema
-// "peakline-peaks", version 2), one product a line. name: only products that are called so, as
-// products_called has it; empty: all. Both are empty where no product is called so.
+// The table of products (harness/hardware/datasheets.hpp) as text, and as JSON (schema
+// "peakline-peaks", version 2), one product per line. name: as in products_called; "": all. Both
+// are empty without a match.
 std::string peaks_text(std::string_view name, const ShowOptions& options);
 std::string peaks_json(std::string_view name);
 

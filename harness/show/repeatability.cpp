@@ -11,20 +11,19 @@
 namespace peakline {
 namespace {
 
-// Causes of alarms that are listed.
 constexpr std::size_t kCausesShown = 8;
 constexpr double kTens = 0.1;
 
 std::string percent(const std::optional<double>& share, const char* before = "") {
   if (!share) return not_known();
-  // Tens of percent need no digits.
+  // Tens of percent need no decimals.
   return *share < kTens ? fmt::format("{}{:.2f} %", before, *share * 100)
                         : fmt::format("{}{:.0f} %", before, *share * 100);
 }
 
 std::string table(const Study& study, const Profile& names, std::size_t width) {
   const ResourceLabels labels(names);
-  // Narrow gaps: the longest names just leave the table 80 columns, and 60 without the medians.
+  // Gaps for the longest names in 80 columns, or 60 without medians.
   TextTable table({left(2), left(1), right(1, 1), right(1), right(1), right(1)});
   table.row({"", "", "median", "spread", "interval", "inside"});
   std::string device;
@@ -53,7 +52,6 @@ std::string alarms(const Study& study, std::size_t width) {
   return hanging("", text + ".", width);
 }
 
-// Profiles that are of no study.
 std::size_t left_out(std::span<const Study> studies, std::span<const Profile> profiles) {
   std::size_t studied = 0;
   for (const Study& study : studies) studied += study.created.size();
@@ -81,7 +79,7 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
       "median of the runs; inside: how often a second run lies inside a first one's interval.",
       width);
   for (const Study& study : studies) {
-    // The first of them, whose names of the devices the ceilings have.
+    // The first profile names the devices.
     const auto of_study = std::ranges::find_if(profiles, [&](const Profile& p) {
       return p.mode == study.mode &&
              std::ranges::find(study.created, p.created) != study.created.end();

@@ -8,12 +8,11 @@
 
 namespace peakline {
 
-// A table for each study, and how many profiles are in none. profiles: those studied, for the names
-// of resources and devices, and any others.
+// A table per study, and the number of unused profiles. profiles: for names.
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options);
 
-// The study as a document (schema "peakline-repeatability", version 1).
+// JSON (schema "peakline-repeatability", version 1).
 std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles);
 
 }  // namespace peakline

@@ -1,7 +1,7 @@
 #pragma once
 
-// The first screen as data: first_screen() prints it as text, show_json() as its member `screen`.
-// Texts may carry markers of style (text_table.hpp).
+// The first screen as data, for first_screen() and the member `screen` of show_json(). Texts may
+// contain style markers (text_table.hpp).
 
 #include <cstddef>
 #include <string>
@@ -20,11 +20,10 @@ struct Screen {
   };
   struct Row {
     std::string label;
-    std::vector<std::string> cells;  // one a column
+    std::vector<std::string> cells;  // one per column
   };
-  // A table with a title above it and notes below it, each of which may be missing.
   struct Section {
-    std::string name;  // "gpus", "host_link": stable, and what a program looks it up by
+    std::string name;  // "gpus", "host_link": stable, for programs
     std::string title = {};
     std::vector<Column> columns = {};
     std::vector<Row> rows = {};
@@ -36,11 +35,11 @@ struct Screen {
   };
 
   Outcome verdict = Outcome::kPass;
-  std::string sentence;                   // what the verdict rests on
-  std::vector<std::string> reasons = {};  // what stands below the verdict
+  std::string sentence;                   // reason for the verdict
+  std::vector<std::string> reasons = {};  // below the verdict
   std::vector<Section> sections = {};
-  std::vector<Matter> matters = {};  // each kind of finding once
-  std::size_t more_notes = 0;        // findings that are for the record alone
+  std::vector<Matter> matters = {};  // one per kind of finding
+  std::size_t more_notes = 0;        // findings only for the record
 };
 
 }  // namespace peakline

@@ -20,12 +20,12 @@
 namespace peakline {
 namespace {
 
-// The host link's resources, which have a section of their own.
+// Resources in the host link's section.
 bool of_host_link(std::string_view resource) {
   return part_of(resource) == "pcie" || part_of(resource) == "c2c";
 }
 
-// Resources of files: storage itself, and the way from there to a GPU.
+// Storage, and the way from there to a GPU.
 bool of_storage(std::string_view resource) {
   return part_of(resource) == "storage" || part_of(resource) == "input";
 }
@@ -36,7 +36,7 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(known, ", "));
 }
 
-// The smallest of the values that are known.
+// Ignores unknown values.
 void keep_smallest(std::optional<double>& smallest, const std::optional<double>& value) {
   if (value) smallest = std::min(smallest.value_or(*value), *value);
 }
@@ -50,7 +50,7 @@ std::string not_measured(const Profile& profile, const std::vector<std::string>&
              : fmt::format("Not measured in this run: {}.", what);
 }
 
-// The clock that a power limit holds a sustained load at.
+// The clock of a power-limited sustained load.
 std::optional<std::string> power_note(const Alike& group, const ResourceLabels& labels) {
   const DeviceFacts& gpu = *group.first().gpu;
   for (const HeadlineFigure& headline : group.first().headlines) {
@@ -67,7 +67,7 @@ std::optional<std::string> power_note(const Alike& group, const ResourceLabels& 
   return std::nullopt;
 }
 
-// The rate that the slowest GPU's memory allows a language model.
+// A language model's rate by the slowest GPU's memory.
 std::optional<std::string> decoding(const Alike& group, const ResourceLabels& labels) {
   constexpr std::string_view kRead = "hbm.read";
   std::optional<double> slowest_rate;
@@ -80,7 +80,7 @@ std::optional<std::string> decoding(const Alike& group, const ResourceLabels& la
                      format_number(*slowest_rate), labels(kRead));
 }
 
-// Headlines in the order in which resources are shown, without those of the host link.
+// Headlines in the order of resources, without the host link's.
 std::vector<std::size_t> order_of(const std::vector<HeadlineFigure>& headlines) {
   const auto known = known_resources();
   std::vector<std::size_t> order;
@@ -94,7 +94,7 @@ std::vector<std::size_t> order_of(const std::vector<HeadlineFigure>& headlines) 
 
 struct Headlines {
   std::vector<FigureRow> rows;
-  std::vector<std::string> left_out;  // labels of what was not measured
+  std::vector<std::string> left_out;  // labels of figures not measured
 };
 Headlines headlines_of(const Alike& group, const std::string& held_against) {
   Headlines result;
@@ -122,7 +122,7 @@ Headlines headlines_of(const Alike& group, const std::string& held_against) {
   return result;
 }
 
-// The lowest figure of healthy links, where it is known.
+// The lowest healthy figure, if known.
 std::optional<double> healthy_from(const Checks& checks, const HeadlineFigure& headline) {
   for (const CheckedFile& file : checks.files) {
     for (const CheckedDevice& device : file.result.devices) {
@@ -154,7 +154,7 @@ std::optional<std::string> collectives_note(const DeviceOverview& node,
   return fmt::format("{}.", fmt::join(algorithms, "; "));
 }
 
-// The rows of a resource's compute ceiling, of all devices of the group.
+// A resource's compute ceilings of all devices of the group.
 std::vector<const ComputeRow*> compute_rows(const Alike& group, std::string_view resource,
                                             Basis basis) {
   std::vector<const ComputeRow*> rows;
@@ -184,7 +184,7 @@ std::string host_link_title(const DeviceFacts& gpu, const BandwidthRow& one_way,
 }
 
 // "GEMMs reach 90 % of burst per clock from N x N x N with N = 4096 in BF16, 5120 in FP8; a
-// transformer's layers from 1024 tokens in BF16, 4096 in FP8": the largest of the GPUs and shapes.
+// transformer's layers from 1024 tokens in BF16, 4096 in FP8": maxima over GPUs and shapes.
 std::optional<std::string> gemm_sizes(const Alike& group) {
   const auto from = [&](const char* role, const char* unit) {
     std::vector<std::pair<std::string, double>> largest;  // by format
@@ -215,7 +215,7 @@ std::optional<std::string> gemm_sizes(const Alike& group) {
                      tokens.empty() ? "" : "; a transformer's layers from " + tokens);
 }
 
-// The slowest GPU's figure of that role.
+// The slowest GPU's figure with that role.
 std::optional<double> slowest_figure(const Alike& group, const char* role) {
   std::optional<double> rate;
   for (const DeviceOverview* device : group.devices)
@@ -341,14 +341,14 @@ Screen::Section memory_map_section(const Alike& group) {
       .title = group.several() ? "Memory map of " + names_of({&group.first()}) : "Memory map",
       .columns = {{"size", right(2)}, {"read", right(2)}, {"latency", right(2)}}};
   const DeviceOverview& device = group.first();
-  // Bandwidths alone stand above.
+  // Bandwidths alone are in the section above.
   if (std::ranges::none_of(device.memory_map, [](const MemoryLevel& l) { return !!l.latency_s; }))
     return section;
   const auto text = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
   for (const MemoryLevel& level : device.memory_map) {
-    // An SM's shared memory has the size and the data path of its L1.
+    // Shared memory has its L1's size and data path.
     if (level.level == "shared") continue;
     const auto size = [&](const std::optional<double>& bytes) {
       return text(bytes, format_size) + (bytes && level.per_sm ? "/SM" : "");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sections of the first screen. One without rows has nothing to say.
+// Sections of the first screen; empty ones have no rows.
 
 #include <string>
 
@@ -13,19 +13,16 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// The GPUs, the host, the run.
 Screen::Section machine_section(const Profile& profile, const Overview& content);
-// Links between GPUs, beside what healthy ones reach.
 Screen::Section links_section(const Profile& profile, const Checks& checks,
                               const DeviceOverview& node);
-// The figures that people act on.
 Screen::Section gpus_section(const Profile& profile, const Alike& group,
                              const ResourceLabels& labels);
-// Which peak to divide by, in the precision of the first figure under load.
+// The peaks to divide by for MFU, in the precision of the first loaded figure.
 Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels);
-// The levels of the first GPU's memory; without rows where no latency was measured.
+// Memory levels of the first GPU; no rows without latencies.
 Screen::Section memory_map_section(const Alike& group);
-// Compared with what the headers of packets leave of the link's raw rate, where that is known.
+// Compared with the raw rate without packet headers, if known.
 Screen::Section host_link_section(const Alike& group, const ResourceLabels& labels);
 Screen::Section host_section(const Profile& profile, const DeviceOverview& host);
 Screen::Section storage_section(const Profile& profile, const DeviceOverview& host,

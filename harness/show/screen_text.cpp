@@ -1,5 +1,3 @@
-// Prints the first screen for a terminal.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +14,7 @@
 namespace peakline {
 namespace {
 
-// The indent of a section's rows and notes; those of a section without heads and title,
-// which is a list, are not.
+// Indent of rows and notes; a section without heads and title is a list without indent.
 constexpr std::size_t kIndent = 2;
 
 std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 60 : 70; }
@@ -46,7 +43,7 @@ std::string section_text(const Screen::Section& of, std::size_t width) {
   return text;
 }
 
-// The findings that matter, in at most `lines` lines.
+// Findings that matter, in at most `lines` lines.
 std::string findings_text(const Screen& screen, std::size_t lines, std::size_t width) {
   std::string text = section("What matters here", "", width);
   if (screen.matters.empty()) text += "  nothing stands out\n";
@@ -94,8 +91,7 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
                                  "FILE",
                                  topics[topics.size() > 1]),
                      width);
-  // The findings get the lines that the other parts leave, beside a heading and a last line, but at
-  // least kFewest.
+  // Findings get the remaining lines besides a heading and a last line, at least kFewest.
   constexpr std::size_t kFewest = 4;
   const std::size_t taken = line_count(text) + line_count(more) + 3;
   const std::size_t room = std::max(most_lines(profile.devices.size()), taken + kFewest) - taken;

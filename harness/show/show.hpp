@@ -13,30 +13,27 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// Answers the first questions, at 100 columns in at most 60 lines for one GPU, 70 for more: the
-// verdict, the machine, the figures that people act on, which peak to use for what, the levels of
-// memory, the host link, what matters, and how to see more. Links between GPUs come first, and the
-// slowest of equal GPUs counts. checks: those of this profile.
+// The first screen, in 100 columns at most 60 lines for one GPU, 70 for more: verdict, machine,
+// figures to act on, peaks for MFU, memory levels, host link, findings, and how to see more. Links
+// between GPUs come first; the slowest of equal GPUs counts. checks: those of this profile.
 std::string first_screen(const Profile& profile, const Checks& checks, const ShowOptions& options);
 
-// All that there is to say: devices, ceilings side by side, findings, ridge points, curves in
-// brief. Ends in a newline. What is missing shows as "–" with the reason.
+// Everything: devices, ceilings with references, findings, ridge points, curves. Ends in a newline.
+// Missing figures are "–" with the reason.
 std::string show_all(const Profile& profile, const ShowOptions& options);
 
-// The parts of that which the profile has: tables ("memory map") and topics ("caches").
+// The profile's tables ("memory map") and topics ("caches").
 std::vector<std::string> topics_of(const Profile& profile);
-// These parts, by their names. Empty where there is none of them.
+// Parts by name; "" without a match.
 std::string show_topics(const Profile& profile, std::span<const std::string> names,
                         const ShowOptions& options);
 
-// The summary as a document (schema "peakline-summary", version 1), with the first screen as its
-// member `screen`. checks: those of this profile.
+// JSON (schema "peakline-summary", version 1); `screen` is the first screen.
 std::string show_json(const Profile& profile, const Checks& checks);
 
 // "host", "gpu" or "node".
 std::string_view measured_on(const Benchmark& benchmark);
-// Lists what can be measured: a document of schema "peakline-catalog", version 1, one benchmark a
-// line.
+// JSON of what can be measured (schema "peakline-catalog", version 1), one benchmark per line.
 std::string list_json(Benchmarks benchmarks);
 
 }  // namespace peakline

@@ -18,36 +18,36 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-// A datasheet that agrees with the computed peak to its own rounding says nothing new.
+// A datasheet that equals the computed peak after rounding adds nothing.
 constexpr double kSameFigure = 0.005;
 
 std::string scaled(const std::optional<double>& value, double unit) {
   return value ? format_number(*value / unit) : not_known();
 }
 
-// A measured figure stands out unless nobody should rely on it.
+// Measured figures are bold unless unreliable.
 std::string measured_cell(const std::optional<double>& value, const NextRun& next, double unit) {
   return value ? styled(next.unsure() ? Style::kDim : Style::kBold, scaled(value, unit))
                : not_known();
 }
 
-// Why there is no figure stands below its row, where it has room.
+// The reason for a missing figure, below its row.
 void add_reason(TextTable& table, const std::string& reason) {
   if (!reason.empty()) table.heading("      " + styled(Style::kDim, reason));
 }
 
-// "95.2", for a column that is headed "%".
+// "95.2", for a column headed "%".
 std::string percent(const std::optional<double>& value, const std::optional<double>& of) {
   return value && of && *of > 0 ? fmt::format("{:.1f}", *value / *of * 100) : not_known();
 }
 
-// "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.
+// "FP16 Tensor Cores, FP16 sums": precision and unit.
 std::pair<std::string, std::string> split_label(const std::string& label) {
   const std::size_t blank = std::min(label.find(' '), label.size());
   return {label.substr(0, blank), label.substr(std::min(blank + 1, label.size()))};
 }
 
-// "989 @1830": a peak with the clock (MHz) behind it.
+// "989 @1830": a peak with its clock in MHz.
 std::string at_clock(const std::optional<double>& value, const std::optional<double>& clock_hz) {
   if (!value) return not_known();
   std::string text = format_number(*value / kTera);
@@ -55,12 +55,12 @@ std::string at_clock(const std::optional<double>& value, const std::optional<dou
   return text;
 }
 
-// ", raw 63.0" beside a rate that packets allow.
+// ", raw 63.0" beside a rate without packet headers.
 std::string raw_rate(const BandwidthRow& row) {
   return row.data_rate ? fmt::format(", raw {}", scaled(row.theoretical, kGiga)) : std::string();
 }
 
-// Whether the next run may be half as much again, or less by as much.
+// Whether the next run may be half as much again, or as much less.
 bool far_off(const NextRun& next) {
   constexpr double kHalfAsMuchAgain = 0.4;
   return next.spread && !(next_run_half_width(*next.spread) < kHalfAsMuchAgain);
@@ -79,7 +79,7 @@ std::string next_run(const std::optional<double>& measured, const NextRun& next)
 std::string figure_text(double measured, const NextRun& next, std::string_view unit) {
   const std::string text = format_value(measured, unit);
   if (!far_off(next)) return text;
-  // Two digits, in the unit of the three.
+  // Two digits in the unit of three.
   const std::size_t blank = text.find(' ');
   const double number = std::stod(text);
   if (blank == std::string::npos || !(number > 0)) return text;
@@ -100,7 +100,7 @@ std::string precision_of(const std::string& label) { return split_label(label).f
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width) {
   if (rows.empty()) return {};
-  // Columns in the order in which they are left out where there is no room.
+  // Columns in the order in which they are dropped.
   enum { kNever, kObserved, kDatasheet, kNextRun, kEfficiency };
   TextTable table({left(2), left(1), right(1), right(2), right(1), right(2, kDatasheet),
                    right(1, kDatasheet), right(2, kObserved), right(1, kObserved),
@@ -110,7 +110,7 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
   table.row({"", "", "measured", peak, "%", "datasheet", "%", "observed", "%", "/clk/SM", "T/J",
              "next run", "why not 100 %"});
-  // Resources that run on the same units stand together, also if the profile lists them apart.
+  // Groups resources by unit, even if the profile separates them.
   std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
   std::map<std::string, std::size_t> group_of;
   for (const ComputeRow& row : rows) {
@@ -164,13 +164,13 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
                             std::size_t width) {
   if (rows.empty()) return {};
-  // Columns in the order in which they are left out where there is no room.
+  // Columns in the order in which they are dropped.
   enum { kNever, kPeak, kNotes, kDatasheet };
   TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kDatasheet),
                    right(1, kDatasheet), right(2), left(2, kNotes)});
   table.row({"", "measured", "peak", "%", "datasheet", "%", "next run", "notes"});
   for (const BandwidthRow& row : rows) {
-    // Packet headers leave less of a link than its raw rate, which the notes have.
+    // Compare links without packet headers; notes have the raw rate.
     const auto& peak = row.data_rate ? row.data_rate : row.theoretical;
     table.row({labels(row.resource), measured_cell(row.measured, row.next_run, kGiga),
                scaled(peak, kGiga), percent(row.measured, peak), scaled(row.datasheet, kGiga),
@@ -187,7 +187,7 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   const auto shown = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
-  // Columns in the order in which they are left out where there is no room.
+  // Columns in the order in which they are dropped.
   enum { kNever, kLines, kFarPart, kNearPart };
   TextTable table({left(2), right(2), right(2), right(2, kNearPart), right(2, kLines),
                    right(1, kLines), right(2), right(2, kFarPart), right(2)});
@@ -241,7 +241,7 @@ std::string instruction_table(const std::vector<Curve>& curves, std::size_t widt
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width) {
   if (points.empty()) return {};
-  // A column for each memory level, a line for each compute resource, a figure for each basis.
+  // A column per memory level, a line per compute resource, a figure per basis.
   std::map<std::string_view, std::size_t> column_of, line_of;
   std::map<Basis, std::string> bases;
   for (const RidgePoint& point : points) {
@@ -264,7 +264,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
     lines[line->second][column_of[point.memory]][point.compute_basis] =
         format_number(point.intensity);
   }
-  // The first columns stay if there is no room for all.
+  // The first columns are kept longest.
   std::vector<TextTable::Column> columns = {left(2), right(2)};
   while (columns.size() < heads.size())
     columns.push_back(right(2, static_cast<int>(columns.size())));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables that `show` prints. Each ends in a newline; without rows it is empty.
+// Tables of `show`. Each ends in a newline; empty without rows.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace peakline {
 
-// "±0.3 %", or "varies" where the next run may be far off.
+// "±0.3 %", or "varies" if the next run may be far off.
 std::string next_run(const std::optional<double>& measured, const NextRun& next);
-// "4617 GB/s", or "about 30 GB/s" where the next run may be far off.
+// "4617 GB/s", or "about 30 GB/s" if the next run may be far off.
 std::string figure_text(double measured, const NextRun& next, std::string_view unit);
 
 // "warning  The GPU ...", wrapped.
@@ -29,9 +29,9 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             std::size_t width);
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels, std::size_t width);
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width);
-// Each instruction's rate beside the documented one, and its latency: by the figures of its curve.
+// Instructions' measured and documented rates, and latencies, by figures of their curves.
 std::string instruction_table(const std::vector<Curve>& curves, std::size_t width);
-// Compute resources down, memory levels and their bases across.
+// Compute resources down, memory levels and bases across.
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width);
 

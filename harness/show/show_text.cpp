@@ -18,7 +18,7 @@
 namespace peakline {
 namespace {
 
-// Five headlines with remarks as wide as this fit a terminal of 100 columns.
+// Five headlines with such remarks fit 100 columns.
 constexpr std::size_t kWidestRemark = 18;
 
 std::string join_known(const std::vector<std::string>& parts) {
@@ -71,7 +71,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
                      format_value(*figure.value, figure.unit));
       remark.clear();
       if (figure.reference) {
-        // The reference in the unit of the figure, without repeating it.
+        // In the figure's unit, without repeating it.
         const std::string reference = format_value(*figure.reference, figure.unit);
         remark = fmt::format("{} of {}", format_percent(*figure.value / *figure.reference),
                              reference.substr(0, reference.find(' ')));
@@ -86,7 +86,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
     remarks.push_back(styled(Style::kDim, remark));
   }
   const bool remarked = std::ranges::any_of(remarks, [](const auto& r) { return !r.empty(); });
-  // The first columns stay if there is no room for all.
+  // The first columns are kept longest.
   std::vector<TextTable::Column> columns;
   while (columns.size() < figures.size())
     columns.push_back(left(2, static_cast<int>(columns.size())));
@@ -97,7 +97,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
   return table.render(width);
 }
 
-// "HBM read  96.0 % = launch 99.8 % x DRAM 96.2 %" for each ceiling that can be explained.
+// "HBM read  96.0 % = launch 99.8 % x DRAM 96.2 %" for each ceiling with factors.
 std::string factor_lines(const Profile& p, const std::string& device, const ResourceLabels& labels,
                          std::size_t width) {
   std::vector<std::pair<std::string, std::string>> lines;
@@ -139,7 +139,7 @@ std::string finding_lines(const Profile& p, std::size_t width) {
   std::string text = section("Findings", "", width);
   if (p.findings.empty()) return text + "  none\n";
   for (const Finding& finding : p.findings) {
-    // One device needs no name.
+    // A single device needs no name.
     const bool name = !finding.device.empty() && (p.devices.size() > 1 || finding.device == "host");
     const std::string subject = name ? device_label(p, finding.device) + ": " : std::string();
     text += finding_text(finding.severity, subject + finding.message, width);
@@ -169,7 +169,6 @@ std::string next_run_legend(const Profile& profile, std::size_t width) {
   return hanging("", styled(Style::kDim, legend), width);
 }
 
-// All figures of a topic.
 std::string figures(const Curve& curve, std::size_t width) {
   TextTable table({left(2), left(2), right(2)});
   std::string id;
@@ -196,7 +195,7 @@ std::string topic_text(const Curve& curve, std::size_t width) {
   return table.empty() ? text : text + '\n' + table;
 }
 
-// The parts of a device that are no topics.
+// A device's parts other than topics.
 struct Part {
   std::string name, text;
 };

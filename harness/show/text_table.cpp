@@ -12,29 +12,29 @@
 namespace peakline {
 namespace {
 
-// Markers in the order of Style. UTF-8 does not have these bytes, so no profile holds one.
+// Markers in the order of Style: bytes that UTF-8, and so any profile, lacks.
 constexpr std::array kMarkers = {'\xF8', '\xF9', '\xFA', '\xFB', '\xFC'};
 constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
     "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};
 constexpr char kReset = '\xFD';
 constexpr std::string_view kResetSequence = "\033[0m";
 
-// Narrower text is unreadable: it then grows past the width instead.
+// Narrower text is unreadable, so exceed the width instead.
 constexpr std::size_t kNarrowest = 16;
-// A column of text that is wider than this wraps rather than that another one is left out.
+// Wider text columns wrap before another column is dropped.
 constexpr std::size_t kComfortable = 24;
 
 bool is_marker(char c) { return c == kReset || std::ranges::find(kMarkers, c) != kMarkers.end(); }
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// Text from a profile must not begin a line of its own.
+// Profile text must not start a new line.
 std::string on_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;
 }
 
-// A word that is too long is cut behind a mark that parts a name, else where it has to be.
+// Cuts overlong words after a punctuation mark, else anywhere.
 std::vector<std::string> cut(std::string_view word, std::size_t width) {
   std::vector<std::string> pieces;
   while (text_width(word) > width) {
@@ -53,7 +53,6 @@ std::vector<std::string> cut(std::string_view word, std::size_t width) {
   return pieces;
 }
 
-// The lines of a cell of `width` columns.
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
   if (text_width(cell) <= width) return {cell};
   std::vector<std::string> lines;
@@ -102,7 +101,7 @@ std::string pad_left(std::string_view text, std::size_t width) {
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string> lines(1);
-  std::string word;  // with what must not part from it
+  std::string word;  // and what must stay with it
   const auto place = [&] {
     std::string& line = lines.back();
     if (line.empty()) {
@@ -185,7 +184,7 @@ std::vector<TextTable::Shown> TextTable::fitted(std::size_t width) const {
     for (const Shown& s : shown) sum += columns_[s.index].gap + s.width;
     return sum;
   };
-  // The width of the table if the last column wraps where it has to.
+  // The table's width if the last column wraps.
   const auto least = [&] {
     const Shown& last = shown.back();
     const std::size_t wide = is_text(last) ? std::max(last.width, kComfortable) - kComfortable : 0;

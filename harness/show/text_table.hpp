@@ -1,8 +1,8 @@
 #pragma once
 
-// Plain text for a terminal: aligned columns, wrapped cells, optional colour. Colour travels inside
-// strings as private markers that take no column, and becomes escape sequences, or nothing, only in
-// terminal_text(), which also makes everything else printable: a profile may come from anywhere.
+// Terminal text: aligned columns, wrapped cells, optional colour. Private markers of zero width
+// carry colour; terminal_text() replaces them by escape sequences or nothing, and makes everything
+// else printable, as profiles are untrusted.
 
 #include <cstddef>
 #include <string>
@@ -11,7 +11,6 @@
 
 namespace peakline {
 
-// How a whole text is printed.
 struct ShowOptions {
   bool color = false;
   std::size_t width = 100;  // columns
@@ -21,32 +20,29 @@ enum class Style { kBold, kDim, kRed, kYellow, kGreen };
 
 std::string styled(Style style, std::string_view text);
 
-// Stands for a value that is not known.
 std::string not_known();
-// The line above a table or a list, wrapped where it is too long.
+// A heading of a table or list, wrapped if too long.
 std::string section(std::string_view title, std::string_view remark, std::size_t width);
 
-// Columns that the text takes: UTF-8 code points, without markers. East Asian wide characters and
-// combining marks, which no figure or product name has, are counted as one.
+// Columns: code points without markers. East Asian wide characters and combining marks, which
+// figures and products lack, count as one.
 std::size_t text_width(std::string_view text);
 
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 
-// Breaks at spaces into lines of at most `width` columns; a longer word stays whole, and so does a
-// number with its unit. At least one line; line breaks in `text` count as spaces.
+// Lines of at most `width` columns, broken at spaces; long words, and numbers with their units,
+// stay whole. At least one line; newlines count as spaces.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-// `first` and then `text` wrapped beside it, in `width` columns altogether; ends in a newline.
+// `first`, then `text` wrapped beside it, in `width` columns in all; ends in a newline.
 std::string hanging(std::string_view first, std::string_view text, std::size_t width);
 
-// Replaces markers by ANSI escape sequences (or removes them), and makes what stands between them
-// and line feeds printable().
+// Replaces markers by ANSI escape sequences, or removes them; makes the rest printable().
 std::string terminal_text(std::string_view text, bool color);
 
-// Rows of cells, whose columns take the width of their widest cell. Where that is too wide for the
-// terminal, columns that say so are left out, the first of them those of the highest rank; what is
-// still too wide wraps in its left-aligned columns, the last one first.
+// Columns are as wide as their widest cell. If the terminal is too narrow, dispensable columns are
+// dropped, highest rank first; then left-aligned columns wrap, last one first.
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
@@ -54,17 +50,16 @@ class TextTable {
   struct Column {
     Align align = Align::kRight;
     std::size_t gap = 2;  // spaces before it
-    int dispensable = 0;  // its rank; 0: it is never left out
+    int dispensable = 0;  // rank; 0: never dropped
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Missing cells at the end are empty; more cells than columns throw std::invalid_argument.
+  // Missing cells are empty; too many throw std::invalid_argument.
   void row(std::vector<std::string> cells);
-  // A line across the table, whose width does not count for the columns; one that is too long wraps
-  // under its first word.
+  // A line across the table, which does not widen columns; wraps under its first word.
   void heading(std::string text);
 
-  // width: columns of the terminal that the whole table may take.
+  // width: columns available.
   std::string render(std::size_t width) const;
 
  private:
@@ -72,7 +67,6 @@ class TextTable {
     std::vector<std::string> cells;
     std::string heading;
   };
-  // A column that is shown, and how wide.
   struct Shown {
     std::size_t index = 0, width = 0;
   };

@@ -27,7 +27,7 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   for (const TopicWord& word : words) {
     if (word.word != name) continue;
     ChosenTopics chosen = all_of(word);
-    // A topic of the profile that is called like the word, and that the word does not know.
+    // A topic of the profile named like the word, which the word does not list.
     for (const std::string& full : own)
       if (plain(full) == name && std::ranges::find(word.names, full) == word.names.end())
         chosen.names.push_back(full);
@@ -43,7 +43,7 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   for (const TopicWord& word : words)
     if (word.word.starts_with(name)) begin_so.push_back(&word);
   if (begin_so.empty()) return {};
-  // Several words for one thing leave no doubt.
+  // Several words for one thing are unambiguous.
   if (std::ranges::all_of(begin_so,
                           [&](const TopicWord* word) { return word->names == begin_so[0]->names; }))
     return all_of(*begin_so[0]);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `show --topic` takes: words for parts of a summary and for the questions' topics.
+// Words of `show --topic`, for parts of a summary and questions' topics.
 
 #include <span>
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace peakline {
 
-// The topics that were asked for. Both lists are empty where there is no such topic.
+// Both lists are empty without a match.
 struct ChosenTopics {
-  std::vector<std::string> names;      // the parts and topics to print
-  std::vector<std::string> ambiguous;  // words that begin alike
+  std::vector<std::string> names;      // parts and topics to print
+  std::vector<std::string> ambiguous;  // words with this beginning
 };
 
-// wanted: a word or how it begins, or a name in full, in any case; for blanks "-" and "_" do.
-// own: the names that the profile has, of which `words` may lack some.
+// wanted: a word or its beginning, or a full name, ignoring case; "-" and "_" stand for blanks.
+// own: the profile's names, including some that `words` lacks.
 ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std::string> own,
                            std::string_view wanted);
 
-// Whether these name the same topic: "PCIe copies" and "pcie-copies".
+// "PCIe copies" equals "pcie-copies".
 bool same_topic(std::string_view a, std::string_view b);
 
 }  // namespace peakline

@@ -11,7 +11,7 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-// Lists of what was judged take more.
+// For lists of judged groups.
 constexpr std::size_t kMostColumns = 120;
 
 std::string capitals(std::string_view word) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// The first line of what is judged: the verdict, then what it rests on; at most 120 columns, so
-// that it fits a scheduler's reason or a monitor's status.
+// The first line, verdict and reason: at most 120 columns, for schedulers and monitors.
 
 #include <string>
 #include <string_view>
@@ -11,12 +10,12 @@
 
 namespace peakline {
 
-// Ends in a newline. The word is printed in capitals.
+// Ends in a newline. The word is capitalized.
 std::string verdict_line(std::string_view word, Style style, std::string_view text);
-// The word is PASS, WARN, FAIL or CANNOT JUDGE.
+// PASS, WARN, FAIL or CANNOT JUDGE.
 std::string verdict_line(Outcome verdict, std::string_view text);
 
-// The word alone.
+// Without text.
 std::string verdict_word(Outcome verdict);
 
 }  // namespace peakline

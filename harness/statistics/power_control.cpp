@@ -10,21 +10,20 @@
 namespace peakline {
 namespace {
 
-// A power control's answer costs more than this, and what else trains differ by costs less.
+// Slowdown by which power control is recognized; trains differ by less for other reasons.
 constexpr double kAnswer = 0.1;
-// A part that is longer than this outlasts the slowest swings that are known many times over.
+// Longer than many of the slowest oscillations known.
 constexpr double kLongestPartSeconds = 12;
-// A steady load this long shows what all of it would be: power control swings an H200 about once a
-// second.
+// Long enough to judge a steady load: power control oscillates about once a second on an H200.
 constexpr double kSteadySeconds = 1;
-// The values of a load that may lie apart from the others, at either end: as in steady().
+// One in this many values may be an outlier at either end, as in steady().
 constexpr std::size_t kApart = 20;
-// A rate is like others up to so far beyond them.
+// Rates are alike if they differ by at most this.
 constexpr double kLike = 0.02;
-// A rate has settled once this number of rates in a row are like the later ones.
+// This many rates in a row must agree with the later ones.
 constexpr std::size_t kInARow = 3;
 constexpr std::size_t kFewestRates = 10;
-// The share of the time that swings may take a settled rate beyond what it is otherwise.
+// Share of the time that oscillations may exceed the settled rate.
 constexpr double kBeyond = 0.1;
 
 std::vector<double> of_part(std::span<const TrainParts> trains, std::size_t part) {
@@ -34,7 +33,7 @@ std::vector<double> of_part(std::span<const TrainParts> trains, std::size_t part
   return launch_s;
 }
 
-// How many ascending times are below this one.
+// The number of ascending times below this one.
 std::size_t before(std::span<const double> times, double time) {
   return static_cast<std::size_t>(std::ranges::lower_bound(times, time) - times.begin());
 }

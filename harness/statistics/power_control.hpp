@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds whether and when a device's power control has answered a load. An H200's does so within 100
-// ms and then swings; the rates of another device show its own.
+// Detects, from its rates, whether and when a device's power control responds to a load. An H200's
+// responds within 100 ms, then oscillates.
 
 #include <cstddef>
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace peakline {
 
-// The seconds per launch in each part of a train, in time order.
+// Seconds per launch in each part of a train, in time order.
 using TrainParts = std::vector<double>;
 
-// How many parts of these trains are a burst: those before the first that is slower than the
-// fastest before it by more than a tenth, in the median over the trains. On an H200 parts differ by
-// less, and the power control takes an eighth. trains: at least one, each with a part or more.
+// The number of leading parts that form a burst: those before the first part that is more than 10 %
+// slower than the fastest so far, by medians over the trains. On an H200 power control costs 12 %,
+// anything else less than 10 %. trains: at least one, each of at least one part.
 std::size_t parts_of_burst(std::span<const TrainParts> trains);
 
-// Whether the rests between these trains sufficed: the later half of them began, in the median, at
-// most a tenth slower than the fastest beginning.
+// Whether the trains had enough rest between them: in the median, the later half started at most 10
+// % slower than the fastest start.
 bool rested(std::span<const TrainParts> trains);
 
-// The part of a load that counts, in seconds since the load began.
+// The part of a load that counts, in seconds since its start.
 struct LoadPart {
   double from_s = 0;
   double counted_s = 0;
@@ -30,22 +30,19 @@ struct LoadPart {
   double end_s() const { return from_s + counted_s; }
 };
 
-// Whether the means of a load's swings (swings.hpp) neither vary nor differ by more than half of
-// the tolerance.
+// Whether the means of oscillations (swings.hpp) are steady and within half the tolerance.
 bool load_has_settled(const std::vector<double>& means, double tolerance);
 
-// How long a load lasts: until a part of it has settled, which then counts. A part that has not is
-// followed by one of twice its length; one that is steady (swings.hpp) ends after a second.
+// Extends a load until a part of it has settled, which then counts. Each part is twice as long as
+// the one before; a steady one (swings.hpp) ends after a second.
 class LoadLength {
  public:
-  // tolerance: as of load_has_settled(); nullopt: the first part counts in any case,
-  // and all of it. spare_s: so
-  // many seconds beyond the first part are worth waiting for.
+  // tolerance: as for load_has_settled(); nullopt: the whole first part counts, settled or not.
+  // spare_s: the most that the load may last beyond the first part.
   LoadLength(LoadPart first, std::optional<double> tolerance, double spare_s)
       : part_(first), tolerance_(tolerance), spare_s_(spare_s) {}
 
-  // Whether the load has to go on, after intervals that ended at these times, ascending, with these
-  // times of one launch.
+  // Whether the load must continue, by the ascending ends of intervals and their times per launch.
   bool goes_on(std::span<const double> ends_s, std::span<const double> launch_s);
   // The part that counts, once the load has ended.
   const LoadPart& part() const { return part_; }
@@ -56,15 +53,13 @@ class LoadLength {
   double spare_s_;
 };
 
-// The course of a whole load, by its rates.
 struct LoadCourse {
   double settled_s = 0;  // from then on it ran as in its last half
-  double swing = 0;      // of the mean of that half: nine of ten rates lie within so much
+  double swing = 0;      // 90 % of that half's rates lie within this share of its mean
 };
-// The rates of intervals that ended at these times, ascending, as many. A rate is as in the last
-// half where it is no more than 2 % beyond nine of ten rates there; three in a row have to be so,
-// and nine tenths of the time from then on. nullopt: fewer than ten, or one of them is not a
-// number.
+// The course from the rates of intervals with these ascending ends. A rate agrees with the last
+// half if it is at most 2 % outside the middle 90 % of its rates; the load has settled once three
+// in a row and 90 % of the remaining time agree. nullopt: fewer than ten rates, or a NaN.
 std::optional<LoadCourse> load_course(std::span<const double> ends_s,
                                       std::span<const double> rates);
 

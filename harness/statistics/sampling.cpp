@@ -9,17 +9,15 @@
 namespace peakline {
 namespace {
 
-// Blocks are longer than this number of correlation lengths: those of length one lose a tenth of
-// the coverage at a lag-1 correlation of 0.9.
+// Blocks must exceed this many correlation lengths; with one, the interval's coverage falls by 10 %
+// at a lag-1 correlation of 0.9.
 constexpr std::size_t kLengthsPerBlock = 3;
-// How far ten values range, in medians of their distances from the median: of normal ones 3.08 of
-// 0.67 standard deviations.
+// Range of ten normal values over their median absolute deviation: 3.08 / 0.67 standard deviations.
 constexpr double kRangeInDeviations = 4.6;
-// The most that agreeing blocks may lie apart, as a multiple of the tolerance, even if they are
-// few.
+// Agreeing blocks lie at most this multiple of the tolerance apart.
 constexpr double kFarthest = 2;
 
-// The relative half width of the interval; infinite for a median of 0.
+// Relative half width of the interval; infinite for a median of 0.
 double noise(const Summary& summary) {
   const double half = std::max(summary.ci_high - summary.median, summary.median - summary.ci_low);
   return summary.median > 0 ? half / summary.median : INFINITY;
@@ -76,8 +74,8 @@ Sampling collect(const SamplingRule& rule,
     sampling.blocks = block_medians(samples, std::min(rule.blocks, samples.size()));
     sampling.summary = summarize(sampling.blocks);
     sampling.samples = samples.size();
-    // Correlation is harmless where all blocks agree anyway. A curve point, whose blocks are the
-    // samples themselves, claims no more.
+    // Correlation is harmless where all blocks agree. Points of a curve use single samples as
+    // blocks and claim no more.
     const std::size_t length = correlation_length(samples);
     const Summary& summary = sampling.summary;
     const double allowed = rule.tolerance * summary.median;
@@ -93,7 +91,7 @@ Sampling collect(const SamplingRule& rule,
     }
     if (time_up || samples.size() >= rule.max_samples) {
       sampling.stop = time_up ? StopReason::kTimeUp : StopReason::kSampleLimit;
-      // A few slow blocks together do not move the median: an H200's clock is 0.8 % lower for some
+      // A few slow blocks do not move the median: an H200's clock drops by 0.8 % for some
       // milliseconds now and then.
       const bool few_differ = kRangeInDeviations * median_deviation(sampling.blocks) <= allowed &&
                               summary.max - summary.min <= kFarthest * allowed;

@@ -12,8 +12,8 @@ namespace peakline {
 namespace {
 
 struct Round {
-  std::size_t samples;  // timed for each candidate that is still in
-  double keep_within;   // of the best: one sample is noisy, so the first cut is the widest
+  std::size_t samples;  // per remaining candidate
+  double keep_within;   // of the best; the first cut is wide, as few samples are noisy
   std::size_t keep_most;
 };
 constexpr std::array<Round, 3> kRounds{{{2, 1.10, 16}, {5, 1.03, 6}, {15, 1.0, 1}}};
@@ -43,14 +43,14 @@ SearchResult search(std::size_t count,
       round_s[i] = time_s(i, round.samples);
       result.tried += round.samples == kRounds.front().samples;
     }
-    // Candidates that this round did not reach keep what the earlier ones gave them.
+    // Candidates that this round did not reach keep their earlier time.
     for (const std::size_t i : in)
       if (std::isfinite(round_s[i])) best_s[i] = round_s[i];
     std::vector<double> in_s(count, INFINITY);
     for (const std::size_t i : in) in_s[i] = best_s[i];
     result.winner = first_within(in_s, tolerance);
     result.best_time_s = std::ranges::min(in_s);
-    // Equals in their order, so that the first of them is never cut for want of room.
+    // Ties keep the list's order, so that the cut by number never drops the first of them.
     const double equal_s = (1 + tolerance) * result.best_time_s;
     const auto order = [&](std::size_t i) {
       return std::pair(best_s[i] <= equal_s ? 0.0 : best_s[i], i);
@@ -63,7 +63,7 @@ SearchResult search(std::size_t count,
   std::vector<std::size_t>& ranking = result.ranking;
   for (std::size_t i = 0; i < count; ++i)
     if (std::isfinite(best_s[i])) ranking.push_back(i);
-  // Only candidates of the last round were timed well enough to win.
+  // Only the last round times candidates well enough to pick a winner.
   std::stable_sort(ranking.begin(), ranking.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(a != result.winner, best_s[a]) < std::pair(b != result.winner, best_s[b]);
   });

@@ -10,14 +10,13 @@
 namespace peakline {
 namespace {
 
-// Rates are compared per clock to about a percent, so the clock has to be a few times better.
+// Rates per clock are compared to about 1 %, so the clock must be a few times better.
 constexpr double kClockTolerance = 0.003;
 
 constexpr int kStepsAbove = 2;
-// A reading belongs to a step if it is within this share of a step of it: means over a change of
-// the clock lie between steps.
+// A reading belongs to a step within this share of a step; means over a clock change lie between.
 constexpr double kStepTolerance = 1.0 / 3;
-// One reading may be off, and two may be so for one reason.
+// Two readings may be off for one common reason.
 constexpr std::size_t kAgreeing = 3;
 
 std::optional<double> clock_of_sm(const ClockReading& start, const ClockReading& end) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The clock of a device's SMs between two moments, from their cycle counters and the global timer.
+// SM clocks, from the SMs' cycle counters and the global timer.
 
 #include <cstdint>
 #include <optional>
@@ -10,38 +10,35 @@
 
 namespace peakline {
 
-// One SM's cycle counter at the moment when the global timer ticked over to `nanoseconds`.
+// An SM's cycle counter at the moment when the global timer ticked over to `nanoseconds`.
 struct ClockReading {
   std::uint64_t cycles = 0;
-  std::uint64_t nanoseconds = 0;  // 0: was not read
-  std::uint32_t spread = 0;       // `cycles` may be off by half of this either way
+  std::uint64_t nanoseconds = 0;  // 0: not read
+  std::uint32_t spread = 0;       // uncertainty of `cycles`, full width
   std::uint32_t sm = 0;
 };
 
-// The median over SMs of cycles per second from `start` to `end`, which need not have the SMs in
-// the same order. nullopt where no SM was read at both ends, and where the readings are too close
-// together to give the clock to 0.3 %.
+// Cycles per second from `start` to `end`, median over SMs, which may come in any order. nullopt:
+// no SM was read at both ends, or the readings are too close together for 0.3 %.
 std::optional<double> clock_between(std::span<const ClockReading> start,
                                     std::span<const ClockReading> end);
 
-// Clocks are read in steps of 15 MHz and spread over the SMs: what exceeds a limit by more than
-// this is no reading error.
+// Tolerates reading errors of the clock: steps of 15 MHz, and spread over the SMs.
 inline constexpr double kPlausibleMargin = 1.005;
 
-// Devices run up to two steps of the SM clock above the maximum that drivers state: an H100 at 1995
-// of 1980 MHz for minutes. Each function takes the stated maximum and the step (nullopt: not
-// known).
+// Devices may run up to two steps above the stated maximum SM clock: an H100 runs at 1995 instead
+// of 1980 MHz for minutes. step_hz: nullopt if unknown.
 
-// The clock, unless it is above kPlausibleMargin x the maximum and above its second step.
+// The clock if plausible: at most kPlausibleMargin x the maximum, or its second step above.
 std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz,
                                      std::optional<double> step_hz);
-// The median of the readings at the highest step above the maximum that at least three of them,
-// each of another measurement, agree on; nullopt where they agree on none.
+// The highest step above the maximum at which at least three readings, each from another
+// measurement, agree: their median. nullopt without one.
 std::optional<double> agreed_clock_above(double max_hz, double step_hz,
                                          std::span<const double> clocks_hz);
 
-// The SM clock that belongs to an estimate over several samples, from the clock of each; nullopt
-// without any. For the fastest tenth it is the median over all.
+// The clock that belongs to an estimate, from the clock of each sample; for the fastest tenth, the
+// median of all. nullopt without clocks.
 std::optional<double> estimated_clock(std::span<const double> clocks_hz,
                                       Estimate estimate = Estimate::kMedian);
 

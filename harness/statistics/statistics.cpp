@@ -10,13 +10,13 @@
 namespace peakline {
 namespace {
 
-// std::lgamma would write the global signgam, from whichever thread calls it.
+// std::lgamma writes the global signgam, a data race.
 double log_factorial(double n) {
   int sign = 0;
   return ::lgamma_r(n + 1, &sign);
 }
 
-// P(X = k) for X ~ Binomial(n, 1/2), by logarithms so that n in the thousands does not underflow.
+// P(X = k) for X ~ Binomial(n, 1/2); logarithms avoid underflow for n in the thousands.
 double binomial_half(std::size_t n, std::size_t k) {
   const auto dn = static_cast<double>(n);
   const auto dk = static_cast<double>(k);
@@ -24,30 +24,27 @@ double binomial_half(std::size_t n, std::size_t k) {
                   dn * std::log(2.0));
 }
 
-// Two-sided 0.5 % point of the normal distribution: a measurement is tested in each of its sittings
-// and as a whole.
+// Two-sided 0.5 % of the normal distribution, as each sitting and the whole measurement are tested.
 constexpr double kTrendZ = 2.807;
-// The fewest values of which a trend can be told: by the normal approximation of Kendall's tau only
-// a perfect order of six counts, which chance gives in 0.3 %.
+// With six values only a perfect order counts as a trend, which chance gives in 0.3 %.
 constexpr std::size_t kFewestForTrend = 6;
 
-// Fewer values fall into two groups by chance.
+// Fewer values form two groups by chance.
 constexpr std::size_t kFewestForLevels = 6;
-// Values around a level that is visited more rarely do not move the median: every tenth read of an
-// H200's memory takes 0.5 % longer.
-constexpr std::size_t kRarestLevel = 4;  // one in so many
-// The distance of two levels over the scatter around them. The best split of one level gives 2.7
-// for normal, 3.5 for evenly spread values; of ten normal ones more than 7 in 0.2 %, of six more
-// than 12 in 0.4 %.
+// A rarer level does not move the median: every tenth read of an H200's memory takes 0.5 % longer.
+constexpr std::size_t kRarestLevel = 4;  // one in this many
+// Distance of two levels over the scatter around them. The best split of a single level gives 2.7
+// for normal, 3.5 for uniform values; chance exceeds 7 in 0.2 % for ten normal values, and 12 in
+// 0.4 % for six.
 constexpr double kLevelGap = 7, kLevelGapOfFew = 12;
 constexpr std::size_t kFew = 10;
 
-// The standard error of a median is so much larger than that of a mean, sqrt(pi / 2).
+// sqrt(pi / 2): standard error of a median over that of a mean.
 constexpr double kMedianOverMean = 1.2533;
-// The AR(1) model says nothing beyond.
+// The AR(1) model is unreliable beyond.
 constexpr double kMostCorrelation = 0.9;
 
-// The probability that |t| stays below `t`.
+// P(|T| < t) for Student's t.
 double student_inside(double t, std::size_t degrees) {
   const auto n = static_cast<double>(degrees);
   const double angle = std::atan(t / std::sqrt(n)), sine = std::sin(angle);
@@ -61,7 +58,7 @@ double student_inside(double t, std::size_t degrees) {
   return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
 }
 
-// The ranks of values among each other, from 0; ties share their mean rank.
+// Ranks from 0; ties share their mean rank.
 std::vector<double> ranks_of(std::span<const double> values) {
   const std::size_t n = values.size();
   std::vector<std::size_t> order(n);
@@ -78,8 +75,8 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return rank;
 }
 
-// The autocorrelation of values by their ranks, as a function of the lag. Ranks instead of values:
-// one interrupted sample must not hide the correlation of the others.
+// Autocorrelation by lag, of ranks rather than values so that one interrupted sample cannot hide
+// the correlation of the others.
 class Autocorrelation {
  public:
   explicit Autocorrelation(std::span<const double> values) : rank_(ranks_of(values)) {
@@ -89,13 +86,13 @@ class Autocorrelation {
       variance_ += r * r;
     }
   }
-  // 0 where all values are the same.
+  // 0 if all values are equal.
   double operator()(std::size_t lag) const {
     double covariance = 0;
     for (std::size_t i = 0; i + lag < rank_.size(); ++i) covariance += rank_[i] * rank_[i + lag];
     return variance_ > 0 ? covariance / variance_ : 0;
   }
-  // The bound that independent values stay below (Bartlett; one-sided 2.3 %).
+  // Bound for independent values (Bartlett; one-sided 2.3 %).
   double noise() const { return 2 / std::sqrt(static_cast<double>(rank_.size())); }
 
  private:
@@ -103,7 +100,7 @@ class Autocorrelation {
   double variance_ = 0;
 };
 
-// The correlation of neighbours, 0 where it is inside what independent values show.
+// Lag-1 correlation; 0 within the noise of independent values.
 double neighbour_correlation(std::span<const double> values) {
   const Autocorrelation correlation(values);
   const double lag_1 = correlation(1);
@@ -154,8 +151,7 @@ double quantile(std::span<const double> values, double share) {
 }
 
 double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high) {
-  // The median lies between order statistics low and high unless fewer than `low` or at least
-  // `high` of the n values fall below it.
+  // The median lies between the ranks unless fewer than `low` or at least `high` values are below.
   double coverage = 0;
   for (std::size_t k = low; k < high; ++k) coverage += binomial_half(n, k);
   return coverage;
@@ -171,7 +167,7 @@ std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n) {
 
 namespace {
 
-// figure(samples): of each of `count` blocks of neighbours.
+// A figure of each of `count` blocks of neighbours.
 std::vector<double> of_blocks(std::span<const double> samples, std::size_t count,
                               double (*figure)(std::span<const double>)) {
   std::vector<double> figures;
@@ -186,7 +182,7 @@ std::vector<double> of_blocks(std::span<const double> samples, std::size_t count
 
 constexpr std::size_t kTenth = 10;
 
-// The median of the `count` fastest blocks, of one at least.
+// The median of the `count` fastest blocks, at least one.
 double median_of_fastest(std::span<const double> blocks, std::size_t count) {
   std::vector<double> sorted(blocks.begin(), blocks.end());
   std::ranges::sort(sorted);
@@ -194,7 +190,7 @@ double median_of_fastest(std::span<const double> blocks, std::size_t count) {
   return median(sorted);
 }
 
-// The mean without a tenth, at least one, at either end; of fewer than three, of all.
+// The mean without 10 %, at least one value, at either end; of all if there are fewer than three.
 double trimmed_mean(std::span<const double> blocks) {
   if (blocks.size() < 3) return mean(blocks);
   std::vector<double> sorted(blocks.begin(), blocks.end());
@@ -292,12 +288,11 @@ bool has_two_levels(std::span<const double> values, double tolerance) {
   const double middle = sorted[n / 2];
   double total = 0, total_squares = 0;
   for (double& v : sorted) {
-    v -= middle;  // small differences of large numbers would lose digits
+    v -= middle;  // keeps digits of small differences
     total += v;
     total_squares += v * v;
   }
-  // The split with the least scatter within its two groups, which is that with the largest scatter
-  // between them.
+  // The split with the least scatter within groups is the one with the most between them.
   double sum = 0, best_between = 0, gap = 0, rarer = 0;
   for (std::size_t i = 1; i < n; ++i) {
     sum += sorted[i - 1];
@@ -365,7 +360,7 @@ std::optional<double> settling_time(std::span<const double> time_s, std::span<co
 Line fit_line(std::span<const double> x, std::span<const double> time_s) {
   if (x.size() != time_s.size()) throw std::invalid_argument("fit_line: sizes differ");
   double sw = 0, sx = 0, sxx = 0, sy = 0, sxy = 0;
-  // Only ratios of weights matter; relative to one of the times they neither overflow nor vanish.
+  // Only ratios of weights matter; relative to one of the times they do not overflow or vanish.
   const double unit = time_s.empty() ? 1 : time_s[0];
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double w = (unit / time_s[i]) * (unit / time_s[i]);

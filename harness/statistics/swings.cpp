@@ -10,10 +10,10 @@ namespace peakline {
 namespace {
 
 constexpr double kSteadyWithin = 0.01;
-// Correlation of two stretches of noise as long as half of the values seldom exceeds this.
+// Two stretches of noise, half of the values long, seldom correlate more.
 constexpr double kResembles = 0.3;
 
-// The mean product of deviations `lag` values apart.
+// Mean product of deviations `lag` values apart.
 double covariance(std::span<const double> deviations, std::size_t lag) {
   return std::inner_product(deviations.begin() + static_cast<std::ptrdiff_t>(lag), deviations.end(),
                             deviations.begin(), 0.0) /
@@ -52,7 +52,7 @@ SwingMeans swing_means(std::span<const double> values, std::size_t count) {
 }
 
 SwingMeans load_means(std::span<const double> values) {
-  // Seven means overlap by two thirds in three seconds, and have an interval.
+  // Seven means of a third of a 3 s load overlap by two thirds, and suffice for an interval.
   constexpr std::size_t kMeans = 7;
   if (values.size() < kMeans) return {.means = {values.begin(), values.end()}, .length = 1};
   return swing_means(values, kMeans);

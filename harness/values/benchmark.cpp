@@ -11,8 +11,7 @@
 namespace peakline {
 namespace {
 
-// Where memory was short, a footprint shrinks below its parameter. A remainder of less than a
-// granule does not count as shrinking.
+// Short memory shrinks a footprint below its parameter; losing part of a granule does not count.
 constexpr double kWholeFootprint = 0.999;
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds devices of several profiles that are one card.
+// Identifies the cards that several profiles have in common.
 
 #include <set>
 #include <span>
@@ -11,19 +11,19 @@
 
 namespace peakline {
 
-// The part of a UUID that an anonymized profile has: "GPU-01234567-89ab-..." -> "GPU-01234567".
+// The part of a UUID that anonymized profiles keep: "GPU-01234567-89ab-..." -> "GPU-01234567".
 std::string short_uuid(std::string_view uuid);
 
 class Cards {
  public:
   void add(const Profile& profile);
-  // The name by which all profiles know the card: where one of them was anonymized, what that one
-  // has of the UUID. "host" and "node" as they are.
+  // The card's name across all profiles: its short UUID where one of them was anonymized, else its
+  // UUID. "host" and "node" stay.
   std::string card_of(std::string_view device) const;
 
  private:
   std::set<std::string> uuids_;
-  std::set<std::string> ambiguous_;  // what two cards of one profile have in common
+  std::set<std::string> ambiguous_;  // short UUIDs that two cards of one profile share
 };
 
 Cards cards_of(std::span<const Profile> profiles);

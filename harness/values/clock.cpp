@@ -3,8 +3,7 @@
 namespace peakline {
 namespace {
 
-// Threads that read the clock at once may come to compare their readings in another order; what is
-// set back is set back by more.
+// Clocks are set back by more when machines move or resume; racing reads differ by less.
 constexpr Clock::rep kSetBack = Clock::duration(std::chrono::seconds(1)).count();
 
 }  // namespace
@@ -15,7 +14,7 @@ Clock::rep NeverBack::operator()(Clock::rep reading) noexcept {
   Clock::rep latest = latest_.load();
   while (time > latest)
     if (latest_.compare_exchange_weak(latest, time)) return time;
-  // If several threads notice, the first one adds.
+  // Only the first thread that notices adds.
   if (latest - time > kSetBack) added_.compare_exchange_strong(added, added + (latest - time));
   return latest;
 }

@@ -1,15 +1,13 @@
 #pragma once
 
-// The host's clock, for durations and deadlines.
-
 #include <atomic>
 #include <chrono>
 #include <limits>
 
 namespace peakline {
 
-// Monotonic, and never runs back, which the system's monotonic clock may where a virtual machine is
-// moved or resumed: for as long as it was set back, this one adds what is missing.
+// A monotonic clock that also survives virtual machines: their monotonic clock may step back when
+// they are moved or resumed, and this one adds what is missing.
 class Clock {
  public:
   using duration = std::chrono::steady_clock::duration;
@@ -21,16 +19,16 @@ class Clock {
   static time_point now() noexcept;
 };
 
-// It is at or after 0.
+// Never negative.
 double seconds_since(Clock::time_point start);
 
-// This clock's time in seconds, from an arbitrary origin.
+// Seconds from an arbitrary origin.
 double now_s();
 
-// Turns the system's readings into a clock that never goes back. Any thread may use it.
+// Makes readings of the system's clock monotonic. Thread-safe.
 class NeverBack {
  public:
-  // reading, and the result: ticks of Clock::duration.
+  // Takes and returns ticks of Clock::duration.
   Clock::rep operator()(Clock::rep reading) noexcept;
 
  private:

@@ -69,7 +69,7 @@ int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
   int links = 0;
   for (const PeerFacts& peer : gpu.peers) {
     if (index && peer.index != *index) continue;
-    // Links through a switch lead to all peers; without one, each peer has its own.
+    // Through a switch, every link leads to all peers.
     links = gpu.nvlinks.to_switch.value_or(false) ? std::max(links, peer.nvlinks)
                                                   : links + peer.nvlinks;
   }
@@ -85,7 +85,7 @@ bool in_container(const HostFacts& host) {
 }
 
 bool in_virtual_machine(const HostFacts& host) {
-  // "kvm", "docker", or both: "kvm, docker".
+  // Examples: "kvm", "docker", "kvm, docker".
   return !host.virtualization.empty() &&
          (!in_container(host) || host.virtualization.find(',') != std::string::npos);
 }

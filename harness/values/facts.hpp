@@ -1,7 +1,6 @@
 #pragma once
 
-// Facts about the machine, its devices and its software before and after a run. Filled by
-// harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: unknown.
+// Facts about machine, devices and software, before and after a run. nullopt: unknown.
 
 #include <array>
 #include <cstddef>
@@ -14,26 +13,25 @@
 namespace peakline {
 
 struct PcieLink {
-  std::optional<int> generation, width;          // as read, idle or under load (see where used)
+  std::optional<int> generation, width;          // as read, idle or under load
   std::optional<int> max_generation, max_width;  // of the device in this slot
-  std::optional<int> max_payload_bytes = {};     // of a packet, as configured
+  std::optional<int> max_payload_bytes = {};     // configured, per packet
   bool operator==(const PcieLink&) const = default;
 };
 
-// The NVLinks of a GPU.
 struct NvLinks {
   std::optional<int> version;
-  int count = 0;                           // that the GPU has
-  std::vector<int> down = {};              // by number
-  std::vector<int> slow = {};              // slower than the fastest of them
-  std::optional<double> bytes_per_s = {};  // of the fastest, in a direction, with all overhead
-  std::optional<bool> to_switch = {};      // else to other GPUs
+  int count = 0;                           // of the GPU, up or down
+  std::vector<int> down = {};              // link numbers
+  std::vector<int> slow = {};              // link numbers, slower than the fastest
+  std::optional<double> bytes_per_s = {};  // of the fastest, per direction, raw
+  std::optional<bool> to_switch = {};      // false: directly to other GPUs
 
   int up() const { return count - static_cast<int>(down.size()); }
   bool operator==(const NvLinks&) const = default;
 };
 
-// Why two GPUs cannot use each other's memory, as drivers tell the cases apart.
+// Why two GPUs cannot use each other's memory, in the cases that drivers distinguish.
 inline constexpr std::string_view kChipsetRefuses = "the chipset does not support it";
 inline constexpr std::string_view kGpuRefuses = "the GPU does not support it";
 inline constexpr std::string_view kTopologyRefuses = "the PCIe topology does not support it";
@@ -43,18 +41,17 @@ inline constexpr std::string_view kSystemRefuses =
 inline constexpr std::array kRefusals = {kChipsetRefuses, kGpuRefuses, kTopologyRefuses,
                                          kDriverRefuses, kSystemRefuses};
 
-// How a GPU is connected with another one of the node.
 struct PeerFacts {
-  int index = 0;          // NVML's, of the other one
+  int index = 0;          // the other one's, by NVML
   std::string path = {};  // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
   int nvlinks = 0;        // that are up and lead there
-  std::string refused = {};  // one of kRefusals; empty: each can use the other's memory
+  std::string refused = {};  // one of kRefusals; empty: peer access works
   std::optional<bool> atomics = {};
   bool operator==(const PeerFacts&) const = default;
 };
 
 struct EccCounts {
-  std::optional<std::int64_t> corrected, uncorrected;  // volatile (since the driver was loaded)
+  std::optional<std::int64_t> corrected, uncorrected;  // volatile: since the driver was loaded
   bool operator==(const EccCounts&) const = default;
 };
 
@@ -65,13 +62,13 @@ struct DeviceProcess {
   bool operator==(const DeviceProcess&) const = default;
 };
 
-// The server of CUDA MPS, through which other processes use the device.
+// The server of CUDA MPS, through which several processes share the device.
 inline constexpr std::string_view kMpsServer = "nvidia-cuda-mps-server";
 inline bool is_mps_server(const DeviceProcess& process) {
   return process.name.ends_with(kMpsServer);
 }
 
-// Counters read from NVML before and after the run; findings compare the two.
+// NVML's counters, read before and after the run; findings compare them.
 struct DeviceHealth {
   EccCounts ecc;
   std::optional<std::int64_t> remapped_rows_correctable, remapped_rows_uncorrectable;
@@ -81,39 +78,37 @@ struct DeviceHealth {
   bool operator==(const DeviceHealth&) const = default;
 };
 
-// NVLink-C2C: the link of a GPU to the CPU of the same module, which its copies from and to host
-// memory take.
+// NVLink-C2C, between a GPU and the CPU of its module; copies to and from host memory take it.
 struct C2cLinks {
   std::optional<int> count = {};
-  std::optional<double> bytes_per_s = {};  // of each, one direction, with all overhead
+  std::optional<double> bytes_per_s = {};  // per link and direction, raw
   bool operator==(const C2cLinks&) const = default;
 };
 
 struct DeviceFacts {
-  std::string uuid;  // "GPU-...", of a MIG instance "MIG-..."
+  std::string uuid;  // "GPU-...", or "MIG-..." for a MIG instance
   std::string name;
-  int index = 0;  // in PCI bus order: NVML's, unless there are MIG instances, each of which counts
+  int index = 0;  // in PCI bus order; NVML's, but MIG instances count one by one
   std::string pci_bus_id;
   std::string pci_device_id, pci_subsystem_id;  // vendor and product, as in "10de:2335"
   int compute_major = 0, compute_minor = 0;
   std::optional<int> sm_count;
   std::optional<double> sm_clock_max_hz, memory_clock_max_hz;  // as the driver states them
-  std::optional<double> sm_clock_step_hz = {};  // between the clocks that it can be set to
-  // The SM clock that several measurements of a run agree on, where it is above the stated maximum.
+  std::optional<double> sm_clock_step_hz = {};                 // between settable clocks
+  // The SM clock above the stated maximum that several measurements of a run agree on.
   std::optional<double> sm_clock_seen_max_hz = {};
   std::optional<int> memory_bus_bits;
   std::optional<double> memory_bytes, memory_free_bytes;
   std::optional<double> l2_bytes, shared_per_sm_bytes;
   std::optional<bool> ecc_enabled, mig_enabled;
-  std::optional<bool> integrated = {};  // it shares the host's memory, and is behind no PCIe link
-  std::string confidential_computing = {};  // "off", "on", "protected PCIe"; "": not known
-  // How far the NVSwitches' fabric has come: "completed", "in progress", "not started"; "": the GPU
-  // is behind none, or the driver does not say.
+  std::optional<bool> integrated = {};      // shares the host's memory, without a PCIe link
+  std::string confidential_computing = {};  // "off", "on", "protected PCIe"; "": unknown
+  // State of the NVSwitch fabric: "completed", "in progress", "not started"; "": unknown or none.
   std::string fabric = {};
   std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;
-  std::optional<C2cLinks> c2c = {};  // nullopt: there is none, or it is off
+  std::optional<C2cLinks> c2c = {};  // nullopt: none, or off
   std::optional<int> numa_node;
   NvLinks nvlinks;
   std::vector<PeerFacts> peers;          // the other GPUs of the node
@@ -121,39 +116,34 @@ struct DeviceFacts {
   DeviceHealth before, after;
   std::vector<std::int64_t> xids;  // Xid errors during the run
   std::string vbios;
-  std::string unusable;  // why it cannot be measured (no permission, MIG, ...); empty: it can
+  std::string unusable;  // why it cannot be measured (no permission, MIG, ...); "": it can
 
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// Completes what one library says of a device with what another says of the same device; where both
-// know a value, `into` keeps its own.
+// Adds one library's facts to another's; where both know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
 
-// The highest SM clock that the device is known to run at: the one that was seen, else the stated
-// maximum.
+// The highest SM clock known: the one seen, else the stated maximum.
 std::optional<double> highest_sm_clock_hz(const DeviceFacts& device);
 
-// "NVLink-C2C", "PCIe": what lies between the GPU and host memory; "Host memory" where they are
-// one.
+// "NVLink-C2C" or "PCIe" to host memory; "Host memory" for an integrated GPU.
 std::string_view host_link_name(const DeviceFacts& gpu);
-// The ceiling of a direction of that link: "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h",
-// "bidirectional".
+// "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h", "bidirectional".
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction);
-// Whether the GPU is a slice of a card, whose clocks and power others share.
+// A slice of a card, which shares clocks and power.
 inline bool is_mig_instance(const DeviceFacts& gpu) { return gpu.uuid.starts_with("MIG-"); }
-// `bytes`, or so many times the device's L2 where that is more, in whole MiB: what no cache holds.
-// Of a device whose L2 is not known, `bytes`.
+// A size that no cache holds: `bytes` or `l2s` times the L2, whichever is more, in whole MiB;
+// `bytes` where the L2 is unknown.
 std::size_t beyond_l2(const DeviceFacts& device, std::size_t bytes, double l2s);
 
-// NVLinks that are up and lead from the GPU to the one of that index (nullopt: to any other); 0:
-// none, or not known.
+// NVLinks that are up and lead to the GPU of that index (nullopt: to any); 0: none or unknown.
 int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index);
 
 struct CpuCacheFacts {
   int level = 0;
   double bytes = 0;         // of one cache
-  int shared_by_cores = 0;  // physical cores that share it
+  int shared_by_cores = 0;  // physical cores
   int count = 0;
   bool operator==(const CpuCacheFacts&) const = default;
 };
@@ -165,15 +155,14 @@ struct NumaNodeFacts {
   bool operator==(const NumaNodeFacts&) const = default;
 };
 
-// The storage that was measured.
 struct StorageFacts {
-  std::string path;           // of the directory
+  std::string path;           // directory
   std::string file_system;    // "ext4", "tmpfs", "overlay", "nfs4"
   std::string source;         // what is mounted there: "/dev/nvme0n1p1", "server:/export"
   std::string mount_options;  // "rw,relatime"
-  std::string device_model;   // of the disk; "" where the kernel names none
-  double file_bytes = 0;      // of what was read
-  bool direct = false;        // past the page cache
+  std::string device_model;   // "" where the kernel names none
+  double file_bytes = 0;      // size of the file read
+  bool direct = false;        // bypassing the page cache
   bool operator==(const StorageFacts&) const = default;
 };
 
@@ -185,20 +174,19 @@ struct HostFacts {
   std::vector<CpuCacheFacts> caches;  // data and unified
   std::optional<double> memory_bytes;
   std::optional<double> cpu_clock_max_hz;
-  std::string vector_extension;  // "avx512f", "avx2+fma", "neon", ...: the widest used
+  std::string vector_extension;  // the widest used: "avx512f", "avx2+fma", "neon", ...
   std::string os, kernel;
   std::string virtualization;  // "", "kvm", "docker", ...
   std::string cpu_governor;    // "" where not readable
-  // CPUs' worth of time that the cgroup allows, 0.2 for 20 % of one; nullopt: no limit known
+  // CPU time that the cgroup allows, in CPUs: 0.2 for 20 % of one; nullopt: no known limit.
   std::optional<double> cpu_quota{};
-  // CPUs that the cgroup's cpuset leaves, whatever binds the process to fewer
+  // CPUs in the cgroup's cpuset, before any affinity mask.
   std::optional<int> cpuset_threads{};
   std::optional<StorageFacts> storage{};
   bool operator==(const HostFacts&) const = default;
 };
 
-// Whether HostFacts::virtualization names a container or a virtual machine; it may name one in the
-// other.
+// HostFacts::virtualization may name both, one inside the other.
 bool in_container(const HostFacts& host);
 bool in_virtual_machine(const HostFacts& host);
 
@@ -210,8 +198,8 @@ struct SoftwareFacts {
   std::string cublaslt;         // "13.0.2"
   std::string cxx_compiler;     // "gcc 13.2.0"
   std::string build_type;       // "Release"
-  std::string git_revision;     // of peakline, "-dirty" where the tree had changes
-  // Environment variables that change results and were set.
+  std::string git_revision;     // of peakline; "-dirty" with local changes
+  // Environment variables that were set and change results.
   std::vector<std::pair<std::string, std::string>> environment;
   bool operator==(const SoftwareFacts&) const = default;
 };

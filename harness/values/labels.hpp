@@ -1,7 +1,5 @@
 #pragma once
 
-// Names of resources, bases and devices in text.
-
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,21 +13,20 @@ std::string basis_label(Basis basis);
 // "BF16 Tensor Cores burst", "HBM read".
 std::string ceiling_label(std::string resource_label, Basis basis);
 
-// The labels of a profile's resources. The profile has to outlive this.
+// The labels of a profile's resources. The profile must outlive this.
 class ResourceLabels {
  public:
   explicit ResourceLabels(const Profile& profile);
-  // "HBM read", "BF16 Tensor Cores"; of an unknown resource its name.
+  // "HBM read", "BF16 Tensor Cores"; the name of an unknown resource.
   std::string operator()(std::string_view resource) const;
-  // "BF16 Tensor Cores burst": a ceiling of it.
+  // "BF16 Tensor Cores burst".
   std::string operator()(std::string_view resource, Basis basis) const;
 
  private:
   std::unordered_map<std::string_view, std::string_view> labels_;  // by name
 };
 
-// "GPU 0", "host", "node"; empty for the whole machine. A UUID that the profile does not know stays
-// as it is.
+// "GPU 0", "host", "node"; "" for the whole machine; an unknown UUID unchanged.
 std::string device_label(const Profile& profile, std::string_view device);
 
 }  // namespace peakline

@@ -10,7 +10,6 @@
 namespace peakline {
 namespace {
 
-// Reads the number that a text begins with.
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A picture as its question declares it: panels of lines, or of dots or bars in rows, whose numbers
-// are measured values or figures. The reports draw it; nothing is computed there.
+// A picture as its question declares it: panels of lines, or rows of dots or bars, that show
+// measured values or figures. The reports draw it and compute nothing.
 
 #include <optional>
 #include <string>
@@ -13,25 +13,25 @@
 
 namespace peakline {
 
-// The source of numbers: the values of a benchmark's measurements, or its figures of one name.
+// Numbers to draw: values of a benchmark's measurements, or figures of one name.
 struct Numbers {
   std::string id;           // of the benchmark
-  std::string figure = {};  // its name; empty: the measurements' values
-  Params where = {};        // only those that have all of these parameters
+  std::string figure = {};  // figure name; empty: measured values
+  Params where = {};        // parameters to match
 
   bool operator==(const Numbers&) const = default;
 };
 
 struct PictureSeries {
-  std::string label;  // "{} bytes" with `each`, whose value it takes in
+  std::string label;  // may contain {}, filled with the value of `each`
   Numbers numbers;
-  std::string each = {};  // a series for each value of this parameter
-  int group = 0;          // of rows without `over`: those of one group share a colour
+  std::string each = {};  // one series per value of this parameter
+  int group = 0;          // rows without `over`: a group shares a colour
 
   bool operator==(const PictureSeries&) const = default;
 };
 
-// How the values along an axis are written.
+// Number formats of an axis.
 enum class Written { kNumber, kSize, kTime, kInteger, kName };
 std::string_view to_string(Written written);  // "number", "size", "time", "integer", "name"
 enum class Scale { kLinear, kLog2, kLog10 };
@@ -39,23 +39,22 @@ std::string_view to_string(Scale scale);  // "linear", "log2", "log10"
 
 struct Axis {
   std::string label;
-  double per = 1;  // values are shown as multiples of this: 1e9 of GB/s
+  double per = 1;  // values are shown as multiples of this: 1e9 for GB/s
   Written written = Written::kNumber;
   Scale scale = Scale::kLinear;
-  std::optional<double> low = {}, high = {};  // as shown; the axis reaches at least here
+  std::optional<double> low = {}, high = {};  // shown units; the axis spans at least these
 
   bool operator==(const Axis&) const = default;
 };
 
-// Axes that many pictures have.
-Axis size_axis(std::string label);                  // of bytes, doubling
-Axis count_axis(std::string label);                 // of whole numbers, doubling
-Axis percent_axis(std::string label, double high);  // from 0 to at least `high`
+Axis size_axis(std::string label);                  // bytes, doubling
+Axis count_axis(std::string label);                 // integers, doubling
+Axis percent_axis(std::string label, double high);  // 0 to at least `high`
 
-// A line across a panel: at a ceiling, at a figure, at a number, or where both axes are equal.
+// A reference line: at a ceiling, a figure, a number, or where x = y.
 struct Mark {
   std::string label;
-  bool upright = false;  // at a value of the x axis
+  bool upright = false;  // at an x value
   bool diagonal = false;
   std::string resource = {}, basis = {};  // of the ceiling
   std::optional<Numbers> figure = {};
@@ -66,20 +65,18 @@ struct Mark {
 
 enum class PanelKind { kLines, kDots, kBars };
 std::string_view to_string(PanelKind kind);  // "lines", "dots", "bars"
-// The places where lines are named.
 enum class Naming { kEnds, kEndsWithValue, kLegend };
 std::string_view to_string(Naming naming);  // "ends", "ends_with_value", "legend"
 
 struct Panel {
   PanelKind kind = PanelKind::kLines;
-  // Lines have a parameter along the x axis. Rows have one whose values are the rows; empty: each
-  // series is a row.
+  // The parameter along the x axis of lines, or of the rows; empty: each series is a row.
   std::string over = {};
-  std::string by = {};  // of rows without `over`: the parameter whose values the marks stand for
+  std::string by = {};  // rows without `over`: the parameter that the marks distinguish
   Axis x = {}, y = {};  // rows have no y axis
   std::vector<PictureSeries> series;
   std::vector<Mark> marks = {};
-  // How values of parameters are called, in the order in which they are shown.
+  // Display names of parameter values, in display order.
   std::vector<std::pair<std::string, std::string>> names = {};
   Naming naming = Naming::kEnds;
   std::string heading = {};

@@ -6,7 +6,7 @@
 namespace peakline {
 namespace {
 
-// Visits the members of CardFacts but the model.
+// Visits all facts but the model.
 template <class Visit>
 void each_fact(Visit visit) {
   visit(&CardFacts::sm_count);

@@ -1,7 +1,5 @@
 #pragma once
 
-// The profile: one run of peakline on one machine.
-
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,37 +16,37 @@
 
 namespace peakline {
 
-// The summary of the points of one or several benchmarks.
+// The summary of one topic's benchmarks on a device.
 struct Curve {
   std::string device;
   std::string topic;  // "kernel launch"
   std::string sentence = {};
-  std::string title = {};  // the one thing worth telling; empty where the run lacks a figure of it
+  std::string title = {};  // the main message; empty without its figures
   std::vector<Figure> figures = {};
-  std::optional<Picture> picture = {};  // as it was declared
+  std::optional<Picture> picture = {};  // as declared
 
   bool operator==(const Curve&) const = default;
 };
 
-// One level of a device's memory: what the device states of it and what was measured.
+// A level of a device's memory: documented and measured properties.
 struct MemoryLevel {
   std::string device;
   std::string level;                         // "shared", "l1", "l2", "hbm", "host"
   std::string label;                         // "shared memory"
-  bool per_sm = false;                       // the sizes are those of each SM
+  bool per_sm = false;                       // sizes are per SM
   std::optional<double> size_bytes = {};     // as the device states it
-  std::optional<double> held_bytes = {};     // the largest footprint that it held
-  std::optional<double> near_bytes = {};     // the same of its near part, where it has parts
+  std::optional<double> held_bytes = {};     // largest footprint that fits
+  std::optional<double> near_bytes = {};     // likewise, near part
   std::optional<double> line_bytes = {};     // fetched at a time
-  std::optional<double> sector_bytes = {};   // filled at a time
-  std::optional<double> latency_s = {};      // of a load; of its near part
-  std::optional<double> far_latency_s = {};  // of its far part
-  std::optional<double> bytes_per_s = {};    // read by all SMs; of host memory, over PCIe
+  std::optional<double> sector_bytes = {};   // part of a line filled at a time
+  std::optional<double> latency_s = {};      // per load; near part
+  std::optional<double> far_latency_s = {};  // far part
+  std::optional<double> bytes_per_s = {};    // read by all SMs; host memory: over PCIe
 
   bool operator==(const MemoryLevel&) const = default;
 };
 
-// A ceiling that was tried for and could not be had.
+// A ceiling that was attempted but not measured.
 struct MissingCeiling {
   std::string device;
   std::string resource;
@@ -58,31 +56,31 @@ struct MissingCeiling {
   bool operator==(const MissingCeiling&) const = default;
 };
 
-// One of the few figures that stand at the top: names the ceilings it is made of.
+// A headline figure, as the ceilings it is made of.
 struct Headline {
   std::string device;
   std::string label;  // "PCIe H2D"
   std::string resource;
   Basis basis = Basis::kMeasured;
-  std::optional<Basis> reference;  // what it is held against
-  std::string missing;             // why there is no such ceiling
+  std::optional<Basis> reference;  // what it is compared with
+  std::string missing;             // why there is no ceiling
 
   bool operator==(const Headline&) const = default;
 };
 
-// A measurement as comparisons of many runs see it.
+// A measurement, reduced for comparisons of many runs.
 struct MeasuredPoint {
-  // The measurement, and whether it worked; in a packed profile without all figures.
+  // In a packed profile, only what identifies the measurement and its status.
   const Measurement* what = nullptr;
   bool sound = false;
-  double value = 0;  // 0: it has none
+  double value = 0;  // 0: none
   std::optional<double> sm_clock_hz = {};
 
   bool operator==(const MeasuredPoint&) const = default;
 };
 using MeasuredPoints = std::shared_ptr<const std::vector<MeasuredPoint>>;
 
-// The placeholder for a text that an anonymized profile leaves out.
+// Replaces text that an anonymized profile leaves out.
 inline constexpr std::string_view kLeftOut = "(left out)";
 
 struct Profile {
@@ -96,16 +94,15 @@ struct Profile {
   SoftwareFacts software;
   std::vector<DeviceFacts> devices;
   std::vector<Measurement> measurements;
-  std::vector<Resource> resources;  // those that occur, in the order shown
+  std::vector<Resource> resources;  // those that occur, in display order
   std::vector<Ceiling> ceilings;
   std::vector<MissingCeiling> missing_ceilings;
   std::vector<Roofline> rooflines;
   std::vector<Headline> headlines;
   std::vector<Curve> curves;
-  std::vector<MemoryLevel> memory_map;  // the nearest level of each device first
+  std::vector<MemoryLevel> memory_map;  // nearest level of each device first
   std::vector<Finding> findings;
-  // Stands in a packed profile (harness/judge/packed.hpp) for most measurements, by device. It is
-  // no part of the file.
+  // Replaces most measurements of a packed profile (harness/judge/packed.hpp); not in the file.
   std::map<std::string, MeasuredPoints, std::less<>> points = {};
 
   bool operator==(const Profile&) const = default;

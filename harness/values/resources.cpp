@@ -19,7 +19,7 @@ Resource memory(std::string name, std::string label, int slope_rank, std::string
           .slope_rank = slope_rank};
 }
 
-// "cuda_core", "fp32", "FP32 CUDA cores"
+// Example: "cuda_core", "fp32", "FP32 CUDA cores".
 Resource compute(std::string_view unit, std::string precision, std::string label,
                  std::string peak_of = {}) {
   return {.name = std::string(unit) + "." + precision,
@@ -39,7 +39,7 @@ std::string_view part_of(std::string_view resource) {
 }
 
 std::span<const Resource> known_resources() {
-  // Reading alone moves the most bytes per second, and kernels on a slope mostly read: rank 1.
+  // Slope rank 1 is reading: it has the highest rate, and most kernels on a slope mostly read.
   static const std::vector<Resource> kResources = {
       memory("hbm.read", "HBM read", 1, "hbm"), memory("hbm.write", "HBM write", 5, "hbm"),
       memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),
@@ -47,7 +47,7 @@ std::span<const Resource> known_resources() {
       memory("hbm.memcpy", "HBM memcpy (read + write)", 4, "hbm"),
       memory("hbm.memset", "HBM memset", 0, "hbm"), memory("l2.read", "L2 read", 1),
       memory("l2.write", "L2 write", 2), memory("l1.read", "L1 read", 1),
-      // An SM's shared memory has the data path of its L1, whose slope stands for both.
+      // Shared memory uses the L1's data path, so the L1's slope stands for both.
       memory("shared.read", "shared memory read", 0),
       memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe H2D", 1),
       memory("pcie.d2h", "PCIe D2H", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
@@ -66,22 +66,22 @@ std::span<const Resource> known_resources() {
       compute("cuda_core", "fp64", "FP64 CUDA cores"),
       compute("cuda_core", "fp32", "FP32 CUDA cores"),
       compute("cuda_core", "fp16", "FP16 CUDA cores"),
-      // GEMMs beside the CUDA cores that they run on.
+      // GEMMs on CUDA cores.
       compute("gemm", "fp64", "FP64 GEMM", "cuda_core.fp64"),
       compute("gemm", "fp32", "FP32 GEMM", "cuda_core.fp32"),
       compute("tensor", "fp64", "FP64 Tensor Cores"),
       compute("tensor", "tf32", "TF32 Tensor Cores"),
       compute("tensor", "fp16", "FP16 Tensor Cores"),
-      // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
+      // FP16 accumulation is another operation, no substitute for FP32 accumulation.
       compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
       compute("tensor", "int8", "INT8 Tensor Cores"),
-      // Blocks of elements with a scale each.
+      // Scaled blocks of elements.
       compute("tensor", "mxfp8", "MXFP8 Tensor Cores", "tensor.fp8"),
       compute("tensor", "fp4", "FP4 Tensor Cores"),
       compute("tensor", "nvfp4", "NVFP4 Tensor Cores", "tensor.fp4"),
       compute("tensor", "mxfp4", "MXFP4 Tensor Cores", "tensor.fp4"),
-      // The first memory of a device is the one its roofline divides by: memory before storage.
+      // A roofline divides by the device's first memory, so memory precedes storage.
       memory("memory.read", "memory read", 1),
       memory("memory.copy", "memory copy (read + write)", 3),
       memory("memory.triad", "memory triad (2 reads + write)", 2),

@@ -1,7 +1,7 @@
 #pragma once
 
-// Resources that can have a ceiling. One table holds the known ones, in the order in which they are
-// shown; a profile carries label and unit of each that occurs, so that no reader needs the table.
+// Resources that can have a ceiling. One table holds them in display order; profiles carry the
+// labels and units of theirs, so readers do not need it.
 
 #include <span>
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace peakline {
 
-// A resource that a ceiling limits, and its names.
 struct Resource {
-  enum class Kind { kMemory, kCompute };  // a slope or a roof of the roofline
+  enum class Kind { kMemory, kCompute };  // slope or roof of the roofline
 
   std::string name;   // "hbm.read", "tensor.bf16"
   std::string label;  // "HBM read", "BF16 Tensor Cores"
@@ -19,13 +18,11 @@ struct Resource {
   Kind kind = Kind::kMemory;
   std::string precision;  // "bf16"; empty for memory
 
-  // The following fields are not part of a profile.
+  // Not part of a profile:
 
-  // The name under which theory and datasheet state the peak, where it is not its own: products in
-  // FP32 run on the CUDA cores.
+  // The resource whose theoretical peak applies, if not its own: FP32 GEMM has the CUDA cores'.
   std::string peak_of = {};
-  // The rank among the resources of a memory level that can be its slope in a roofline: of those
-  // that were measured the lowest becomes the slope. 0: never one.
+  // Rank as the slope of a memory level; the lowest measured rank becomes it. 0: never.
   int slope_rank = 0;
 
   bool operator==(const Resource& other) const {
@@ -35,19 +32,16 @@ struct Resource {
 };
 std::string_view to_string(Resource::Kind kind);  // "memory", "compute"
 
-// The part of the machine that a resource belongs to, which is what its name begins with: the
-// memory level "hbm" of "hbm.read", the unit "tensor" of "tensor.bf16".
+// The part of the machine in a resource's name: "hbm" of "hbm.read".
 std::string_view part_of(std::string_view resource);
 
-// The table.
 std::span<const Resource> known_resources();
 
-// The entry of that name; std::logic_error where there is none.
+// Throws std::logic_error for an unknown name.
 const Resource& resource(std::string_view name);
-// nullptr where there is none.
+// nullptr for an unknown name.
 const Resource* find_resource(std::string_view name);
-// The name under which theory and datasheets state the peak of a resource: its own, unless the
-// table has another (peak_of).
+// The resource whose theoretical and datasheet peaks apply: itself, or its peak_of.
 std::string_view peak_resource(std::string_view name);
 
 }  // namespace peakline

@@ -18,11 +18,11 @@ bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) ==
 
 struct Character {
   char32_t code = 0;
-  std::size_t bytes = 0;  // 0: the text does not begin with well-formed UTF-8
+  std::size_t bytes = 0;  // 0: no well-formed UTF-8
 };
 
-// The first character of a text that is not empty, by table 3-7 of the Unicode standard: neither
-// overlong forms nor surrogates nor anything above U+10FFFF.
+// The first character of non-empty text, by table 3-7 of the Unicode standard: rejects overlong
+// forms, surrogates and code points above U+10FFFF.
 Character first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80) return {lead, 1};
@@ -42,8 +42,8 @@ struct Range {
   char32_t first, last;
 };
 
-// The categories Cc, Cf, Zl and Zp of Unicode 15.1, without the few letters' signs in Cf that are
-// seen: what follows in a terminal would move, hide or look like something else.
+// Unicode 15.1 categories Cc, Cf, Zl and Zp, without the few visible signs in Cf: these could move,
+// hide or disguise text in a terminal.
 constexpr auto kUnseen = std::to_array<Range>({{0x00, 0x1F},
                                                {0x7F, 0x9F},
                                                {0xAD, 0xAD},
@@ -67,7 +67,7 @@ bool is_unseen(char32_t code) {
 
 std::string printable(std::string_view text, std::size_t max_chars) {
   std::string result;
-  std::size_t end_of_kept = 0;  // where `result` ends if it has to be cut
+  std::size_t end_of_kept = 0;  // where an ellipsis would go
   for (std::size_t chars = 0; !text.empty(); ++chars) {
     if (chars + 1 == max_chars) end_of_kept = result.size();
     if (chars == max_chars) return result.substr(0, end_of_kept).append(kEllipsis);
@@ -81,7 +81,7 @@ std::string printable(std::string_view text, std::size_t max_chars) {
 
 std::string reason_of(const std::exception& error) {
   const auto* const system = dynamic_cast<const std::system_error*>(&error);
-  // This is what fork() and pthread_create() answer at any of these limits; a thread needs a stack.
+  // fork() and pthread_create() report all of these limits this way.
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
     return "cannot create another process or thread (ulimit -u or -v, or the limit of the "
            "container)";

@@ -14,13 +14,12 @@ struct Prefix {
   std::string_view symbol;
 };
 
-// These are enough digits to see a difference of half a per cent, no more than a measurement is
-// good for.
+// Enough to show half a per cent, about the precision of a measurement.
 constexpr int kSignificantDigits = 3;
-// Rounding carries 999.96 to 1000, which then belongs to the next prefix.
+// 999.96 rounds to 1000, which needs the next prefix.
 constexpr double kCarry = 0.9995;
 
-// Prefixes run from large to small; the last one takes everything below.
+// prefixes: descending; the last takes everything below.
 std::string with_prefix(double value, std::span<const Prefix> prefixes, std::string_view unit) {
   const Prefix* chosen = &prefixes.back();
   for (const Prefix& prefix : prefixes) {
@@ -37,7 +36,7 @@ std::string with_prefix(double value, std::span<const Prefix> prefixes, std::str
 std::string format_number(double value) {
   if (!std::isfinite(value)) return std::string(kNotKnown);
   if (value == 0) return "0";
-  // The exponent after rounding to the digits shown, so that 9.996 prints as 10.0.
+  // Exponent after rounding, so that 9.996 prints as 10.0.
   const std::string rounded = fmt::format("{:.{}e}", std::abs(value), kSignificantDigits - 1);
   const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
   const int decimals = kSignificantDigits - 1 - exponent;
@@ -59,7 +58,7 @@ std::string format_size(double bytes) {
   for (const Prefix& prefix : kPrefixes) {
     const double scaled = bytes / prefix.factor;
     if (std::abs(scaled) < 1 && prefix.factor != 1) continue;
-    // Sizes are mostly whole: no zeros after the point.
+    // Most sizes are whole: drop trailing zeros.
     std::string number = format_number(scaled);
     if (number.find('.') != std::string::npos) {
       number.erase(number.find_last_not_of('0') + 1);

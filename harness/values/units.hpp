@@ -1,7 +1,7 @@
 #pragma once
 
-// How quantities are printed: three significant digits (all digits from 1000 up), decimal prefixes
-// for rates (GB/s, TFLOP/s), binary ones for sizes. A number that is not finite prints as "–".
+// Formatting: three significant digits (all digits from 1000 up), decimal prefixes for rates,
+// binary for sizes; "–" for non-finite numbers.
 
 #include <cstdint>
 #include <string>
@@ -18,18 +18,16 @@ inline constexpr std::string_view kNotKnown = "–";
 
 std::string format_time(double seconds);  // "870 ns", "12.3 us", "1.20 ms", "4.00 s"
 std::string format_size(double bytes);    // "128 B", "4 KiB", "1.5 GiB"
-// Bandwidths stay in GB/s however large, as the field quotes them; other units go up to T.
+// Bandwidths stop at GB/s, as the field quotes them; other units go up to T.
 std::string format_rate(double value, std::string_view unit);  // "4583 GB/s", "805 TFLOP/s"
 std::string format_clock(double hz);                           // "1980 MHz"
-std::string format_percent(double share);
-std::string format_signed_percent(
-    double share);  // "-3.4 %", "+0.2 %"                      // 0.953 -> "95.3 %"
-// The format follows the unit: "s" is a time, "B/s" and other rates ("…/s") are rates, "B" is a
-// size, "Hz" is a clock; any other is printed as the number and the unit.
+std::string format_percent(double share);                      // "95.3 %"
+std::string format_signed_percent(double share);               // "-3.4 %", "+0.2 %"
+// Formats by unit: "s", ".../s", "B" and "Hz" with prefixes; others as number and unit.
 std::string format_value(double value, std::string_view unit);
-// The bare number: "4583", "805", "54.4", "0.62".
+// Without a unit: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
-// A count to two digits: "3.4 × 10¹²"; up to 9999 in full.
+// Two digits beyond 9999: "3.4 × 10¹²".
 std::string format_magnitude(double count);
 // "1 point", "2 points".
 std::string format_count(std::int64_t n, std::string_view what);

@@ -1,4 +1,4 @@
-// What a verdict promises, case by case, over real cards and the same cards with faults.
+// The promises of verdicts, case by case, on real cards and on the same cards with faults.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -169,7 +169,7 @@ TEST(Acceptance, TensorCoresThatWereNotMeasuredAreNamed) {
   });
   EXPECT_EQ(judged(lacking).verdict, Outcome::kCannotJudge);
   EXPECT_THAT(judged(lacking, without("H100")).line, HasSubstr("Tensor Cores not judged"));
-  // Tensor Cores that are cut have no documented peak, and another model says nothing of them.
+  // Cut Tensor Cores have no documented peak, and other models say nothing about them.
   Profile cut = h100();
   cut.devices[0].name = "NVIDIA H20";
   scale(cut, 0.15, "tensor");
@@ -188,7 +188,7 @@ TEST(Acceptance, APoisonedReferenceIsNotTrusted) {
   EXPECT_EQ(result.verdict(), Outcome::kFail);
 }
 
-// A fleet of that many H100s: a real one, and others with its figures.
+// A fleet of H100s: a real one and copies with its figures.
 std::vector<FleetProfile> fleet_of(std::size_t count, const char* file = "x-quick1") {
   std::vector<FleetProfile> fleet;
   for (std::size_t i = 0; i < count; ++i) {
@@ -254,7 +254,7 @@ TEST(Acceptance, ASlowCardIsLeftOutOfAReference) {
   EXPECT_GE(read->limit, 0.959 * read->median);
 }
 
-// Kept runs of a machine whose figures differ by a fifth, genuine or planted.
+// Kept runs of a machine whose figures differ by 20 %, genuine or planted.
 std::vector<Population> uneven_runs(const Profile& profile) {
   std::vector<Population> kept = populations_of_gpus(std::vector{&profile});
   for (Population& p : kept)
@@ -276,7 +276,7 @@ TEST(Acceptance, RunsThatDifferWildlyExcuseNoLoss) {
   const Gate known =
       compare({&base, 1}, {&slow, 1}, {.populations = bundled_populations(), .kept = kept}).gate;
   EXPECT_EQ(verdict(known.reasons), Outcome::kFail);
-  // A machine that is well is not accused of its uneven runs.
+  // A healthy machine must not fail for its uneven runs.
   const Profile well = h100("x-quick2");
   EXPECT_NE(verdict(compare({&base, 1}, {&well, 1}, {.kept = kept}).gate.reasons), Outcome::kFail);
 }

@@ -1,4 +1,4 @@
-// The real registrations, of the host and of GPUs; nothing is launched.
+// The real registrations of host and GPUs; nothing is launched.
 
 #include "bench/catalog.hpp"
 
@@ -49,8 +49,7 @@ TEST_F(CatalogTest, WhatLoadsTheHostRunsThere) {
       EXPECT_EQ(point.phase == Phase::kHost, benchmark.loads == Loads::kHost) << benchmark.id;
 }
 
-// On eight GPUs pairs share rounds, so that the node takes no more than three times as long as with
-// two.
+// On eight GPUs, pairs share rounds.
 TEST_F(CatalogTest, EightGpusTakeNoMoreThanThreeTimesAsLongAsTwo) {
   const auto seconds = [](const std::vector<int>& gpus) {
     Registry registry;
@@ -91,7 +90,7 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
   }
 }
 
-// Nothing of it on a Hopper GPU; on others as far as they have the units.
+// Hopper runs none of it; other GPUs what their units support.
 TEST_F(CatalogTest, WhatWasNeverRunStandsForCeilingsOnlyWhereThereAreUnits) {
   const auto ceilings = [&](const std::string& id, int major, int minor) {
     DeviceFacts device = sample::h200();
@@ -151,7 +150,7 @@ TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
   }
 }
 
-// Title and picture are those of a topic as a whole, so that no two benchmarks may claim it.
+// Title and picture belong to a whole topic, so no two benchmarks may claim it.
 TEST_F(CatalogTest, ATopicIsDeclaredOnceByABenchmarkThatHasACurveOfIt) {
   std::map<std::string, std::vector<std::string>> curves, declared;  // ids by topic
   for (const Benchmark& benchmark : registry_.benchmarks()) {
@@ -175,7 +174,7 @@ TEST_F(CatalogTest, ATopicIsDeclaredOnceByABenchmarkThatHasACurveOfIt) {
   }
 }
 
-// A name says what the figure is, and `by` what it depends on.
+// The name says what the figure is, `by` what it depends on.
 TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
   const std::regex name("[a-z]+(_[a-z]+)*");
   for (const Benchmark& benchmark : registry_.benchmarks()) {
@@ -188,7 +187,7 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
         EXPECT_THAT(std::set(kind.by.begin(), kind.by.end()), testing::SizeIs(kind.by.size()));
         for (const std::string& by : kind.by)
           EXPECT_TRUE(std::regex_match(by, std::regex("[a-z][a-z0-9_]*"))) << by;
-        // By its benchmark, its name and what it holds for, a figure is found again.
+        // Benchmark, name and parameters must identify a figure.
         EXPECT_TRUE(kinds.emplace(kind.name, kind.by).second) << "declared twice";
       }
     }
@@ -200,7 +199,7 @@ TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
   EXPECT_EQ(first_at_share({{512, 0.95}, {1024, 0.89}}), std::nullopt);
 }
 
-// What the harness and the reports ask for by role, some figure answers.
+// Some figure has each role that the harness and the reports ask for.
 TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
   const std::set<std::string> known = {
       role::kLatency,           role::kHeldByLatency, role::kHeldByRate,    role::kNearHeld,
@@ -214,7 +213,7 @@ TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
       for (const FigureKind& kind : rule.figures) {
         if (kind.role.empty()) continue;
         declared.insert(kind.role);
-        // The level or the instruction that is asked for as well.
+        // The requested level or instruction must be a parameter.
         if (kind.role.starts_with("level.")) {
           EXPECT_THAT(kind.by, testing::Contains("level")) << benchmark.id;
         }

@@ -27,7 +27,7 @@ TEST(Ceilings, TakeTheBestLargeFootprint) {
   const auto p = sample::h200_run();
   const Ceiling* read = row(p, "hbm.read", Basis::kMeasured);
   ASSERT_NE(read, nullptr);
-  EXPECT_DOUBLE_EQ(read->value, 4583e9);  // not the 4702 GB/s of the small one: that is L2
+  EXPECT_DOUBLE_EQ(read->value, 4583e9);  // not the small one's 4702 GB/s: that is L2
   EXPECT_EQ(read->measurement, "hbm.read/width:16/bytes:4294967296");
   EXPECT_EQ(read->unit, "B/s");
 }
@@ -41,16 +41,16 @@ TEST(Ceilings, TheIntervalIsWhereTheNextRunLands) {
     EXPECT_NEAR(*c->ci_low * *c->ci_high, c->value * c->value, 1e-9 * c->value * c->value);
     return *c->ci_high / c->value - 1;
   };
-  // At least by what is usual for the class: 2.3 x sqrt(2) standard deviations.
+  // At least the class's usual spread: 2.3 x sqrt(2) standard deviations.
   EXPECT_NEAR(half_width("hbm.write", Basis::kMeasured), 0.0035, 0.0005);
   EXPECT_GT(half_width("tensor.bf16", Basis::kBurst), 0.0105);
   EXPECT_GT(half_width("tensor.bf16", Basis::kSustained), half_width("tensor.bf16", Basis::kBurst));
-  // A host that shares its machine varies by more than its figures: no interval says anything then.
+  // A shared host varies too much for an interval.
   EXPECT_LT(half_width("memory.read", Basis::kMeasured, kHostDevice), 0.03);
   p.host.virtualization = "kvm";
   p = sample::derived(p);
   EXPECT_FALSE(row(p, "memory.read", Basis::kMeasured, kHostDevice)->ci_low);
-  // And by more where the samples say so.
+  // Scattered samples widen the interval.
   auto& m = find(p, "hbm.write/width:16/bytes:4294967296");
   for (std::size_t i = 0; i < m.samples_s.size(); ++i) m.samples_s[i] *= i % 2 == 0 ? 1.05 : 0.95;
   p = sample::derived(p);
@@ -130,7 +130,7 @@ TEST(Ceilings, OfSweepsOnlyTheLayersFromRestAndUnderLoadGiveOne) {
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kSustained)->value, 692e12);  // not the soak's
   const Ceiling* layers = row(p, "tensor.bf16", Basis::kModelShaped);
   ASSERT_NE(layers, nullptr);
-  EXPECT_DOUBLE_EQ(layers->value, 665e12);  // not the 773 of one of their products
+  EXPECT_DOUBLE_EQ(layers->value, 665e12);  // not a single GEMM's 773
   EXPECT_EQ(layers->measurement, "gemm.model.bf16/load:sustained");
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kModelBurst)->value, 770e12);
   EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelBurst) - row(p, "tensor.bf16", Basis::kSustained),
@@ -148,7 +148,7 @@ TEST(Ceilings, OfSweepsOnlyTheLayersFromRestAndUnderLoadGiveOne) {
 
 TEST(Ceilings, OnlyTheMainKindOfFp8GivesOne) {
   auto p = sample::h200_run();
-  EXPECT_EQ(row(p, "tensor.fp8", Basis::kBurst), nullptr);  // there is the accurate one only
+  EXPECT_EQ(row(p, "tensor.fp8", Basis::kBurst), nullptr);  // only the accurate one exists
   p.measurements.push_back(sample::compute("gemm.fp8_e5m2", "burst", 1300e12, 1900e6));
   p.measurements.push_back(sample::compute("gemm.fp8", "burst", 1200e12, 1900e6));
   p = sample::derived(p);
@@ -279,7 +279,7 @@ TEST(Rooflines, RidgeIsComputeOverBandwidth) {
   EXPECT_EQ(p.rooflines[1].device, kHostDevice);
 }
 
-// Adds measurements of these memories, each at a point that counts.
+// Adds measurements of these memories, at points that count.
 Profile with_memories(const std::vector<std::tuple<const char*, Params, double>>& memories) {
   auto p = sample::h200_run();
   for (const auto& [id, params, rate] : memories)
@@ -292,7 +292,7 @@ TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
                                 {"l1.read", {}, 33.1e12},
                                 {"l2.read", {{"percent_of_l2", 40}}, 9.5e12},
                                 {"l2.write", {{"percent_of_l2", 40}}, 4.7e12}});
-  // The L1's stands for shared memory too; what kernels mostly use comes first.
+  // The L1's slope stands for shared memory too; the most used memory comes first.
   EXPECT_EQ(p.rooflines[0].memory,
             (std::vector<std::string>{"hbm.read", "l2.read", "l1.read", "pcie.h2d"}));
   EXPECT_DOUBLE_EQ(row(p, "l1.read", Basis::kTheoretical)->value, 128 * 132 * 1980e6);
@@ -332,7 +332,7 @@ TEST(Limits, ABoundThatIsNoPeakIsHeldAgainstFigures) {
 TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {
   const auto p = sample::h200_run();
   const auto& points = p.rooflines[0].points;
-  ASSERT_EQ(points.size(), 9U);  // the point without arithmetic has no place
+  ASSERT_EQ(points.size(), 9U);  // without the point that has no arithmetic
   EXPECT_EQ(points[0].precision, "fp32");
   EXPECT_DOUBLE_EQ(points[0].intensity, 0.5);
   EXPECT_DOUBLE_EQ(points[0].flops_per_s, 2250e9);

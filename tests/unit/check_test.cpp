@@ -43,7 +43,7 @@ Ceiling& ceiling(Profile& profile, std::string_view resource, Basis basis) {
   });
 }
 
-// Names and texts of the rules that do not pass.
+// Names and texts of rules that do not pass.
 std::vector<std::string> reasons(const CheckResult& result) {
   std::vector<std::string> texts;
   for (const CheckedDevice& device : result.devices)
@@ -271,7 +271,7 @@ TEST(Check, ReasonsCanBeExcused) {
   EXPECT_THAT(result.unused, testing::ElementsAre("gpu0/ecc"));
 }
 
-// What a site's rules say of a profile.
+// Checks a profile by a site's rules.
 CheckResult by_rules(const std::vector<RuleChange>& changes, const Profile& profile = reference()) {
   return check(profile, {.populations = bundled_populations(), .changes = changes});
 }
@@ -285,7 +285,7 @@ TEST(CheckRules, ALimitOfTheSiteCountsInsteadOfThePopulations) {
   EXPECT_THAT(reasons(tight).at(0),
               testing::MatchesRegex("fail gpu0/hbm.write/measured: HBM write: 47.. GB/s, limit "
                                     "47.. GB/s by the rules: the contract"));
-  // 20 % below the median pass where the site says so, on this GPU alone.
+  // A site's rule may accept a loss of 20 % on one GPU.
   const Profile slow =
       changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.85; });
   const RuleChange loose{.name = "gpu0/hbm.write/measured", .loss = 0.2, .reason = "shared"};
@@ -378,7 +378,7 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   });
   Profile partial = slow;
   partial.complete = false;
-  // The first measurement is stopped, or the second, whatever that has found by then.
+  // Stops the first or the second measurement, whatever the second has found.
   for (const std::size_t stopped_at : {1u, 2u}) {
     for (const Profile* second : {&slow, &reference()}) {
       std::size_t attempts = 0;

@@ -17,7 +17,7 @@ TEST(Clock, GoesOnFromWhereItWasWhenTheSystemsIsSetBack) {
   EXPECT_EQ(clock(2 * kHour + 5), 2 * kHour + 5);
   EXPECT_EQ(clock(kHour), 2 * kHour + 5);
   EXPECT_EQ(clock(kHour + 10), 2 * kHour + 15);
-  // Again, and then forward.
+  // Set back again, then forward.
   EXPECT_EQ(clock(0), 2 * kHour + 15);
   EXPECT_EQ(clock(kHour), 3 * kHour + 15);
 }

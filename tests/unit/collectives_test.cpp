@@ -10,7 +10,7 @@
 namespace peakline::bench {
 namespace {
 
-// The factors of nccl-tests' doc/PERFORMANCE.md.
+// Factors of nccl-tests' doc/PERFORMANCE.md.
 TEST(Collectives, BusBandwidthCountsWhatEachGpuSends) {
   EXPECT_DOUBLE_EQ(bus_bytes(Collective::kAllReduce, 8, 800), 1400);
   EXPECT_DOUBLE_EQ(bus_bytes(Collective::kAllReduce, 2, 800), 800);
@@ -30,8 +30,8 @@ Measurement all_reduce(std::int64_t bytes, double time_s) {
   return m;
 }
 
-// nccl-tests' PERFORMANCE.md: of 8 ranks an all-reduce at 875 GB/s bus bandwidth does 500 GB/s of
-// its array, an all-gather 1000.
+// nccl-tests' PERFORMANCE.md: on 8 ranks, 875 GB/s bus bandwidth are 500 GB/s of the array for an
+// all-reduce, 1000 for an all-gather.
 TEST(Collectives, TheAlgorithmBandwidthIsThatOfTheArray) {
   EXPECT_DOUBLE_EQ(algorithm_bandwidth(Collective::kAllReduce, 8, 875e9), 500e9);
   EXPECT_DOUBLE_EQ(algorithm_bandwidth(Collective::kAllGather, 8, 875e9), 1000e9);

@@ -100,7 +100,7 @@ TEST(Compare, FasterAndSlowerBeyondThresholdAndSpread) {
   EXPECT_EQ(verdict(0.90), Verdict::kSlower);
   EXPECT_EQ(verdict(1.005), Verdict::kSame);
   EXPECT_EQ(verdict(0.995), Verdict::kSame);
-  // Beyond what counts as the same, short of what counts as a change: one run cannot say.
+  // More than noise, less than the threshold: one run cannot tell.
   EXPECT_EQ(verdict(0.979), Verdict::kInconclusive);
 }
 
@@ -257,7 +257,7 @@ TEST(Compare, TellsASlowChipFromALowClock) {
   EXPECT_EQ(why(0.9, 1551e6), "0.818 per clock (chip or software), SM clock 1410 → 1551 MHz");
   EXPECT_EQ(why(0.9, 1269e6), "same per clock, SM clock 1410 → 1269 MHz");
   EXPECT_EQ(why(0.9, 1269e6, {"sw_thermal"}), "same per clock (heat), SM clock 1410 → 1269 MHz");
-  // What the base was held down by explains that the other side is faster.
+  // A limit on the base explains that the other side is faster.
   EXPECT_EQ(why(1.1, 1551e6), "same per clock (power cap), SM clock 1410 → 1551 MHz");
   EXPECT_EQ(why(1.005, 1410e6), "");
   const auto result = compare_one(sample::h200_run(), with_scaled("gemm.bf16/load:burst", 0.8));
@@ -294,7 +294,7 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
               ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
-// Two steps of the clock explain as much of what the clock bounds, and nothing of memory.
+// Two clock steps explain differences of what the clock bounds, but not of memory.
 TEST(Compare, StepsAboveTheStatedClockAccuseNobody) {
   const Profile stepped = run_with([](Profile& p) {
     p.devices[0].sm_clock_seen_max_hz = 2010e6;
@@ -388,7 +388,7 @@ TEST(Compare, ATimeThatGrewIsSlower) {
                    0.5);
 }
 
-// Others use the machine's CPU too; one of the two profiles has to say what does so.
+// Others use the CPU too. One of the profiles must say that a figure depends on it.
 TEST(Compare, WhatTheCpuDoesMayTakeHalfAsLongAgain) {
   const auto verdict = [](VariesWith before, VariesWith after) {
     const auto run = [](VariesWith varies, double times) {
@@ -446,7 +446,7 @@ TEST(Compare, DifferentModelsGiveRatiosAndNoVerdict) {
   EXPECT_EQ(read.verdict, Verdict::kNotJudged);
   EXPECT_LT(read.ratio, 1);
   EXPECT_THAT(reasons(result), ::testing::ElementsAre("different_model gpu0/model"));
-  EXPECT_TRUE(result.devices[1].same_model);  // the host is
+  EXPECT_TRUE(result.devices[1].same_model);  // the same host
   const auto text = compare_text(result, {.all = true}, {});
   EXPECT_THAT(text, HasSubstr("different models: ratios only, no verdicts"));
   EXPECT_THAT(text, HasSubstr("base faster"));
@@ -468,7 +468,7 @@ Profile two_devices(const char* first, const char* second) {
   return sample::derived(p);
 }
 
-// An anonymized profile has the first part of the UUID alone.
+// An anonymized profile has only the first part of the UUID.
 TEST(Compare, AnAnonymizedRunIsOfTheSameCard) {
   const Profile run = two_devices("GPU-01234567-89ab-cdef-0123-456789abcdef",
                                   "GPU-76543210-89ab-cdef-0123-456789abcdef");
@@ -694,8 +694,8 @@ TEST(Compare, TimedAFleetIsLinear) {
     return cpu_seconds(
         [&] { EXPECT_EQ(compare(fleet, fleet, {}).devices.size(), fleet.size() + 2); });
   };
-  time_for(40);  // warms the caches up
-  // Eight times the profiles: quadratic work would take 64 times as long.
+  time_for(40);  // warms up caches
+  // Quadratic work on eight times the profiles would take 64 times as long.
   const double small = time_for(40);
   EXPECT_LT(time_for(320), kMostGrowth * small);
 }

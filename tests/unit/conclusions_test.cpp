@@ -81,7 +81,7 @@ TEST(Conclusions, DropAClockAtWhichAProductWouldOutdoItsInstructions) {
   }
 }
 
-// A run of which so many measurements read this clock, with a rate of shared memory at 1995 MHz.
+// A run in which this many measurements read this clock, with a rate of shared memory at 1995 MHz.
 Profile run_at(double clock_hz, int measurements, ClockSource source = ClockSource::kProbe,
                int compute_major = 9) {
   constexpr double kBytesPerClock = 128 * 132;
@@ -121,7 +121,7 @@ TEST(Conclusions, BelieveAClockAboveTheMaximumThatMeasurementsAgreeOn) {
   expect_believed(run_at(1995e6, 1), std::nullopt);
   expect_believed(run_at(1995e6, 3, ClockSource::kNvml), std::nullopt);
   EXPECT_EQ(run_at(1995e6, 3, ClockSource::kProbe, 13).devices[0].sm_clock_seen_max_hz,
-            std::nullopt);  // neither the driver nor the table knows its step
+            std::nullopt);  // its step is unknown
   const Profile run = run_at(1995e6, 3);
   EXPECT_EQ(with_conclusions(run, sample::benchmarks()), run);
 }
@@ -136,7 +136,7 @@ TEST(Conclusions, HoldRatesAgainstTheClockThatWasSeen) {
   EXPECT_TRUE(implausible(1.006, 1995e6));
   EXPECT_FALSE(implausible(1.006, 2010e6));
   EXPECT_TRUE(implausible(1.006, 1980e6));
-  // What no clock bounds is as implausible as before.
+  // Limits that no clock affects still apply.
   Profile p = run_at(2010e6, 3);
   p.measurements.push_back(bandwidth("hbm.read", 1.006 * 4814.3e9));
   EXPECT_TRUE(
@@ -176,12 +176,12 @@ TEST(Conclusions, KeepSizesExact) {
 
 TEST(Conclusions, HoldAMemoryMap) {
   const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
-  ASSERT_EQ(result.memory_map.size(), 2u);  // whose rates alone are known
+  ASSERT_EQ(result.memory_map.size(), 2u);  // only with rates
   EXPECT_EQ(result.memory_map[0].level, "hbm");
   EXPECT_EQ(result.memory_map[1].level, "host");
 }
 
-// A mistake in a registration costs its own topic, on the devices where it shows.
+// A mistake in a registration costs only its topic, on affected devices.
 TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
   const auto with_rule = [](auto summarize) {
     const auto sample = sample::benchmarks();
@@ -212,7 +212,7 @@ TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
   EXPECT_EQ(result.curves, others);
   EXPECT_EQ(result.ceilings, whole.ceilings);
 
-  // So does whatever else it throws.
+  // So does any other exception.
   EXPECT_EQ(
       broken(with_rule([](const CurveView&, Sentence&) { throw Missing(); })).evidence[0].second,
       "launch.submit: something that it needs was not measured");

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the populations of the program are of: the rows of runs_of_h200s.csv, and the profiles in
-// reports/reference/cards/MODEL. CONTRIBUTING.md says how a card is added.
+// The runs behind the bundled populations: runs_of_h200s.csv and reports/reference/cards/MODEL;
+// CONTRIBUTING.md says how to add a card.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +18,7 @@
 
 namespace peakline {
 
-// "nvidia-h200" of "NVIDIA H200": what its folder and its file are called.
+// "nvidia-h200" for "NVIDIA H200": folder and file name.
 inline std::string file_name_of_model(std::string model) {
   std::ranges::transform(model, model.begin(), [](unsigned char c) {
     return c == ' ' ? '-' : static_cast<char>(std::tolower(c));
@@ -26,7 +26,7 @@ inline std::string file_name_of_model(std::string model) {
   return model;
 }
 
-// source: the root of the tree.
+// source: root of the tree.
 inline std::vector<Profile> contributed_profiles(const std::string& source) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry :
@@ -51,7 +51,7 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   const std::vector<Profile> profiles = contributed_profiles(source);
   std::vector<const Profile*> all;
   for (const Profile& profile : profiles) all.push_back(&profile);
-  // Rows of runs_of_h200s.csv are of these two cards as well; what lies between them is not.
+  // runs_of_h200s.csv has these two cards, but not the link between them.
   const Profile pair = read_profile(source + "/reports/reference/nvidia-h200-x2.json");
   for (const DeviceView& view : device_views(pair))
     if (view.is_node()) runs.push_back(node_run(view, "reference", true));
@@ -60,7 +60,7 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   return runs;
 }
 
-// The populations of the runs, by the names of their files.
+// Populations by file name.
 inline std::map<std::string, std::vector<Population>> populations_by_file(
     const std::vector<CardRun>& runs) {
   std::map<std::string, std::vector<Population>> files;
@@ -69,7 +69,7 @@ inline std::map<std::string, std::vector<Population>> populations_by_file(
   return files;
 }
 
-// Names of the figures of a run that fail.
+// Names of a run's failing figures.
 inline std::set<std::string> rejected(const CardRun& run, const Known& known) {
   std::set<std::string> names;
   for (const RunFigure& figure : run.figures) {

@@ -47,20 +47,20 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   };
   const auto skipped = [](HostBench&) { throw Skipped("nothing to do"); };
   add("worker.first", skipped);
-  // This ends as if an exception escaped.
+  // Ends as if an exception escaped.
   add("worker.exception", [](HostBench&) {
     say("trying exception");
     std::_Exit(kExitPartial);
   });
   add("worker.second", skipped);
-  // This ends as if the device had been lost at the point before this one.
+  // Ends as if the device had been lost at the point before.
   add("worker.lost", [](HostBench&) {
     say("trying lost");
     std::_Exit(kWorkerDeviceLost);
   });
   add("worker.third", skipped);
 
-  // What nobody has run may end the worker, or be wrong.
+  // Code that was never run may end the worker or be wrong.
   add(
       "new.wrong", [](HostBench& bench) { bench.verify([] { return "all zeros"; }); }, true);
   add(
@@ -72,8 +72,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
       true);
   add("new.skipped", skipped, true);
 
-  // Two points that the same ceiling may come from, of which one has five hundred times the rate,
-  // and one that none comes from.
+  // Two points behind one ceiling, one of them 500 times faster, and one behind none.
   const auto add_share = [&](const char* id, std::vector<CeilingRule> ceilings) {
     std::vector<Point> points;
     for (const std::int64_t bytes : {2000, 1000000}) {
@@ -100,7 +99,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   add_share("sittings.ceiling", {{.resource = resource("memory.read")}});
   add_share("sittings.curve", {});
 
-  // A point of a GPU, which is never measured.
+  // A GPU's point, never measured.
   registry.add({.id = "gpu.point",
                 .what = "",
                 .work = "",
@@ -108,7 +107,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                 .points = {{.phase = Phase::kDevice, .seconds = 0.1}}},
                std::function<void(CudaBench&)>());
 
-  // Pairs of four GPUs, of which the last one ends every process that uses it.
+  // Pairs of four GPUs; the last GPU ends every process that uses it.
   registry.add({.id = "node.pair",
                 .what = "",
                 .work = "",
@@ -192,12 +191,12 @@ TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
                           Pair(Status::kError, "the worker exited with code 113: trying lost"),
                           Pair(Status::kSkipped, "nothing to do")));
   EXPECT_EQ(count_of(outcome.log, "host: trying exception"), 1);
-  // It is tried once by the worker that had answered other points, and once by a new one.
+  // Tried by the worker that had answered other points, then by a new one.
   EXPECT_EQ(count_of(outcome.log, "host: trying lost"), 2);
   EXPECT_FALSE(outcome.result.profile.complete);
 }
 
-// A healthy device must not be rejected for code that nobody has run.
+// A healthy device must not be rejected for code that was never run.
 TEST(Coordinator, WhatWasNeverRunAndFailsIsSkipped) {
   const Outcome outcome = run_worker_catalog("^new");
   EXPECT_THAT(outcome.records, ElementsAre(Pair(Status::kSkipped,
@@ -222,7 +221,7 @@ TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {
   EXPECT_FALSE(outcome.result.profile.complete);
 }
 
-// Counts each run's sittings; the number of blocks varies with the machine.
+// Sittings per run; the number of blocks varies with the machine.
 std::vector<std::size_t> sittings_of_runs(const Measurement& m) {
   std::vector<std::size_t> counts;
   for (const auto& run : m.sittings) counts.push_back(run.size());
@@ -239,7 +238,7 @@ TEST(Coordinator, OnlyThePointThatACeilingComesFromIsVisitedTwice) {
   EXPECT_THAT(sittings_of_runs(profile.measurements[2]), ElementsAre());
   EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:2000"), 1u);
   EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000000"), 2u);
-  // The second visit comes after the rest of the phase.
+  // The second visit follows the rest of the phase.
   EXPECT_GT(outcome.log.rfind("visiting sittings.ceiling"), outcome.log.find("sittings.curve"));
   ASSERT_EQ(profile.ceilings.size(), 1u);
   EXPECT_TRUE(profile.ceilings[0].spread->sittings);
@@ -255,7 +254,7 @@ TEST(Coordinator, RunsAreMergedIntoOneProfile) {
   EXPECT_THAT(sittings_of_runs(profile.measurements[1]), ElementsAre(2, 2, 2));
   ASSERT_EQ(profile.ceilings.size(), 1u);
   EXPECT_EQ(profile.ceilings[0].spread->runs_measured, 3);
-  // What is written is read again as it is.
+  // Reading restores what was written.
   EXPECT_EQ(profile_from_json(to_json(profile), "written").ceilings, profile.ceilings);
 }
 
@@ -277,8 +276,7 @@ std::vector<DeviceFacts> four_gpus() {
   return gpus;
 }
 
-// Its points are first tried next to others, then alone; once it has failed with two GPUs, it is
-// not tried any more.
+// Its points are tried in rounds, then alone, and no more once it has failed with two GPUs.
 TEST(Coordinator, PairsWithoutABrokenGpuAreMeasured) {
   const Outcome outcome = run_worker_catalog("^node", 1, four_gpus());
   const std::string ended = "the worker exited with code 3: trying ";
@@ -312,7 +310,7 @@ TEST(Coordinator, PairsWithAGpuThatCannotBeMeasuredAreNotTried) {
   EXPECT_THAT(outcome.records, Contains(Pair(Status::kSkipped, "nothing to do")).Times(3));
 }
 
-// No GPU is needed for one that hangs: the driver would keep its worker waiting in the same way.
+// A worker that waits stands for a hanging GPU.
 TEST(Coordinator, AGpuThatHangsCostsThePointAndNoOtherGpu) {
   std::vector<DeviceFacts> gpus = four_gpus();
   gpus.resize(2);

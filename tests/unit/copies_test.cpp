@@ -11,7 +11,7 @@ namespace {
 constexpr double kGB = 1e9;
 constexpr std::int64_t kMiB = 1 << 20;
 
-// Holds what one rule says of measurements.
+// Applies one rule to measurements.
 struct Said {
   Quantity quantity = Quantity::kByteRate;
   std::vector<Measurement> points = {};

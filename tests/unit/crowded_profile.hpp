@@ -1,6 +1,6 @@
 #pragma once
 
-// Profiles so large that work quadratic in them stands out.
+// Profiles large enough to expose quadratic work.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// Measurements of one benchmark, each with a ceiling of its own.
+// Measurements of one benchmark, each with its own ceiling.
 inline Profile crowded_profile(std::size_t size) {
   Profile p = sample::h200_run();
   p.measurements.clear();
@@ -34,7 +34,7 @@ inline Profile crowded_profile(std::size_t size) {
   return p;
 }
 
-// CPU time, so that other work on the machine does not count.
+// CPU time is independent of other work on the machine.
 template <class Work>
 double cpu_seconds(Work work) {
   const std::clock_t start = std::clock();
@@ -42,14 +42,13 @@ double cpu_seconds(Work work) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// How many times as long the work takes on eight times as many ceilings: about 8 where it is linear
-// and 64 where it is quadratic, in any build and on any machine.
+// Time for eight times as many ceilings: about 8 x if linear, 64 x if quadratic, in any build.
 template <class Work>
 double growth(Work work) {
   constexpr std::size_t kSmall = 2'000;
   const Profile small = crowded_profile(kSmall), large = crowded_profile(8 * kSmall);
-  cpu_seconds([&] { work(small); });  // warms the caches up
-  // The first is short enough for another program to disturb it.
+  cpu_seconds([&] { work(small); });  // warms up caches
+  // Twice: the short one is easily disturbed.
   const double once =
       std::max(cpu_seconds([&] { work(small); }), cpu_seconds([&] { work(small); }));
   return cpu_seconds([&] { work(large); }) / once;

@@ -1,5 +1,4 @@
-// What is said where there is no GPUDirect Storage, and that nothing else goes for it. The library
-// is a stand-in.
+// Errors without GPUDirect Storage, and that no detour is accepted. The library is a fake.
 
 #include "harness/cuda/cufile.hpp"
 
@@ -34,7 +33,7 @@ class CuFileTest : public ::testing::Test {
     unsetenv("CUFILE_LOGFILE_PATH");
   }
   static void behave(const char* how) { setenv("FAKE_CUFILE", how, 1); }
-  // Drivers, files and buffers that nobody has closed.
+  // Unclosed drivers, files and buffers.
   static int left() {
     void* const library = dlopen(FAKE_CUFILE, RTLD_NOW | RTLD_NOLOAD);
     const auto count = reinterpret_cast<int (*)()>(dlsym(library, "fakeCuFileLeft"));
@@ -107,12 +106,12 @@ TEST_F(CuFileTest, ReadsWhereItIsTold) {
     const CuFile cufile(FAKE_CUFILE);
     const CuFileHandle file(cufile, descriptor());
     const CuFileBuffer buffer(cufile, memory.data(), memory.size());
-    // In several parts, since the library reads less than it is asked for.
+    // In parts, since the fake reads less than asked for.
     EXPECT_EQ(file.read(buffer.data(), 1000, 2500, 500), "");
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(memory.data()) + 1000, 2500),
               text.substr(500));
     EXPECT_EQ(file.read(buffer.data(), 0, 1, text.size()), "the file ends");
-    behave("read:121");  // EREMOTEIO: what the kernel says where devices cannot reach each other
+    behave("read:121");  // EREMOTEIO: the kernel's error if devices cannot reach each other
     EXPECT_EQ(file.read(buffer.data(), 0, 1, 0), "Remote I/O error");
     behave("read:5010");
     EXPECT_THAT(file.read(buffer.data(), 0, 1, 0), HasSubstr("CU_FILE_NVFS_DRIVER_ERROR"));

@@ -54,7 +54,7 @@ TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
   EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
   Measurement& narrow = find(p, "hbm.read/width:4/bytes:4294967296");
   narrow.flags.throttled = true;
-  narrow.conditions.sm_clock_hz = 1.98e9;  // by nothing to speak of
+  narrow.conditions.sm_clock_hz = 1.98e9;  // no loss of clock
   EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
   narrow.conditions.sm_clock_hz = 1.44e9;
   EXPECT_THAT(said(),
@@ -127,8 +127,7 @@ TEST(Curves, DivergenceAndAlignment) {
                    0.5);
 }
 
-// Reads of 4-byte elements at strides from `first` on: from `apart` elements each has its own
-// fetch.
+// Reads of 4-byte elements at strides from `first`; from `apart` on, each has its own fetch.
 void add_strides(Profile& p, const char* id, Params params, std::int64_t first, double apart) {
   params.emplace_back("width", std::int64_t{4});
   for (std::int64_t stride = first; stride <= 64; stride *= 2) {
@@ -169,7 +168,7 @@ TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
   }
 }
 
-// Asks cache_curve about reads through the L1 and past it, of the footprints of each of 100 SMs.
+// Applies cache_curve to reads through and past the L1, by footprint, on 100 SMs.
 Statement said_of_caches(const std::function<double(double)>& through_l1,
                          const std::function<double(double)>& past_l1) {
   DeviceFacts device = sample::h200();
@@ -191,7 +190,7 @@ double l1_of_224_kib(double kib) { return kib <= 224 ? 32e12 : 9e12; }
 
 TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
   const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
-    // Lines are replaced at random: beyond 600 KiB of each of the 100 SMs, in part still hit.
+    // Random replacement: beyond 600 KiB per SM, part still hits.
     const double hit = std::min(1.0, std::pow(600 / kib, 2));
     return 1 / (hit / 9.5e12 + (1 - hit) / 4.5e12);
   });
@@ -231,7 +230,7 @@ TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
 TEST(Curves, ACacheWhoseEndIsNotSeenIsNotNamed) {
   const auto level = [](double) { return 4.5e12; };
   EXPECT_THAT(said_of_caches(level, level).pieces, testing::IsEmpty());
-  const auto one_point = [](double kib) { return kib < 9 ? 1e12 : 5e12; };  // no plateau at all
+  const auto one_point = [](double kib) { return kib < 9 ? 1e12 : 5e12; };  // no plateau
   EXPECT_THAT(said_of_caches(one_point, one_point).pieces, testing::IsEmpty());
 }
 
@@ -323,14 +322,14 @@ TEST(Curves, TheDeepestCliffAfterAFullWave) {
   EXPECT_DOUBLE_EQ(value("waves_before"), 1);
   EXPECT_NEAR(value("share_past_edge"), 0.55, 1e-9);
   EXPECT_NEAR(value("best_share_past_edge"), 0.8, 1e-9);
-  // The sawtooth beside the ideal one.
+  // Measured and ideal wave quantization.
   EXPECT_NEAR(value("ideal_share", {{"m", 768}}), 0.5, 1e-9);
   EXPECT_NEAR(value("ideal_share", {{"m", 1536}}), 1, 1e-9);
   EXPECT_NEAR(value("ideal_share", {{"m", 1664}}), 143.0 / 264, 1e-9);
   EXPECT_NEAR(value("share", {{"m", 1664}}), 0.55, 1e-9);
 }
 
-// 11 tiles of clusters of two keep 12 rows of SMs, as 12 do: less work in the same wave.
+// 11 tiles of clusters of two occupy 12 rows of SMs, as 12 do: less work in the same wave.
 TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
   auto p = sample::h200_run();
   for (Measurement& m : p.measurements) {
@@ -373,7 +372,7 @@ TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
   };
   add("gemm.bf16", "NN", 690e12, 1.5e9);
   add("gemm.bf16", "TN", 700e12, 1.5e9);
-  // A few percent are the clock's affair.
+  // The clock explains a few percent.
   EXPECT_THAT(curve(curves_of(p), "product variants").sentence, testing::IsEmpty());
   add("gemm.int8", "NN", 120e12, 1.8e9);
   add("gemm.int8", "NT", 150e12, 1.8e9);
@@ -390,7 +389,7 @@ TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
   };
   EXPECT_NEAR(share_of_burst("NN"), 120.0 / 1.8 / (1650 / 1.65), 1e-9);
   EXPECT_NEAR(share_of_burst("TN"), 1, 1e-9);
-  EXPECT_THROW(share_of_burst("TT"), std::out_of_range);  // whose clock was not read
+  EXPECT_THROW(share_of_burst("TT"), std::out_of_range);  // its clock was not read
 }
 
 TEST(Curves, ASoakSaysWhetherItSettled) {
@@ -445,7 +444,7 @@ TEST(Curves, TheKneeOfTheSweepIsRoofOverSlope) {
   EXPECT_NEAR(value("share_at_knee"), 1, 1e-9);
 }
 
-// Each says the one thing worth telling of a topic.
+// Titles state a topic's main message.
 TEST(Curves, HaveTitles) {
   auto p = sample::h200_run();
   const auto curves = curves_of(p);

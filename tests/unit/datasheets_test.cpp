@@ -48,9 +48,8 @@ std::string product_of(const DeviceFacts& device) {
   return found == nullptr ? "" : std::string(found->product);
 }
 
-// Every figure that a datasheet states with its clock has to follow from the architecture table and
-// the product's share of it: a wrong rate, SM count, clock, or a sparse figure taken for a dense
-// one breaks this.
+// Figures stated with their clock follow from the architecture table and the product's share of it:
+// exposes wrong rates, SM counts and clocks, and sparse figures.
 TEST(Datasheets, AgreeWithTheArchitectureTableAtTheirClock) {
   // Datasheets round to two or three digits (9.7 for 9.746).
   constexpr double kRounding = 0.008;
@@ -70,16 +69,16 @@ TEST(Datasheets, AgreeWithTheArchitectureTableAtTheirClock) {
   EXPECT_GT(checked, 170);
 }
 
-// Where no clock is stated, the implied one has to be a clock that the part can run.
+// A figure without a clock implies one, which the part must be able to run.
 TEST(Datasheets, FiguresWithoutAClockImplyAPossibleOne) {
   int checked = 0;
   for (const Datasheet& sheet : datasheets()) {
     DeviceFacts device = device_of(sheet);
-    if (!device.sm_count) device.sm_count = 148;  // at least so many
+    if (!device.sm_count) device.sm_count = 148;  // at least
     for (const DatasheetFigure& figure : sheet.figures) {
       if (figure.clock_hz != 0 || figure.resource == "hbm") continue;
       const auto peak_at_1_hz = theoretical_flops(device, figure.resource, 1);
-      if (!peak_at_1_hz) continue;  // no document has the rates of this architecture
+      if (!peak_at_1_hz) continue;  // architecture without documented rates
       const auto known_share = share_of_architecture(device, figure.resource);
       if (!known_share) continue;
       const double share = *known_share;
@@ -104,7 +103,7 @@ TEST(Datasheets, EachProductIsFoundByItsIdsAndByItsName) {
                   sheet.product);
       }
     }
-    device.pci_device_id.clear();  // as in a profile of an earlier version
+    device.pci_device_id.clear();  // as in older profiles
     device.pci_subsystem_id.clear();
     const auto of_that_name = std::ranges::count(datasheets(), sheet.name, &Datasheet::name);
     EXPECT_EQ(product_of(device), of_that_name == 1 ? sheet.product : "");
@@ -264,7 +263,7 @@ TEST(Datasheets, HalfRateBelongsToAProduct) {
   const auto rtx4090 = device_named("NVIDIA GeForce RTX 4090", 8, 9, 128);
   const auto l40 = device_named("NVIDIA L40", 8, 9, 142);
   const auto l40s = device_named("NVIDIA L40S", 8, 9, 142);
-  // Without figures in the table: a GeForce, and one whose rate is lowered further.
+  // Without figures in the table: a GeForce, and a slower variant.
   const auto rtx4070 = device_named("NVIDIA GeForce RTX 4070", 8, 9, 46);
   const auto rtx4090d = device_named("NVIDIA GeForce RTX 4090 D", 8, 9, 114);
   for (const char* resource : {"tensor.tf32", "tensor.fp16", "tensor.bf16", "tensor.fp8"}) {
@@ -294,7 +293,7 @@ TEST(Datasheets, GeforceFiguresAreOfSumsInFp32) {
   EXPECT_DOUBLE_EQ(figure("NVIDIA GeForce RTX 4080", 8, 9, 76, "tensor.fp8"), 194.9e12);
   EXPECT_DOUBLE_EQ(figure("NVIDIA GeForce RTX 5080", 12, 0, 84, "tensor.bf16"), 112.6e12);
   EXPECT_DOUBLE_EQ(figure("NVIDIA GeForce RTX 5070 Ti", 12, 0, 70, "tensor.int8"), 351.5e12);
-  // The RTX 3080 of 12 GB has the name alone in common, and no document is known for two others.
+  // The 12 GB RTX 3080 shares only the name, and the other two have no known document.
   EXPECT_EQ(figure("NVIDIA GeForce RTX 3080", 8, 6, 70, "tensor.bf16"), 0);
   EXPECT_EQ(figure("NVIDIA GeForce RTX 3080 Ti", 8, 6, 80, "tensor.bf16"), 0);
   EXPECT_EQ(figure("NVIDIA GeForce RTX 4080 SUPER", 8, 9, 80, "tensor.bf16"), 0);

@@ -8,7 +8,7 @@
 
 namespace peakline {
 
-// Runs of cards whose figures scatter as they should, some together, some alone.
+// Runs of healthy cards, whose figures scatter partly together, partly alone.
 inline std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::vector<CardRun> runs;

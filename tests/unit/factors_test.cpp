@@ -89,7 +89,7 @@ TEST(Factors, AProductIsClockWavesAndInstructionRate) {
   EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
 }
 
-// A GeForce RTX 5090: 2820 MHz observed, 2407 by the datasheet, 3090 by NVML.
+// A GeForce RTX 5090: 2820 MHz observed, 2407 by datasheet, 3090 by NVML.
 Profile geforce() {
   auto p = sample::h200_run();
   DeviceFacts& d = p.devices[0];
@@ -113,7 +113,7 @@ TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
   EXPECT_FALSE(factors(p, "cuda_core.fp32", Basis::kBurst).contains("half rate"));
   EXPECT_NEAR(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kDatasheet)->value, 209.5e12,
               1);
-  // The rate of a product outside the table is not known, so it has no theoretical peak.
+  // A product outside the table has no known rate, hence no theoretical peak.
   p.devices[0].name = "NVIDIA GeForce RTX 5090 D";
   p = sample::derived(p);
   EXPECT_EQ(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kTheoretical), nullptr);
@@ -134,7 +134,7 @@ TEST(Factors, TheClockIsHeldAgainstTheDatasheetsAsWell) {
   const auto fp32 = factors(sample::derived(geforce()), "cuda_core.fp32", Basis::kBurst);
   EXPECT_NEAR(fp32.at("boost clock"), 2407 / 3090.0, 1e-9);
   EXPECT_NEAR(fp32.at("clock"), 2820 / 2407.0, 1e-9);
-  // Where both are the same clock, there is one factor.
+  // One factor if both clocks are equal.
   EXPECT_FALSE(
       factors(sample::h200_run(), "cuda_core.fp32", Basis::kBurst).contains("boost clock"));
 }

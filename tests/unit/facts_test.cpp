@@ -62,10 +62,10 @@ TEST(NvLinks, OfASwitchLeadToAllOthers) {
 TEST(Facts, FootprintsFollowTheL2) {
   constexpr std::size_t kMiB = 1 << 20;
   DeviceFacts device;
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // it is not known
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // L2 unknown
   device.l2_bytes = 4.0 * kMiB;
   EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);
-  device.l2_bytes = 132644864;  // of a B200
+  device.l2_bytes = 132644864;  // a B200's
   EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 506 * kMiB);
 }
 

@@ -1,11 +1,11 @@
-// A libcufile for tests, without GPUs: it "reads" into host memory. Set by the environment:
+// A libcufile for tests without GPUs: it "reads" into host memory. Environment:
 //   FAKE_CUFILE=open:CODE      the driver does not open
 //   FAKE_CUFILE=file:CODE      the file is refused
 //   FAKE_CUFILE=memory:CODE    device memory is refused
 //   FAKE_CUFILE=read:CODE      a read fails, with errno for a CODE below 5000
 //   FAKE_CUFILE=insist:1       compatibility mode stays on
-// Its compatibility mode is on unless it is switched off before the driver opens. With
-// FAKE_CUFILE_OLD defined it has no switches, as before CUDA 12.9.
+// Compatibility mode is on unless switched off before the driver opens. FAKE_CUFILE_OLD: no
+// switches, as before CUDA 12.9.
 
 #include <unistd.h>
 
@@ -23,14 +23,14 @@ namespace cufile = peakline::cuda::cufile;
 namespace {
 
 constexpr cufile::Status kSuccess, kInvalidValue{.code = 5022};
-constexpr int kSwitches = 12;  // as CUDA 13.0 has
+constexpr int kSwitches = 12;  // as in CUDA 13.0
 constexpr std::size_t kMostAtOnce = 1000;
-// Those switched on; a driver takes them when it opens.
+// Enabled switches; the driver takes them when it opens.
 std::array<bool, kSwitches> staged = {false, true};
 std::array<bool, kSwitches> current = {};
 int open_drivers = 0, files = 0, buffers = 0;
 
-// The number behind "what:" in the environment; 0: none.
+// The number after "what:" in the environment, or 0.
 int code_of(std::string_view what) {
   const char* text = std::getenv("FAKE_CUFILE");
   const std::string_view how = text == nullptr ? "" : text;

@@ -1,7 +1,7 @@
-// A libnccl for tests, without GPUs: collectives move nothing. Set by the environment:
+// A libnccl for tests without GPUs: collectives move nothing. Environment:
 //   FAKE_NCCL=hang   a collective never returns
 //   FAKE_NCCL=fail   a collective returns ncclInvalidUsage
-// Collectives are logged as NCCL does. With FAKE_NCCL_OLD defined, there is no ncclRecv.
+// Logs collectives as NCCL does. FAKE_NCCL_OLD: no ncclRecv.
 
 #include <unistd.h>
 

@@ -7,8 +7,8 @@
 namespace peakline {
 namespace {
 
-// Reader and writer share one description of the fields, so that neither sees two that are mixed up
-// there; every test that reads the golden profile relies on it.
+// Reader and writer share one description, so neither notices swapped fields; tests of the golden
+// profile rely on this one.
 TEST(Fields, AreNamedLikeTheirMembers) {
   const std::filesystem::path folder(PEAKLINE_SOURCE_DIR "/harness/profile");
   const std::regex field(R"re(\ba(?:\.maybe)?\(\s*"(\w+)",\s*v\.(\w+))re");

@@ -38,7 +38,7 @@ TEST(FigureQuery, SelectsWhatHasAllThatItNames) {
   EXPECT_EQ(figure_of(figures, {.name = "rate", .by = {{"tile", 1024}}}), 3);
   EXPECT_EQ(figure_of(figures, {.by = {{"tile", 512}, {"way", "bulk"}}}), 2);  // in any order
   EXPECT_EQ(find_figure(figures, {.name = "time", .by = {{"tile", 512}}}), nullptr);
-  EXPECT_EQ(find_figure(figures, {.by = {{"tile", "512"}}}), nullptr);  // which is text
+  EXPECT_EQ(find_figure(figures, {.by = {{"tile", "512"}}}), nullptr);  // text
   EXPECT_EQ(find_figure(figures, {.id = "copy", .name = "rate"}), nullptr);
   EXPECT_EQ(find_figure({}, {}), nullptr);
 }
@@ -59,7 +59,7 @@ TEST(Sentence, TakesFiguresThatTheRuleDeclares) {
   EXPECT_EQ(sentence.figures().size(), 2u);
 }
 
-// Two benchmarks of one topic, of which the first declares its title.
+// Two benchmarks of one topic; the first declares its title.
 class Titles : public testing::Test {
  protected:
   Titles() {
@@ -104,7 +104,7 @@ TEST_F(Titles, AreEmptyWhereAnythingOfThemIsMissing) {
   EXPECT_NE(curves()[0].sentence, "");
 }
 
-// Whatever a title throws but Missing is a mistake in it.
+// Anything but Missing is a mistake in the title.
 TEST_F(Titles, CostTheirTopicIfTheyThrow) {
   declare("made up", [](const TitleView&) -> std::string { throw std::out_of_range("beyond"); });
   EXPECT_THROW(curves(), std::out_of_range);
@@ -124,7 +124,7 @@ TEST_F(Titles, NeedNoSentence) {
   EXPECT_EQ(curves()[0].topic, "another");
   EXPECT_EQ(curves()[0].title, "It was measured");
   EXPECT_EQ(curves()[0].sentence, "");
-  // What says nothing at all is no curve.
+  // Nothing to say: no curve.
   profile_.measurements.clear();
   EXPECT_TRUE(curves().empty());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks rules and curves for what they say, and for their figures.
+// Runs rules and curves on measurements, and looks up figures.
 
 #include <map>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace peakline {
 
-// What a rule says of measurements.
+// A rule's answer to measurements.
 struct Statement {
   std::vector<std::string> pieces;
   std::vector<Figure> figures;
@@ -24,7 +24,7 @@ inline Statement summarized(const CurveRule& rule, const CurveView& view) {
   rule.summarize(view, sentence);
   return {.pieces = sentence.pieces(), .figures = sentence.figures()};
 }
-// device: nullptr for the host or the node.
+// device: nullptr for host or node.
 inline Statement said_by(const CurveRule& rule, const std::vector<Measurement>& measurements,
                          const DeviceFacts* device = nullptr) {
   CurveView view{.device = device, .points = {}, .ceiling = {}, .measurement = {}};
@@ -32,7 +32,7 @@ inline Statement said_by(const CurveRule& rule, const std::vector<Measurement>& 
   return summarized(rule, view);
 }
 
-// The value of the first figure that fits. Throws std::out_of_range where none does.
+// The first match. Throws std::out_of_range without one.
 inline double figure_of(std::span<const Figure> figures, const FigureQuery& query) {
   if (const Figure* found = find_figure(figures, query)) return found->value;
   throw std::out_of_range("no figure " + point_name(query.name, query.by) + " of " +
@@ -45,7 +45,7 @@ inline double figure_of(const Statement& statement, const FigureQuery& query) {
   return figure_of(statement.figures, query);
 }
 
-// All figures of a rule: "rate/way:plain" and its value.
+// A rule's figures: "rate/way:plain" and value.
 using FigureValues = std::map<std::string, double>;
 inline FigureValues values_of(const Statement& statement) {
   FigureValues values;

@@ -54,7 +54,7 @@ std::string message(auto&& action) {
   return "no error";
 }
 
-// Ends the process with 0 if `action` throws an error that has `words` in it.
+// Exits with 0 if `action` throws an error that contains `words`.
 template <class Action>
 [[noreturn]] void exit_as_refused(Action action, std::string_view words) {
   const std::string found = message(action);
@@ -69,7 +69,7 @@ TEST_F(ProfileFile, IsReplacedAsAWhole) {
   changed.complete = true;
   write_profile(changed, file);
   EXPECT_EQ(read_profile(file), changed);
-  EXPECT_EQ(count(), 1);  // nothing temporary is left
+  EXPECT_EQ(count(), 1);  // no temporary file is left
 }
 
 TEST_F(ProfileFile, IsCreatedOnce) {
@@ -93,7 +93,7 @@ TEST_F(ProfileFile, IsGzippedWhereItsNameSaysSo) {
   EXPECT_THAT(read_text(zipped), StartsWith("\x1f\x8b"));
   EXPECT_EQ(read_text(zipped), read_text(again));
   EXPECT_LT(std::filesystem::file_size(zipped), std::filesystem::file_size(plain) / 2);
-  std::filesystem::rename(zipped, plain);  // what is in it decides
+  std::filesystem::rename(zipped, plain);  // the content decides
   EXPECT_EQ(read_profile(plain), example());
 }
 

@@ -28,7 +28,7 @@ std::string evidence(const Finding& f, std::string_view key) {
 
 using Change = std::function<void(Profile&)>;
 
-// Changes of a part of the run.
+// Changes to parts of a run.
 Change gpu(const std::function<void(DeviceFacts&)>& change) {
   return [change](Profile& run) { change(run.devices[0]); };
 }
@@ -52,7 +52,7 @@ void expect_none(std::string_view code, const Change& change) {
   EXPECT_EQ(finding(run_with(change), code), nullptr) << code;
 }
 
-// Asserts that the finding appears with the change and not without it.
+// Expects the finding with the change and not without.
 Finding appears(std::string_view code, Severity severity, const Change& change) {
   EXPECT_EQ(finding(sample::h200_run(), code), nullptr) << code << " without cause";
   const auto p = run_with(change);
@@ -98,7 +98,7 @@ Change never_run_fails(const std::vector<std::int64_t>& xids) {
   return all_of(gpu([xids](DeviceFacts& d) { d.xids = xids; }), with(m));
 }
 
-// A soak of this share of the memory: others keep the rest.
+// A soak of this share of the memory; others hold the rest.
 Change memory_soak(double share) {
   Measurement m = sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, kUuid);
   m.launch = {
@@ -130,7 +130,7 @@ struct Cause {
   Severity severity;
   Change change;
   const char* message = "";                           // a part of it
-  std::pair<const char*, const char*> evidence = {};  // a name and its value
+  std::pair<const char*, const char*> evidence = {};  // name and value
 };
 
 TEST(Findings, AppearWithTheirCause) {
@@ -183,7 +183,7 @@ TEST(Findings, AppearWithTheirCause) {
          d.xids = {63, 79};
        }),
        "2 errors during the run (Xid 63, 79)"},
-      // Code that was never run may be the cause of some, and no program of others.
+      // Code that was never run may cause some Xids, but no program others.
       {"xid_of_peakline", kInfo, never_run_fails({13, 43}), "(Xid 13, 43)"},
       {"xid", kError, never_run_fails({13, 79})},
       {"confidential_computing", kWarning,
@@ -266,7 +266,7 @@ TEST(Findings, AppearWithTheirCause) {
        "peakline was bound to 1 of 16 CPUs: host figures are that CPU's alone. Start it unbound "
        "(mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless that is all that its job "
        "was given."},
-      // What the cpuset leaves may not be known.
+      // The cpuset's size may be unknown.
       {"cpu_binding", kWarning, on_cpus(4, 16, {}),
        "bound to 4 of 16 CPUs: host figures are those CPUs' alone."},
       {"cpu_binding", kWarning, on_cpus(1, 64, 4), "bound to 1 of 4 CPUs"},
@@ -288,14 +288,14 @@ TEST(Findings, AppearWithTheirCause) {
 TEST(Findings, NeedEvidence) {
   const auto locked = [](const Change& change) { return all_of(everywhere(lock_clock), change); };
   const std::pair<const char*, Change> innocent[] = {
-      {"power_cap", everywhere([](auto& m) {  // that cost no clock
+      {"power_cap", everywhere([](auto& m) {  // without loss of clock
          if (m.flags.throttled) m.conditions.sm_clock_hz = 1965e6;
        })},
       {"power_limit_lowered", gpu([](auto& d) { d.power_limit_w = 699.5; })},
       {"power_limit_lowered", gpu([](auto& d) { d.power_limit_default_w.reset(); })},
-      // Power not readable, as on many virtual machines.
+      // Unreadable power, as on many virtual machines.
       {"clocks_below_max", locked(everywhere([](auto& m) { m.conditions.power_w.reset(); }))},
-      // The run was at the power limit, whose reason came too late to be read.
+      // At the power limit, whose reason was read too late.
       {"clocks_below_max", locked(everywhere([](auto& m) { m.conditions.power_w = 690; }))},
       // A short load after a capped one.
       {"clocks_below_max",
@@ -315,7 +315,7 @@ TEST(Findings, NeedEvidence) {
       {"ecc_enabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_disabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_errors", ecc({5, 0}, {5, 0})},
-      // A count that is only known after the run does not tell when it happened.
+      // A count known only after the run does not say when it happened.
       {"ecc_errors", gpu([](auto& d) { d.after.ecc.uncorrected = 3; })},
       {"row_remap", gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 0;
@@ -433,7 +433,7 @@ TEST(Findings, UnsupportedIsOnePerDevice) {
     }
   });
   EXPECT_THAT(f.message, HasSubstr("gemm.tf32 (no such unit"));
-  EXPECT_EQ(f.evidence.size(), 2U);  // not one for each parameter
+  EXPECT_EQ(f.evidence.size(), 2U);  // not one per parameter
   EXPECT_EQ(f.device, kUuid);
 }
 
@@ -496,7 +496,7 @@ TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
   });
   EXPECT_EQ(pair.device, kNodeDevice);
   EXPECT_THAT(pair.message, HasSubstr("Either GPU or the link between them is faulty"));
-  // Memory that is wrong is told first.
+  // Wrong memory comes first.
   const auto both = appears("wrong_results", Severity::kError, [&](Profile& run) {
     run.measurements.push_back(host);
     run.measurements.push_back(soaked("soak.memory", {}, kUuid));

@@ -1,4 +1,4 @@
-// The first screen, of real profiles and of what is made of them.
+// First screens of real and modified profiles.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ Profile reference(const std::string& name) {
   return read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
 }
 
-// The profile with the conclusions of the whole catalogue.
+// The profile with conclusions of the whole catalogue.
 Profile concluded(Profile profile, bool only_quick = false) {
   bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
   if (profile.devices.size() > 1) {
@@ -83,7 +83,7 @@ Profile concluded(Profile profile, bool only_quick = false) {
   return with_conclusions(std::move(profile), registry.benchmarks());
 }
 
-// Eight GPUs, of which the last six measure what the second of two did.
+// Eight GPUs; the last six measured what the second of two did.
 Profile eight_gpus() {
   Profile profile = reference("nvidia-h200-x2");
   const std::vector<Measurement> measured = profile.measurements;
@@ -138,11 +138,11 @@ TEST(FirstScreen, AnswersForOneGpu) {
         "\n  7 other notes: peakline show FILE --topic findings\n",
         "\nMore: peakline show FILE --all"})
     EXPECT_THAT(text, HasSubstr(part));
-  EXPECT_THAT(text, Not(HasSubstr("ECC is on:")));  // for the record alone
+  EXPECT_THAT(text, Not(HasSubstr("ECC is on:")));  // only for the record
 }
 
 TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
-  // Nodes of eight are judged by those of two, with a wider limit.
+  // Nodes of eight are judged by nodes of two, with a wider limit.
   for (const auto& [profile, names, healthy] :
        {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, ", "380"},
         {eight_gpus(), "\nGPUs 0-7  NVIDIA H200, ", "370"}}) {
@@ -172,7 +172,7 @@ TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   for (Ceiling& row : profile.ceilings)
     if (row.device == profile.devices[1].uuid && row.resource == "hbm.read") row.value /= 2;
   EXPECT_THAT(screen(profile), HasSubstr(llama + "156 tokens/s"));
-  // Weights and input table alone are 16.06 GB.
+  // Weights and input table alone take 16.06 GB.
   for (DeviceFacts& gpu : profile.devices) gpu.memory_bytes = 16.1e9;
   EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
   for (DeviceFacts& gpu : profile.devices) gpu.memory_bytes = 16.3e9;
@@ -217,7 +217,7 @@ TEST(FirstScreen, OneOfAModelThatLagsIsNamed) {
   EXPECT_LE(lines_of(text), kMostLinesOfSeveral) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0  NVIDIA H200, "), HasSubstr("\nGPU 1  NVIDIA H200, "),
                           HasSubstr("PCIe 5.0 x8")));
-  // Its own link allows half as much.
+  // Its own link allows half.
   EXPECT_THAT(text,
               HasSubstr("\n  PCIe H2D        27.7 GB/s GPU 1      28.8 GB/s  96.3 %  100.3 %"));
 }

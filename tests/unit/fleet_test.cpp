@@ -18,10 +18,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Nothing is known but the fleet itself.
+// Without populations.
 Fleet study(const std::vector<FleetProfile>& nodes) { return study_fleet(nodes, {}); }
 
-// A run of one H200 on the node; every measured figure times `factor`.
+// A run of one H200 on the node; figures times `factor`.
 FleetProfile node(int number, double factor = 1) {
   Profile p = sample::h200_run();
   p.host.hostname = fmt::format("node{:02}", number);
@@ -39,7 +39,7 @@ FleetProfile node(int number, double factor = 1) {
   return {.file = p.host.hostname + ".json", .profile = sample::derived(std::move(p))};
 }
 
-// Chips that differ by `deviation` (standard deviation).
+// Chips with this standard deviation.
 std::vector<FleetProfile> fleet_of(int count, double deviation = 0.005, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::normal_distribution<double> chip(1, deviation);
@@ -84,7 +84,7 @@ TEST(Fleet, ADeviceAloneCannotBeJudged) {
   EXPECT_EQ(study(fleet_of(1)).verdict(), Outcome::kCannotJudge);
 }
 
-// Of two levels that are far apart, who is to say which is the healthy one?
+// Two distant levels: either may be the healthy one.
 TEST(Fleet, TwoLevelsCannotBeJudged) {
   auto nodes = fleet_of(10);
   for (std::size_t i = 0; i < 6; ++i) scale(nodes[i].profile, "hbm.read", 0.8);
@@ -196,22 +196,22 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   EXPECT_FALSE(fleet.sound());
   EXPECT_THAT(fleet_text(fleet, true, {}),
               AllOf(HasSubstr("node05"), HasSubstr("0 GPUs; most machines with this CPU have 1")));
-  // Where hosts are not judged, of all of them only this one is told.
+  // Unjudged hosts report only this.
   for (FleetProfile& n : nodes) n.profile.host.virtualization = "kvm";
   const std::string text = fleet_text(study(nodes), true, {});
   EXPECT_THAT(text, HasSubstr("node05  host  incomplete  0 GPUs"));
   EXPECT_THAT(text, Not(HasSubstr("node04  host")));
-  // A newer run has found it again; an older one had it.
+  // A newer run has it again; an older one had it.
   auto found = nodes;
   found.push_back(node(5));
   EXPECT_TRUE(study(found).sound());
   found.back().profile.created = "2020-01-01T00:00:00Z";
   EXPECT_FALSE(study(found).sound());
-  // Nobody asked for it.
+  // The user excluded it.
   found = nodes;
   found[4].profile.command = {"peakline", "run", "--device", "none"};
   EXPECT_TRUE(study(found).sound());
-  // Of a few machines nobody knows which is the usual one.
+  // Among few machines the usual one is unknown.
   nodes.erase(nodes.begin() + 5, nodes.end());
   EXPECT_TRUE(study(nodes).sound());
 }
@@ -264,7 +264,7 @@ TEST(Fleet, NamesADeviceThatIsUnsteady) {
     return study(nodes);
   };
   for (const double speed : {2.0 / 3, 0.1, 0.9}) {
-    for (const int count : {10, 2}) {  // two are too few to tell which is slow
+    for (const int count : {10, 2}) {  // two cannot tell which is slow
       const Fleet found = fleet(speed, count);
       EXPECT_FALSE(member(found, "node01").sound()) << speed;
       EXPECT_TRUE(member(found, "node00").sound()) << speed;

@@ -43,11 +43,11 @@ Profile changed(Change change) {
   return sample::derived(std::move(p));
 }
 
-// Returns what the gate has against a profile after this change, given the sample.
+// The gate's reasons against the sample after this change.
 template <class Change>
 std::vector<std::string> reasons_after(Change change) {
   const Profile base = sample::h200_run(), next = changed(change);
-  EXPECT_THAT(reasons(gate_of({next}, {next})), IsEmpty());  // it was so before
+  EXPECT_THAT(reasons(gate_of({next}, {next})), IsEmpty());  // not caused by the gate itself
   return reasons(gate_of({base}, {next}));
 }
 
@@ -102,7 +102,7 @@ TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
       changed([](Profile& p) { fail(sample::find(p, "launch.submit"), "the launch failed"); });
   EXPECT_THAT(reasons(gate_of({good, good}, {good, bad})),
               ElementsAre("failed gpu0/launch.submit"));
-  // One of the old runs had the same.
+  // An old run had it too.
   EXPECT_TRUE(gate_of({good, bad}, {good, bad}).passed());
   // Now it never works.
   EXPECT_THAT(reasons(gate_of({good, bad}, {bad})), ElementsAre("missing gpu0/launch.submit"));
@@ -144,7 +144,7 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
       changed([](Profile& p) { sample::find(p, "launch.submit").verified.reset(); });
   EXPECT_THAT(reasons(gate_of({good}, {good, unverified})),
               ElementsAre("unverified gpu0/verification"));
-  // A quick run beside a full one leaves out what it leaves out.
+  // A quick run may lack what quick mode omits.
   auto quick = changed([](Profile& p) {
     std::erase_if(p.measurements,
                   [](const Measurement& m) { return m.id.starts_with("divergence"); });
@@ -178,7 +178,7 @@ TEST(Gate, AsksOfARunWhatItWasAskedFor) {
   });
   only_hbm.command = {"peakline", "run", "--filter", "^hbm.read"};
   EXPECT_TRUE(gate_of({good}, {good, only_hbm}).passed());
-  // Of runs with one filter, each has what the filter leaves.
+  // Runs with one filter each have what it selects.
   auto base = only_hbm, lost = only_hbm;
   lost.measurements.pop_back();
   EXPECT_FALSE(gate_of({base}, {only_hbm, sample::derived(lost)}).passed());
@@ -208,7 +208,7 @@ TEST(Gate, AnUnusableDeviceIsToldOnce) {
   EXPECT_THAT(reasons(gate_of({good}, {good, bad, good})), ElementsAre("device_unusable gpu0"));
 }
 
-// A run of another card among those of this one is not one of this one.
+// Another card's run among this card's.
 TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
   const auto good = sample::h200_run();
   auto other = good;
@@ -232,7 +232,7 @@ TEST(Gate, SeesWhatIsSkippedOrImplausibleNow) {
   EXPECT_THAT(implausible, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
 }
 
-// As in profiles that were written before clocks above the stated maximum were believed.
+// As in profiles from before clocks above the stated maximum were accepted.
 TEST(Gate, WhatOnlyAMissingClockMakesImplausibleCannotBeJudged) {
   const auto flagged = [](double ratio, bool has_clock, int compute_major = 9) {
     return reasons_after([&](Profile& p) {
@@ -287,7 +287,7 @@ TEST(Gate, SeesNewErrorFindings) {
                 p.devices[0].after.remap_failed = true;
               }),
               ElementsAre("health gpu0/health/ecc_errors", "health gpu0/health/row_remap"));
-  // A warning is none of the gate's business.
+  // Warnings do not concern the gate.
   EXPECT_THAT(reasons_after([](Profile& p) {
                 p.devices[0].before.ecc.corrected = 0;
                 p.devices[0].after.ecc.corrected = 2;
@@ -329,7 +329,7 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   EXPECT_THAT(reasons(gate_of({full}, {quick})),
               IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
                             "missing gpu0/divergence.lanes"}));
-  // What it tried is.
+  // Points that it tried are judged.
   quick.mode = "quick";
   fail(sample::find(quick, "hbm.memcpy/bytes:4294967296"), "out of memory");
   EXPECT_THAT(reasons(gate_of({full}, {sample::derived(quick)})),
@@ -352,7 +352,7 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
     auto base = full;
     base.command = words;
     EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
-    // A full run beside it tells; an old run that was filtered alike excuses no other.
+    // A full run beside it tells; an equally filtered old run excuses no other.
     EXPECT_TRUE(gate_of({full}, {full, filtered}).passed());
     EXPECT_THAT(reasons(gate_of({full, filtered}, {filtered})),
                 Contains("filtered machine/filter"));
@@ -395,7 +395,7 @@ TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
     Profile bad = measured;
     const std::size_t changed = sample::slow_down_midway(bad, speed);
     ASSERT_GE(changed, 40u);
-    // Other guests of the host slow a direction of PCIe by a tenth.
+    // Other guests may slow one direction of PCIe by 10 %.
     const std::ptrdiff_t excused = speed == 0.9 ? 2 : 0;
     for (const auto& [base, next] :
          {std::tie(good, bad), std::tie(bad, bad), std::tie(bad, good)}) {
@@ -441,7 +441,7 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
               }),
               AllOf(Contains("method_changed gpu0/hbm.read"),
                     Contains("method_changed host/host.memory.read")));
-  // The host of a virtual machine varies too much to be judged, and there is nothing else.
+  // A virtual machine's host varies too much to be judged, and there is nothing else.
   auto host = changed([](Profile& p) {
     p.devices.clear();
     std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
@@ -451,7 +451,7 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
   kvm.host.virtualization = host.host.virtualization = "kvm";
   EXPECT_THAT(reasons(gate_of({host}, {host})), ElementsAre("not_judged machine/judged"));
   EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
-  // Nor is there if the rest is excused.
+  // Nor if the rest is excused.
   EXPECT_FALSE(gate_of({kvm}, {host}, {"gpu0"}).passed());
   auto nothing = host;
   nothing.measurements.clear();
@@ -467,7 +467,7 @@ TEST(Gate, SeesThatACardHasLess) {
   EXPECT_THAT(after([](DeviceFacts& d) { d.ecc_enabled = false; }), Contains("fact gpu0/ecc"));
   EXPECT_THAT(after([](DeviceFacts& d) { *d.power_limit_w -= 100; }),
               Contains("fact gpu0/power_limit"));
-  // More than before, or what one side does not know, is no reason.
+  // More than before, or unknown on one side, is no reason.
   EXPECT_THAT(after([](DeviceFacts& d) { *d.power_limit_w += 100; }), IsEmpty());
   EXPECT_THAT(after([](DeviceFacts& d) { d.ecc_enabled.reset(); }), IsEmpty());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The profile of tests/golden, which Python's tests read too: small, with nearly every field and
-// every kind of "not known".
+// The profile of tests/golden, also read by Python's tests: small, with nearly every field and
+// every kind of unknown value.
 
 #include <filesystem>
 #include <fstream>

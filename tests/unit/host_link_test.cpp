@@ -1,4 +1,4 @@
-// What a GPU is said to do whose copies take NVLink-C2C instead of PCIe.
+// Output for a GPU whose copies take NVLink-C2C instead of PCIe.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The links of a GH200 as nvidia-smi c2c --status shows them.
+// A GH200's links by nvidia-smi c2c --status.
 constexpr int kLinks = 10;
 constexpr double kLinkBytesPerSecond = 44.712e9;
-// 346 GB/s to the device, of the 55.5 over PCIe that the H200's profile has.
+// 346 GB/s to the device, instead of the H200's 55.5 over PCIe.
 constexpr double kFaster = 346.0 / 55.5;
 
-// An H200's profile as if its copies had taken NVLink-C2C.
+// An H200's profile as if copies took NVLink-C2C.
 Profile behind_c2c() {
   Profile profile = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
   DeviceFacts& gpu = profile.devices[0];

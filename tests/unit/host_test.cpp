@@ -61,7 +61,7 @@ TEST(HostFacts, ReadsMemoryInfo) {
 
 using Files = std::vector<std::pair<const char*, const char*>>;
 
-// The limits of a process by /proc/self/cgroup and the files of a control group tree.
+// Limits by /proc/self/cgroup and the files of a cgroup tree.
 CgroupLimits limits(const char* self_cgroup, const Files& files = {}) {
   std::string pattern = (fs::temp_directory_path() / "peakline-cgroup-XXXXXX").string();
   const fs::path root = mkdtemp(pattern.data());
@@ -175,7 +175,7 @@ std::set<int> own_cpus() {
 }
 
 TEST(UsableThreads, FollowTheAffinityMask) {
-  // The test runs in a thread of its own, whose mask is its own.
+  // Its own thread has its own mask.
   std::thread([] {
     const std::set<int> before = own_cpus();
     EXPECT_LE(usable_threads(), static_cast<int>(before.size()));
@@ -185,7 +185,7 @@ TEST(UsableThreads, FollowTheAffinityMask) {
     ASSERT_TRUE(bind_thread_to_cpu(*before.begin()));
     EXPECT_EQ(own_cpus(), std::set{*before.begin()});
     EXPECT_EQ(usable_threads(), 1);
-    EXPECT_EQ(cpuset_threads(), cpuset);  // a binding leaves it as it is
+    EXPECT_EQ(cpuset_threads(), cpuset);  // unaffected by binding
   }).join();
 }
 
@@ -196,9 +196,9 @@ TEST(UsableThreads, FitIntoTheCpuQuota) {
   EXPECT_EQ(usable_threads(8, 1e12), 8);
 }
 
-// A machine as hwloc's synthetic notation describes it.
+// A machine in hwloc's synthetic notation.
 Topology made_up_machine(const char* description) {
-  Topology::usable();  // first, from the real machine
+  Topology::usable();  // before, from the real machine
   setenv("HWLOC_SYNTHETIC", description, 1);
   Topology topology = Topology::whole_machine();
   unsetenv("HWLOC_SYNTHETIC");
@@ -399,7 +399,7 @@ TEST_P(Kernels, FmaMatchesTheReferenceBitForBit) {
   expect_fma_matches<double>(kernels_.fma_fp64);
 }
 
-// A chain that was folded or dropped takes no longer when it is longer.
+// A folded or dropped chain would take no longer for more steps.
 TEST_P(Kernels, TimedFmaTakesTwiceAsLongForTwiceTheSteps) {
   const auto start = start_values<float>();
   std::vector<float> results(start.size());
@@ -409,15 +409,14 @@ TEST_P(Kernels, TimedFmaTakesTwiceAsLongForTwiceTheSteps) {
     return now_s() - begin_s;
   };
   constexpr std::int64_t kSteps = 20000;
-  // The shortest of many, in turns: what else the machine does meanwhile, tests beside this one for
-  // example, then slows both down or neither.
+  // The shortest of many, alternating, so that other work on the machine slows both or neither.
   double once_s = 1e9, twice_s = 1e9;
   for (int i = 0; i < 300; ++i) {
     once_s = std::min(once_s, seconds(kSteps));
     twice_s = std::min(twice_s, seconds(2 * kSteps));
   }
   EXPECT_NEAR(twice_s / once_s, 2, 0.5);
-  // No CPU does more than 4 vector FMAs in a clock, or has a clock of 8 GHz.
+  // No CPU does more than 4 vector FMAs per clock, at 8 GHz.
   EXPECT_LT(static_cast<double>(kSteps) * kernels_.fma_chains / once_s, 4 * 8e9);
 }
 
@@ -472,7 +471,7 @@ TEST(HostKernels, TheWidestIsTheOneInTheFacts) {
 
 TEST(ReferenceFma, RoundsOnceOrTwice) {
   const float x = 1 + 0x1p-12f;
-  // x * x = 1 + 2^-11 + 2^-24, whose last term does not fit a float.
+  // x * x = 1 + 2^-11 + 2^-24; the last term does not fit a float.
   EXPECT_EQ(reference_fma_chain(true, x, x, -(1 + 0x1p-11f), 1), 0x1p-24f);
   EXPECT_EQ(reference_fma_chain(false, x, x, -(1 + 0x1p-11f), 1), 0.0f);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kGHz = 1e9;
 
-// Holds what one rule says of measurements.
+// Applies one rule to measurements.
 struct Said {
   std::vector<Measurement> points = {};
   DeviceFacts device = sample::h200();
@@ -69,7 +69,7 @@ TEST(LatencySteps, AreWhereEachLevelEnds) {
   for (const double kib : {64, 128, 192}) add(kib * kKiB, 16);
   add(256 * kKiB, 84);
   for (const double mib : {1, 8, 16, 24}) add(mib * kMiB, 142);
-  add(28 * kMiB, 151.5);  // not 144 as in other runs of the same H200
+  add(28 * kMiB, 151.5);  // not 144 as in other runs of this H200
   add(32 * kMiB, 210);
   for (const double mib : {40, 48, 56}) add(mib * kMiB, 255);
   for (const double gib : {0.5, 8.0, 64.0}) add(gib * kGiB, 338);
@@ -102,7 +102,7 @@ TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
   EXPECT_TRUE(said.of(line_size_curve("L1", "l1")).pieces.empty());
 }
 
-// Every other line of a footprint fits into an L2, but beyond the part near to an SM.
+// Every other line of a footprint fits the L2, but not the part near an SM.
 TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   Said said;
   for (const auto& [stride, ns] : std::vector<std::pair<std::int64_t, int>>{
@@ -116,8 +116,8 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
 TEST(InFlight, IsInterpolatedOnTheFastestPoints) {
   const std::vector<InFlight> points = {{1, 10}, {2, 20}, {4, 30}, {4, 40}, {8, 50}, {16, 50}};
   EXPECT_DOUBLE_EQ(*in_flight_for(points, 45), 6);
-  EXPECT_FALSE(in_flight_for(points, 5));   // the least is enough
-  EXPECT_FALSE(in_flight_for(points, 51));  // the most is not
+  EXPECT_FALSE(in_flight_for(points, 5));   // the least suffices
+  EXPECT_FALSE(in_flight_for(points, 51));  // the most does not
   EXPECT_FALSE(in_flight_for({}, 45));
 }
 
@@ -131,7 +131,7 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
             "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
             "latency x bandwidth is 1.41 MiB");
   EXPECT_NEAR(figure_of(sentence, {.name = "latency_times_bandwidth"}), 337e-9 * 4400e9, 1);
-  // The share is of the memory's bandwidth where that was measured.
+  // Relative to the memory's bandwidth if measured.
   said.hbm_read = 4600e9;
   EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),
               testing::StartsWith("90 % of 4600 GB/s needs at least 26.1 KiB in flight per SM"));

@@ -1,5 +1,4 @@
-// A family of benchmarks that exists nowhere else: everything the program knows of it stands in the
-// one registration below, and it arrives in plan, profile, show, comparison and report.
+// A family of benchmarks known only from its registration here works in the whole program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

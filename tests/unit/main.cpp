@@ -1,4 +1,4 @@
-// The unit tests, and the worker that some of them start: a WorkerProcess is this executable again.
+// Runs the unit tests, or a worker: some tests start this executable as a WorkerProcess.
 
 #include <gtest/gtest.h>
 

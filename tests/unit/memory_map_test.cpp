@@ -20,7 +20,7 @@ namespace {
 using sample::finding;
 using ::testing::HasSubstr;
 
-// Latencies in ns by footprint in MiB.
+// Latency in ns by footprint in MiB.
 using Steps = std::vector<std::pair<double, double>>;
 const Steps kTwoParts = {{1, 142},  {8, 142},  {16, 142}, {28, 144}, {32, 202},  {40, 258},
                          {48, 257}, {56, 260}, {64, 324}, {96, 333}, {128, 333}, {256, 334}};
@@ -36,7 +36,7 @@ Figure of_level(const char* level, const char* role, double bytes) {
           .role = role};
 }
 
-// A run with what the rules say of such an L2, whose rate is held up to `held_mib`.
+// A run with figures of such an L2, which holds `held_mib` at full rate.
 Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_mib) {
   Profile p = sample::h200_run();
   p.devices[0].shared_per_sm_bytes = 228 * kKiB;
@@ -83,9 +83,9 @@ TEST(MemoryMap, HasWhatIsKnownOfEachLevel) {
 
   EXPECT_EQ(level(p, "l1")->held_bytes, 208 * kKiB);
   EXPECT_TRUE(level(p, "l1")->per_sm);
-  EXPECT_FALSE(level(p, "l1")->size_bytes);  // which no device states
+  EXPECT_FALSE(level(p, "l1")->size_bytes);  // not stated by devices
   EXPECT_EQ(level(p, "l2")->size_bytes, 60 * kMiB);
-  EXPECT_EQ(level(p, "l2")->held_bytes, 56 * kMiB);  // by latency; by bandwidth it is less
+  EXPECT_EQ(level(p, "l2")->held_bytes, 56 * kMiB);  // by latency; less by bandwidth
   EXPECT_EQ(level(p, "l2")->near_bytes, 28 * kMiB);
   EXPECT_DOUBLE_EQ(level(p, "l2")->latency_s.value(), 142e-9);
   EXPECT_DOUBLE_EQ(level(p, "l2")->far_latency_s.value(), 259e-9);
@@ -108,7 +108,7 @@ TEST(MemoryMap, IsATableWithEmptyCells) {
   EXPECT_THAT(show_all(p, {.width = 80}),
               HasSubstr("  L2              60 MiB      56 MiB                142 ns    259 ns\n"));
   EXPECT_THAT(show_json(p, {}), HasSubstr("\"near_bytes\": 29360128"));
-  Profile rates = p;  // which other tables have
+  Profile rates = p;  // other tables have rates
   for (MemoryLevel& l : rates.memory_map) l.latency_s.reset();
   EXPECT_THAT(show_all(rates, {}), Not(HasSubstr("Memory map")));
   Profile host = p;
@@ -139,13 +139,13 @@ TEST(FarPart, IsNoneInAnL2OfOnePart) {
   EXPECT_EQ(finding(p, "l2_far_part"), nullptr);
   EXPECT_FALSE(level(p, "l2")->far_latency_s);
   EXPECT_FALSE(level(p, "l2")->near_bytes);
-  // A step that the latencies of both parts do not confirm.
+  // Both parts' latencies contradict the step.
   EXPECT_EQ(finding(with_l2(kTwoParts, 142, 150, 49.5), "l2_far_part"), nullptr);
 }
 
 TEST(SmallL2, IsAFindingWhereLatencyAndRateAgree) {
   EXPECT_EQ(finding(with_l2(kTwoParts, 142, 259, 49.5), "l2_small"), nullptr);
-  EXPECT_EQ(finding(with_l2(kOnePart, 200, 207, 30), "l2_small"), nullptr);  // by latency it is not
+  EXPECT_EQ(finding(with_l2(kOnePart, 200, 207, 30), "l2_small"), nullptr);  // not by latency
   const Steps half = {{1, 200}, {8, 200}, {16, 200}, {28, 201}, {32, 330}, {40, 410}, {48, 410}};
   const Profile p = with_l2(half, 200, 410, 28);
   ASSERT_NE(finding(p, "l2_small"), nullptr);

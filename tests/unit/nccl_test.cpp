@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The message of the NcclUnavailable or NcclError that the call throws.
+// The message of the Error that `call` throws.
 template <class Error, class Call>
 std::string message_of(const Call& call) {
   try {

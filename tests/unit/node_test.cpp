@@ -1,4 +1,4 @@
-// Tests what lies between the GPUs of a node: points, limits, ceilings, sentences and findings.
+// Node benchmarks: points, limits, ceilings, sentences and findings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(PairPoints, NameTheirPairAndShareARound) {
   ASSERT_EQ(two.size(), 2U);
   EXPECT_EQ(point_name("p2p", two[1].params), "p2p/pair:3-0/bytes:1073741824");
   EXPECT_THAT(two[1].gpus, ElementsAre(3, 0));
-  EXPECT_EQ(two[0].round, 0);  // nobody is beside it
+  EXPECT_EQ(two[0].round, 0);  // alone
 
   Benchmark benchmark;
   benchmark.points = bench::pair_points({0, 1, 2, 3}, true, like);
@@ -93,7 +93,7 @@ TEST(NodeFaults, GiveUpAPairAndThenAGpu) {
   faults.add("p2p", {2, 1});
   EXPECT_THAT(faults.why_not("p2p", {1, 3}), HasSubstr("GPU 1 failed with GPUs 0, 2"));
   EXPECT_THAT(faults.why_not("p2p", {0, 2}), IsEmpty());
-  faults.add("p2p", {0, 1, 2, 3});  // says nothing of any one
+  faults.add("p2p", {0, 1, 2, 3});  // incriminates none of them
   EXPECT_THAT(faults.why_not("p2p", {0, 3}), IsEmpty());
 }
 
@@ -108,8 +108,7 @@ TEST(NodeFaults, WhatNcclFailsAtTwiceIsGivenUpAndNothingElse) {
   }
 }
 
-// Three threads: one is ready late, one leaves before it is, and all that remain keep working until
-// the last one has ended.
+// Three threads: one is late, one leaves before, and the others work until the last has ended.
 TEST(Round, WaitsForThoseThatAreThereAndForNobodyElse) {
   bench::Round round(3);
   std::atomic<int> begun = 0, ended = 0;
@@ -162,7 +161,7 @@ TEST(FirstGpu, IsOfThePairOrTheGpuItself) {
   EXPECT_EQ(second_gpu({{"pair", std::string("odd")}}), std::nullopt);
 }
 
-// Two H200s on a switch, or so many.
+// H200s on a switch.
 Profile node(int gpus = 2) {
   Profile profile = sample::h200_run();
   const DeviceFacts first = profile.devices.front();
@@ -189,7 +188,7 @@ Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB
   return m;
 }
 
-// They are of three GPUs.
+// For three GPUs.
 Benchmarks benchmarks() {
   static const bench::Registry kRegistry = [] {
     bench::Registry registry;
@@ -258,7 +257,7 @@ TEST(Node, IsComparedWithItself) {
   EXPECT_FALSE(found->is_host);
   ASSERT_EQ(found->ceilings.size(), 2U);
   EXPECT_EQ(found->ceilings[1].verdict, Verdict::kSlower);
-  // What one side has no node for is gone.
+  // A node on one side only is missing.
   const Profile none = sample::h200_run();
   const CompareResult lost = compare(std::span(&before, 1), std::span(&none, 1), {});
   EXPECT_THAT(lost.only_base, ::testing::Contains(::testing::StartsWith("node")));
@@ -303,7 +302,7 @@ TEST(PeerLimit, IsThatOfPcieWhereNoNvlinksLeadThere) {
   gpu.pcie = {
       .generation = std::nullopt, .width = std::nullopt, .max_generation = 4, .max_width = 16};
   EXPECT_NEAR(peer_link(1).of(&m, gpu)->value, 31.5e9, 0.02e9);
-  // Links are up, and where they lead is not known.
+  // Links are up, but their targets unknown.
   DeviceFacts hidden = gpu;
   hidden.nvlinks.count = 18;
   for (PeerFacts& peer : hidden.peers) peer.nvlinks = 0;
@@ -334,7 +333,7 @@ TEST(Node, SaysHowFastItsPairsAre) {
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "rate"}), 392e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "slowest_rate"}), 310e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "half_rate"}), 1 << 20);
-  EXPECT_THAT(curve->title, IsEmpty());  // which says both ways too
+  EXPECT_THAT(curve->title, IsEmpty());  // its title needs both directions
   ASSERT_NE(finding(profile, "slow_pair"), nullptr);
   EXPECT_EQ(finding(profile, "slow_pair")->device, kNodeDevice);
   EXPECT_THAT(finding(profile, "slow_pair")->message, HasSubstr("pair:0-2"));

@@ -1,4 +1,4 @@
-// Our formats against the conversions of NVIDIA's headers, which run on the host too.
+// Our formats and the conversions in NVIDIA's headers agree, on the host.
 
 #include <cuda_fp4.h>
 #include <cuda_fp8.h>
@@ -37,7 +37,7 @@ TEST(NumberFormats, EveryCodeIsWhatItIsToNvidia) {
 }
 
 TEST(NumberFormats, NumbersOfAllSizesGetTheCodeThatNvidiaGivesThem) {
-  constexpr std::uint32_t kStep = 9973;  // a prime, so that all fraction bits vary
+  constexpr std::uint32_t kStep = 9973;  // a prime, to vary all fraction bits
   constexpr std::uint32_t kInfinity = 0x7f800000;
   for (std::uint32_t bits = 0; bits < kInfinity; bits += kStep) {
     const auto size = std::bit_cast<float>(bits);

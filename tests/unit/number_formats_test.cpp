@@ -11,7 +11,7 @@
 namespace peakline::kernels {
 namespace {
 
-// What the OCP specifications write out: E2M1's eight sizes, and the ends of the others' ranges.
+// Values listed by the OCP specifications: E2M1's eight sizes, and the ends of the other ranges.
 TEST(NumberFormats, E2m1HasEightSizes) {
   constexpr std::array kSizes = {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F};
   for (std::uint32_t code = 0; code < 8; ++code) {
@@ -43,7 +43,7 @@ TEST(NumberFormats, TheEndsOfTheRangesAreThoseOfTheSpecification) {
   EXPECT_TRUE(std::isnan(decode_ue8m0(255)));
 }
 
-// Another way to the same numbers: by the definition, in double.
+// By the definition, in double.
 double by_definition(const Minifloat& f, std::uint32_t code) {
   const auto fraction = static_cast<double>(code % (1u << f.mantissa_bits));
   const auto exponent = static_cast<int>(code >> f.mantissa_bits) % (1 << f.exponent_bits);
@@ -55,7 +55,7 @@ double by_definition(const Minifloat& f, std::uint32_t code) {
 
 class EveryCode : public ::testing::TestWithParam<Minifloat> {
  protected:
-  // Finite numbers, each with its code.
+  // Codes of finite numbers.
   static std::vector<std::uint32_t> codes() {
     const Minifloat& f = GetParam();
     std::vector<std::uint32_t> all;
@@ -78,8 +78,7 @@ TEST_P(EveryCode, DecodesToItsNumberAndBack) {
   EXPECT_EQ(distinct.size(), codes().size() - (GetParam().has_sign ? 1 : 0));  // two zeros
 }
 
-// Between neighbours: below the middle the lower one, above it the upper one, at the middle the
-// even one.
+// Between neighbours: the lower one below the middle, the upper one above, the even one at it.
 TEST_P(EveryCode, RoundsToTheNearestAndTiesToEven) {
   for (std::uint32_t code = 0; code < GetParam().largest; ++code) {
     const float low = decode(GetParam(), code), high = decode(GetParam(), code + 1);
@@ -158,7 +157,7 @@ TEST(BlockFormats, PackTwoNumbersOfFourBitsIntoAByte) {
   EXPECT_EQ(kMxfp4.scale(128), 2);
 }
 
-// The reference that fast products are held against, here against matrices that were never packed.
+// The reference for fast GEMMs agrees with matrices that were never packed.
 TEST(BlockMatrix, FindsEachElementAndItsScale) {
   for (const BlockFormat& format : {kNvfp4, kMxfp4, kMxfp8, kMxfp8E5m2}) {
     constexpr std::int64_t kRows = 131, kK = 224;  // neither fills its tiles

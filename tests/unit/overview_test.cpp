@@ -67,7 +67,7 @@ TEST(Overview, AProductsHalfRateIsNoLossOfTheRun) {
     return compute(overview(sample::derived(p)), "tensor.bf16", Basis::kBurst).why;
   };
   EXPECT_EQ(why(), "half rate; kernel: 80 %");
-  // Of NVIDIA's two clocks it is held against the higher one, and the other one is named.
+  // Compared with the higher of NVIDIA's two clocks; the other one is named.
   find(p, "gemm.bf16/load:burst").value = 0.95 * 170 * 512 * 2600e6;
   EXPECT_EQ(why(), "half rate; clock: 2600 MHz (boost: 2407)");
   find(p, "gemm.bf16/load:burst").conditions.sm_clock_hz = 3090e6;
@@ -95,7 +95,7 @@ TEST(Overview, TellsASlowChipFromALowPowerCap) {
   EXPECT_NEAR(*sustained.flops_per_joule, 692e12 / 700, 1e-3);
   const ComputeRow& layer = compute(content, "tensor.bf16", Basis::kModelShaped);
   EXPECT_NEAR(*layer.ops_per_clock_per_sm, 665e12 / 1380e6 / 132, 1e-6);
-  EXPECT_EQ(layer.flops_per_joule, std::nullopt);  // its power is not known
+  EXPECT_EQ(layer.flops_per_joule, std::nullopt);  // power unknown
   const ComputeRow& host = content.devices[1].compute.at(0);
   EXPECT_EQ(host.ops_per_clock_per_sm, std::nullopt);
 }
@@ -143,13 +143,13 @@ TEST(Overview, HeadlinesNameTheirReference) {
   ASSERT_EQ(figures.size(), 8U);
   EXPECT_DOUBLE_EQ(*figures[0].value, 4583e9);
   EXPECT_EQ(figures[0].reference_name, "datasheet");
-  EXPECT_EQ(figures[1].label, "PCIe H2D");  // no datasheet has it
+  EXPECT_EQ(figures[1].label, "PCIe H2D");  // no datasheet states it
   EXPECT_EQ(figures[1].reference_name, "theoretical");
   EXPECT_EQ(figures[4].label, "BF16 sustained");
   EXPECT_EQ(figures[4].reference_name, "datasheet");
   EXPECT_DOUBLE_EQ(*figures[4].reference, 989.4e12);
   EXPECT_EQ(figures[6].missing, "not measured in this run");
-  EXPECT_EQ(figures[6].unit, "FLOP/s");  // that of what it would be held against
+  EXPECT_EQ(figures[6].unit, "FLOP/s");  // of its reference
 }
 
 TEST(Overview, ADeviceWithoutBf16IsJudgedByFp16) {

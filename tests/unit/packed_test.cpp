@@ -18,7 +18,7 @@
 #include "harness/show/repeatability.hpp"
 #include "tests/unit/crowded_profile.hpp"
 
-// Of AddressSanitizer's allocator; not every compiler comes with its header.
+// From AddressSanitizer's allocator; not every compiler ships its header.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT
 
 namespace peakline {
@@ -27,7 +27,7 @@ namespace {
 const std::string kOneGpu = PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json";
 const std::string kTwoGpus = PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json";
 
-// Another run of the machine, with something of all that a comparison looks for.
+// Another run of the machine, with something of everything that comparisons read.
 Profile changed(Profile profile) {
   profile.created = "2026-12-01T00:00:00Z";
   std::int64_t i = 0;
@@ -109,14 +109,14 @@ TEST(Packed, TakesAQuarterOfItsFile) {
     return profile;
   };
   const std::string text = profile_format::read_text(kOneGpu);
-  packed(text);  // what profiles have in common is kept once
+  packed(text);  // shared parts are stored once
   const std::size_t before = allocated();
   const Profile profile = packed(text);
   EXPECT_LT(allocated() - before, text.size() / 4);
   EXPECT_FALSE(profile.points.empty());
 }
 
-// A fleet's cost is that of reading: a library's parser alone takes longer than all of it.
+// Reading dominates a fleet's cost, and a library's parser alone takes longer than all of it.
 TEST(Packed, TimedReadingTakesLessThanAnotherParser) {
   const std::string text = profile_format::read_text(kOneGpu);
   const auto fastest = [](const auto& work) {

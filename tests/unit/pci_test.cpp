@@ -9,7 +9,7 @@
 namespace peakline::cuda {
 namespace {
 
-// Power management at 0x60, then PCI Express at 0x78, as an H200 has them.
+// As on an H200: power management at 0x60, PCI Express at 0x78.
 std::vector<std::uint8_t> configuration(std::uint8_t device_control) {
   std::vector<std::uint8_t> bytes(256);
   bytes[0x34] = 0x60;
@@ -29,7 +29,7 @@ TEST(Pci, TheLargestPayloadStandsInTheDeviceControlRegister) {
 
 TEST(Pci, WhatTheUserMayNotReadIsNotKnown) {
   auto bytes = configuration(0x2f);
-  bytes.resize(64);  // all that Linux shows to users other than root
+  bytes.resize(64);  // what Linux shows to users other than root
   EXPECT_EQ(max_payload_in(bytes), std::nullopt);
   EXPECT_EQ(max_payload_in({}), std::nullopt);
   EXPECT_EQ(max_payload_of("0000:ff:1f.7"), std::nullopt);
@@ -52,7 +52,7 @@ TEST(Pci, IdsThatNvmlDoesNotSayAreTheKernels) {
   write("vendor", "0x10de");
   write("device", "0x2342");
   write("subsystem_vendor", "0x10de");
-  write("subsystem_device", "0x0000");  // not known
+  write("subsystem_device", "0x0000");  // unknown
   DeviceFacts gpu;
   gpu.pci_bus_id = "00000000:3B:00.0";
   complete_pci_ids(gpu, sysfs);
@@ -60,7 +60,7 @@ TEST(Pci, IdsThatNvmlDoesNotSayAreTheKernels) {
   EXPECT_EQ(gpu.pci_subsystem_id, "");
 
   write("subsystem_device", "0x1809");
-  gpu.pci_device_id = "10de:2335";  // what NVML says stays
+  gpu.pci_device_id = "10de:2335";  // NVML's value stays
   complete_pci_ids(gpu, sysfs);
   EXPECT_EQ(gpu.pci_device_id, "10de:2335");
   EXPECT_EQ(gpu.pci_subsystem_id, "10de:1809");

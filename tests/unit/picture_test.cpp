@@ -1,4 +1,4 @@
-// What the declared pictures name is there: benchmarks, their parameters and figures, ceilings.
+// Everything that declared pictures name exists: benchmarks, parameters, figures, ceilings.
 
 #include "harness/values/picture.hpp"
 
@@ -13,7 +13,7 @@
 namespace peakline {
 namespace {
 
-// The names that the numbers' parameters may have; empty where there are no such numbers.
+// Valid parameter names of the numbers; empty if there are no such numbers.
 std::set<std::string> parameters_of(const Numbers& numbers) {
   std::set<std::string> names;
   const Benchmark* benchmark = find_benchmark(sample::benchmarks(), numbers.id);

@@ -21,7 +21,7 @@ Measurement overlapped(const char* memory, std::int64_t chunk, double share) {
 }
 
 TEST(StepsThatTake, FollowTheLineThroughTwoTimings) {
-  // 3 us, and 2 ns a step.
+  // 3 us plus 2 ns per step.
   const StepsTiming few{64, 3.128e-6}, many{1024, 5.048e-6};
   EXPECT_NEAR(steps_that_take(23e-6, few, many), 10000, 1);
   EXPECT_EQ(steps_that_take(1e-6, few, many), 1U);
@@ -70,7 +70,7 @@ TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
   EXPECT_EQ(found.at("hidden_from/memory:pinned"), 16 * kMi);
   EXPECT_FALSE(found.contains("hidden_from/memory:pageable"));
   EXPECT_TRUE(said_by(overlap_curve("copying in"), {}).pieces.empty());
-  // A chunk whose kernel did not fit says nothing.
+  // A chunk with a misfit kernel is ignored.
   Measurement mismatched = overlapped("pageable", 4 * kMi, 1);
   mismatched.launch = {{kCopyInNs, std::int64_t{30'000}}, {kKernelNs, std::int64_t{80'000}}};
   EXPECT_EQ(
@@ -89,7 +89,7 @@ TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
   };
   add(2, "separate", 10e-6, 6);
   add(2, "fused", 6.5e-6, 4);
-  add(8, "fused", 1e-6, 10);  // nothing to hold it against
+  add(8, "fused", 1e-6, 10);  // nothing to compare with
   const Statement sentence = said_by(fusion_curve(), all);
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"time saved by one kernel: 2 steps 35.0 % (33.3 % by bytes)"});

@@ -68,7 +68,7 @@ TEST_F(PlanTest, OrdersByPhaseAndGivesEachDeviceAll) {
               ElementsAre("plan.link/bytes:4096", "plan.link/bytes:8192", "plan.mixed/load:burst",
                           "plan.mixed/load:sustained"));
   EXPECT_EQ(plan.size(), 9);
-  // The links one after the other, the rest side by side: 1 + 2 x 1 + 8.
+  // Links in sequence, the rest in parallel: 1 + 2 x 1 + 8.
   EXPECT_DOUBLE_EQ(plan.seconds(), 11);
 }
 
@@ -117,7 +117,7 @@ TEST_F(PlanTest, SaysWhyNothingIsLeft) {
 }
 
 TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
-  const std::clock_t start = std::clock();  // of the CPU: other work on the machine does not count
+  const std::clock_t start = std::clock();  // CPU time, independent of other work
   for (const std::string& filter :
        {std::string(100'000, 'x'), std::string(20'000, '('), std::string(20'000, '['),
         std::string(20'000, '(') + "!" + std::string(20'000, ')'), std::string("x{1000}{1000}"),

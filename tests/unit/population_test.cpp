@@ -66,7 +66,7 @@ TEST(Population, OfTheProgramIsThatOfTheRuns) {
       << "build/cpu/tests/tools/peakline_population writes reports/reference/populations anew";
 }
 
-// 4 % in one precision, which cards differ by.
+// A loss of 4 % in one precision, as much as cards differ.
 TEST(Population, APrecisionIsHeldAgainstItsSiblings) {
   const Population& population = h200_population("quick");
   int tried = 0, found = 0;
@@ -87,7 +87,7 @@ TEST(Population, CardsAroundTwoLevelsAreHeldAgainstTheLower) {
   const PopulationFigure* const read =
       find_figure(h200_population("full"), "hbm.read", Basis::kMeasured, false);
   ASSERT_NE(read, nullptr);
-  // Levels 1.7 % apart, with 0.1 % around either.
+  // Two levels 1.7 % apart, with 0.1 % around each.
   EXPECT_LT(read->between_cards, 0.002);
   EXPECT_LE(read->lowest_state, read->median);
 }
@@ -103,7 +103,7 @@ TEST(Population, RunsWhoseFactsContradictAreApart) {
   EXPECT_EQ(populations[0].facts.power_limit_w, 700);
 }
 
-// A reference of five cards of which one is slow: the limit stays, and the card is named.
+// One of five cards is slow: the limit stays, and the card is named.
 TEST(Population, ASlowCardWidensNoLimit) {
   std::map<std::string, CardRun> cards;
   for (const CardRun& run : h200s())
@@ -123,7 +123,7 @@ TEST(Population, ASlowCardWidensNoLimit) {
   }
 }
 
-// What another method gave says nothing of this one.
+// Another method's figures do not count.
 TEST(Population, TheNewestMethodCounts) {
   std::mt19937_64 random(1);
   std::vector<CardRun> runs = drawn_runs(6, random);

@@ -12,27 +12,27 @@ namespace peakline {
 namespace {
 
 constexpr double kStepSeconds = 0.02;
-constexpr double kLoadTolerance = 0.034;  // of a product under sustained load
+constexpr double kLoadTolerance = 0.034;  // of a GEMM under sustained load
 constexpr double kSpareSeconds = 60;
 constexpr LoadPart kPlanned{.from_s = 1.4, .counted_s = 3};
 
-// A device by the time that one launch takes so long after its load began: 1 at first.
+// Time per launch at this time into the load; 1 at first.
 using Device = std::function<double(double seconds)>;
 
 double at_once(double seconds) { return seconds < 0.08 ? 1 : 1.15; }
-// An H200: at its limit within 0.1 s, and every second a short, deep fall.
+// An H200: at its limit within 0.1 s, then a short, deep dip every second.
 double with_swings(double seconds) {
   const double angle = 2 * std::numbers::pi * seconds / 0.95;
   return seconds < 0.08 ? 1 : 1.15 + 0.1 * std::exp(4 * (std::cos(angle) - 1));
 }
-// A card that heats up, to within a thousandth after 20 s.
+// A card that heats up, within 0.1 % of its end after 20 s.
 double after_twenty_seconds(double seconds) { return 1.3 - 0.3 * std::exp(-seconds / 3); }
 double never_settles(double seconds) { return 1 + 0.02 * seconds; }
-// A swing that lasts for longer than the planned part.
+// Oscillation longer than the planned part.
 double slow_swings(double seconds) {
   return 1.2 + 0.1 * std::sin(2 * std::numbers::pi * seconds / 2.5);
 }
-// A card of little power, as an L4 with its 72 W: half the rate after 50 ms.
+// A low-power card, such as an L4 with 72 W: half rate after 50 ms.
 double of_little_power(double seconds) { return seconds < 0.05 ? 1 : 2; }
 
 struct Loaded {
@@ -73,7 +73,7 @@ TEST(LoadLength, IsWhatTheDeviceNeeds) {
   const Loaded heating = loaded(after_twenty_seconds);
   EXPECT_GT(heating.part.from_s, 4);
   EXPECT_LT(heating.part.end_s(), 23);
-  // The part that counts is where it ends to within 2 %.
+  // The counted part begins within 2 % of the end.
   EXPECT_NEAR(after_twenty_seconds(heating.part.from_s), 1.3, 0.026);
   const Loaded swinging = loaded(slow_swings);
   EXPECT_EQ(swinging.part.from_s, kPlanned.end_s());
@@ -83,7 +83,7 @@ TEST(LoadLength, IsWhatTheDeviceNeeds) {
 TEST(LoadLength, EndsWhereTheLoadNeverSettles) {
   EXPECT_EQ(loaded(never_settles).part.counted_s, 12);
   EXPECT_LT(loaded(never_settles).ends_s.back(), 23);
-  // Others before it have used up what may be spent on waiting.
+  // Earlier loads have used up the spare time.
   EXPECT_EQ(loaded(never_settles, kLoadTolerance, 7).part.counted_s, 6);
   EXPECT_EQ(loaded(never_settles, kLoadTolerance, 5).part.counted_s, 3);
   EXPECT_EQ(loaded(never_settles, std::nullopt).part.counted_s, 3);
@@ -115,8 +115,8 @@ TEST(LoadCourse, IsNotKnownOfAFewRatesOrOfGaps) {
   EXPECT_FALSE(load_course(ends_s, rates));
 }
 
-// Trains of five parts of 2 ms, each after so much rest. power: the part of the heat, or of the
-// charge, that a device of little power allows before it answers, and how fast it gives it away.
+// Trains of five parts of 2 ms, each after this rest. allows_s: work that the device allows before
+// its power control responds; recovers: how fast rest restores it.
 struct LittlePower {
   double allows_s = 1, recovers = 1;
   double spent_s = 0;
@@ -138,7 +138,7 @@ struct LittlePower {
 TEST(Burst, AreBurstsWhereNothingAnswers) {
   EXPECT_EQ(parts_of_burst(LittlePower().trains(0.03)), 5u);
   EXPECT_TRUE(rested(LittlePower().trains(0.03)));
-  // The first train of an H200 takes 2.7 % longer, and the first part of each 3 % more or less.
+  // An H200's first train takes 2.7 % longer, and the first part of each 3 % more or less.
   std::vector<TrainParts> trains(10, {0.97, 1, 1.005, 0.995, 1});
   trains.front() = {1.027, 1.027, 1.02, 1.02, 1.01};
   trains.back() = {1.03, 1, 1, 1, 1};

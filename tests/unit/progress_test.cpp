@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Returns what is left on a terminal's line in the end.
+// The final content of a terminal's line.
 std::string last_line(const std::function<void(Progress&)>& work) {
   testing::internal::CaptureStderr();
   std::string text;
@@ -67,7 +67,7 @@ TEST(Progress, LineFitsTheTerminalAndHoldsNoControlCharacters) {
   const std::string text = line.substr(0, line.find("\033[K"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_THAT(text, HasSubstr("xxx"));
-  // 80 columns where stderr is no terminal; U+FFFD and "…" are three bytes each.
+  // 80 columns without a terminal; U+FFFD and "…" take three bytes each.
   EXPECT_LE(text.size(), 79 + 4);
 }
 

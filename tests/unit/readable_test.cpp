@@ -1,4 +1,4 @@
-// What breaks a rule goes, and the profile stays.
+// Invalid values are dropped, and the profile stays.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ TEST(Readable, AnAnonymizedProfileNamesItToo) {
   EXPECT_EQ(read_again(profile).findings, profile.findings);
 }
 
-// Two of twenty samples that took a minute: a machine that was paused.
+// Two of twenty samples took a minute, as on a paused machine.
 TEST(Readable, StalledSamplesLeaveAProfile) {
   Profile profile = sample::h200_run();
   Measurement& m = sample::find(profile, "host.memory.read/threads:192");
@@ -177,7 +177,7 @@ TEST(Readable, StalledSamplesLeaveAProfile) {
   EXPECT_EQ(read_again(profile).measurements.size(), profile.measurements.size());
 }
 
-// Where runs are known to differ by half, the figure has no interval, and nothing is wrong with it.
+// Runs known to differ by half leave the figure without interval, but valid.
 TEST(Readable, WhatRunsDifferByIsNoFaultOfARun) {
   Profile profile = sample::h200_run();
   profile.host.virtualization = "kvm";

@@ -72,7 +72,7 @@ TEST(Reader, RefusesOtherSchemasAndVersions) {
             "p.json: schema_version: expected a whole number from 1 to 2147483647, found 0");
 }
 
-// The library that reads refuses such whole numbers.
+// The reading library refuses such integers.
 TEST(Reader, TakesNumbersBeyond64BitsForWhatTheyAre) {
   const std::string large = "100000000000000000000000000";
   Profile profile = example();
@@ -105,7 +105,7 @@ TEST(Reader, ShowsLittleOfWhatItFindsAndNothingThatATerminalObeys) {
 }
 
 TEST(Reader, TakesTimeInProportionToTheFile) {
-  // Were it quadratic, it would take many times as long.
+  // Quadratic reading would take many times as long.
   Profile profile = example();
   for (int i = 0; i < 12'000; ++i) {
     profile.ceilings.push_back(Ceiling(profile.ceilings[0]));

@@ -1,4 +1,4 @@
-// Holds what is promised of a run's figures against real runs of healthy machines.
+// Promises about a run's figures hold for real runs of healthy machines.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 namespace peakline {
 namespace {
 
-// Basis::kMeasured of "measured".
+// Basis::kMeasured for "measured".
 Basis basis_of(std::string_view name) {
   for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst, Basis::kSustained,
                             Basis::kModelBurst, Basis::kModelShaped})
@@ -32,7 +32,7 @@ Basis basis_of(std::string_view name) {
   throw std::invalid_argument("no such basis: " + std::string(name));
 }
 
-// A ceiling and the measurement that it came from, as far as a comparison reads them.
+// A ceiling and its measurement, as far as comparisons read them.
 void add_ceiling(Profile& profile, const std::string& resource, Basis basis, double value,
                  double within, double sittings) {
   Measurement m;
@@ -58,7 +58,7 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   profile.ceilings.push_back(std::move(row));
 }
 
-// The runs of one GPU ("a" to "l") in a mode, in the order in which they were made.
+// A GPU's runs ("a" to "l") in a mode, in order of time.
 std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
   std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
   EXPECT_TRUE(file.good());
@@ -82,7 +82,7 @@ std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
   return runs;
 }
 
-// Gives the run's GPU a UUID of its own.
+// Gives the run's GPU its own UUID.
 void rename_card(Profile& run, char gpu) {
   const std::string uuid = std::string("GPU-") + std::string(8, gpu);
   run.devices[0].uuid = uuid;
@@ -149,15 +149,15 @@ TEST_P(RealRuns, RaiseNoAlarmWithSeveralASide) {
   }
 }
 
-// 3 %, or 5 % of what the power cap limits.
+// 3 %, or 5 % under the power cap.
 double loss(const Ceiling& row) {
   const bool cores = part_of(row.resource) == "cuda_core";
   const bool varies = row.basis == Basis::kSustained || row.basis == Basis::kModelShaped;
   return varies && !cores ? 0.05 : 0.03;
 }
 
-// Whether a run can find the loss in another. Something else on the host may slow copies for
-// seconds; a run that says so prints an interval wider than the loss.
+// Whether a run can find the loss in another. The host may slow copies for seconds; such a run
+// prints an interval wider than the loss.
 bool can_tell(const Ceiling& row) {
   return part_of(row.resource) != "pcie" || *row.ci_high / *row.ci_low - 1 < 2 * loss(row);
 }
@@ -168,7 +168,7 @@ TEST_P(RealRuns, LossesAreFound) {
   };
   std::map<std::string, Count> counts;
   for (std::size_t a = 0; a < runs_.size(); ++a) {
-    // A third of the pairs, each run with others both before and after it.
+    // A third of the pairs, each run with earlier and later ones.
     for (std::size_t b = (a + 1) % 3; b < runs_.size(); b += 3) {
       if (a == b) continue;
       const Profile &base = runs_[a], &next = runs_[b];
@@ -185,7 +185,7 @@ TEST_P(RealRuns, LossesAreFound) {
     }
   }
   for (const auto& [name, count] : counts) {
-    // Its neighbours slow a virtual machine's copies both ways at any time: see
+    // A virtual machine's neighbours slow its copies both ways at any time: see
     // harness/hardware/usual_spread.cpp.
     if (name == "pcie.bidirectional/measured") continue;
     // One run of 16 may be slowed.
@@ -194,7 +194,7 @@ TEST_P(RealRuns, LossesAreFound) {
   }
 }
 
-// A loss that comes and goes makes the mean of several runs uncertain rather than slow.
+// An intermittent loss makes the mean of several runs uncertain rather than slow.
 TEST_P(RealRuns, LossesInSomeRunsAreFound) {
   const std::vector<Profile> base(runs_.begin(), runs_.end() - 3),
       next(runs_.end() - 3, runs_.end());
@@ -208,7 +208,7 @@ TEST_P(RealRuns, LossesInSomeRunsAreFound) {
   }
 }
 
-// One run of each of two cards: nothing is wrong with either.
+// One run of each of two healthy cards.
 TEST(RealCards, AreNotAccusedOfBeingAnother) {
   for (const std::string mode : {"quick", "full"}) {
     std::size_t pairs = 0, alarms = 0;
@@ -220,7 +220,7 @@ TEST(RealCards, AreNotAccusedOfBeingAnother) {
       for (Profile& run : runs) rename_card(run, gpu);
       cards.push_back(std::move(runs));
     }
-    // Those that came as profiles, all runs of a card next to each other.
+    // Cards contributed as profiles, with a card's runs in a row.
     std::map<std::string, std::vector<Profile>> contributed;
     for (Profile& run : contributed_profiles(PEAKLINE_SOURCE_DIR))
       if (run.mode == mode && run.devices.size() == 1 && run.devices[0].name == "NVIDIA H200")
@@ -245,7 +245,7 @@ TEST(RealCards, AreNotAccusedOfBeingAnother) {
   }
 }
 
-// A profile for each card of it, as if each had been measured alone.
+// One profile per card, as if measured alone.
 std::vector<Profile> split_by_card(const Profile& profile) {
   std::vector<Profile> cards;
   for (const DeviceFacts& gpu : profile.devices) {
@@ -264,7 +264,7 @@ std::vector<Profile> split_by_card(const Profile& profile) {
   return cards;
 }
 
-// The H100s of the tree, of which one boosts beyond its stated maximum in one run.
+// The tree's H100s; one boosts beyond its stated maximum in one run.
 TEST(RealH100s, AreAccusedOfNothing) {
   std::map<std::pair<std::string, std::string>, std::vector<Profile>> cards;  // by mode and card
   for (const Profile& profile : contributed_profiles(PEAKLINE_SOURCE_DIR))
@@ -284,7 +284,7 @@ TEST(RealH100s, AreAccusedOfNothing) {
           const Outcome found =
               result.gate.reasons.empty() ? Outcome::kPass : verdict(result.gate.reasons);
           if (base_key == next_key) {
-            // The oldest file that boosts lacks the clocks that explain ten of its rows.
+            // The oldest file with a boost lacks the clocks that explain ten rows.
             EXPECT_NE(found, Outcome::kFail) << result.gate.reasons[0].name;
             ++same;
             continue;
@@ -302,7 +302,7 @@ TEST(RealH100s, AreAccusedOfNothing) {
   EXPECT_LE(alarms, pairs / 100);
 }
 
-// A card that has lost more than cards differ by is found beside any other.
+// A loss beyond the cards' scatter is found in comparison with any other card.
 TEST(RealCards, ALossBeyondTheirScatterIsFound) {
   const Profile base = real_runs("k", "quick").front();
   std::size_t tried = 0, found = 0;

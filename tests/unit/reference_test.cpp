@@ -1,4 +1,4 @@
-// The committed references say what today's code concludes from their measurements.
+// The committed references match today's conclusions from their measurements.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// What a person needs to see of a row.
+// For messages.
 std::string text_of(const Figure& f) {
   return fmt::format("{} {} = {} {} {}", f.id, point_name(f.name, f.by), f.value, f.unit, f.role);
 }
@@ -34,7 +34,7 @@ std::string text_of(const Finding& f) {
 std::string text_of(const MemoryLevel& l) { return fmt::format("{} {}", l.device, l.level); }
 std::string text_of(const Curve& c) { return fmt::format("{} {}", c.device, c.topic); }
 
-// The rows that only one side has.
+// Rows that only one side has.
 template <class Row>
 std::vector<std::string> differences(const std::vector<Row>& stored,
                                      const std::vector<Row>& derived) {
@@ -49,7 +49,7 @@ std::vector<std::string> differences(const std::vector<Row>& stored,
   return texts;
 }
 
-// The same of curves, which are too long to be shown whole: what is not the same in each.
+// Differences of curves, which are too long to print.
 std::vector<std::string> curve_differences(const std::vector<Curve>& stored,
                                            const std::vector<Curve>& derived) {
   std::vector<std::string> texts;
@@ -76,7 +76,7 @@ class Reference : public testing::TestWithParam<const char*> {
       read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, GetParam()));
 };
 
-// Where it does not, `peakline_reconclude PROFILE OUT` writes the reference anew.
+// If this fails, `peakline_reconclude PROFILE OUT` updates the reference.
 TEST_P(Reference, SaysWhatFollowsFromItsMeasurements) {
   bench::CatalogInput input{.threads = stored_.host.usable_threads.value_or(1)};
   if (stored_.devices.size() > 1) {
@@ -85,7 +85,7 @@ TEST_P(Reference, SaysWhatFollowsFromItsMeasurements) {
   }
   bench::Registry registry;
   bench::register_all(registry, input);
-  // As a file holds it.
+  // As stored in a file.
   const Profile derived =
       profile_from_json(to_json(with_conclusions(stored_, registry.benchmarks())), GetParam());
   EXPECT_THAT(curve_differences(stored_.curves, derived.curves), IsEmpty());

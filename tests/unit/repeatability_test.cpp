@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A run whose reads of device memory are `factor` times as fast as usual.
+// A run whose device memory is read `factor` times as fast as usual.
 Profile run(double factor, std::string created, std::string mode = "full") {
   Profile p = sample::h200_run();
   for (Measurement& m : p.measurements) {

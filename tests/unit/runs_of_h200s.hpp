@@ -17,8 +17,7 @@
 
 namespace peakline {
 
-// source: the root of the tree. What the file does not say of the cards, what is known of them
-// beforehand and by which methods they were measured, is that of the reference profile.
+// source: root of the tree. Facts that the file lacks, and methods, are the reference profile's.
 inline std::vector<CardRun> runs_of_h200s(const std::string& source) {
   const Profile profile = read_profile(source + "/reports/reference/nvidia-h200.json");
   const CardRun reference = card_run(device_views(profile)[0], "");

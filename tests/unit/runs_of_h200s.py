@@ -1,4 +1,4 @@
-"""The runs of H200s that the tests hold the promises against: runs_of_h200s.csv.
+"""Real runs of H200s on which the unit tests check promises: runs_of_h200s.csv.
 
 usage: runs_of_h200s.py rows CARD PROFILE...   # the rows of one card's profiles, to append
        runs_of_h200s.py table CARD             # how far runs differ by kind, for bench/studies.md

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every benchmark, for tests of what is concluded; nothing is launched.
+// All benchmarks, for tests of conclusions; nothing is launched.
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/registry.hpp"

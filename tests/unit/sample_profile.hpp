@@ -1,6 +1,6 @@
 #pragma once
 
-// A full run on an H200 as input for tests: everything a test wants otherwise, it changes.
+// A full run on an H200, for tests to modify.
 
 #include <algorithm>
 #include <stdexcept>
@@ -23,7 +23,7 @@ namespace peakline::sample {
 
 inline constexpr const char* kUuid = "GPU-11111111-2222-3333-4444-555555555555";
 
-// Work and time so that the rate is `value`, with an interval of +-0.1 %.
+// Work and time for the rate `value`, with an interval of +-0.1 %.
 inline Measurement measurement(std::string id, Params params, Quantity quantity, double value,
                                std::string device = kUuid) {
   Measurement m;
@@ -65,13 +65,13 @@ inline Measurement& find(Profile& profile, std::string_view name) {
   throw std::out_of_range("no measurement " + std::string(name));
 }
 
-// nullptr where there is none.
+// nullptr without one.
 inline const Finding* finding(const Profile& profile, std::string_view code) {
   const auto found = std::ranges::find(profile.findings, code, &Finding::code);
   return found == profile.findings.end() ? nullptr : &*found;
 }
 
-// Derives again what follows from the measurements, whose flags stay as they are.
+// Derives conclusions again; measurements keep their flags.
 inline Profile derived(Profile p) {
   Ceilings ceilings = derive_ceilings(p, benchmarks());
   p.resources = std::move(ceilings.resources);
@@ -85,8 +85,7 @@ inline Profile derived(Profile p) {
   return p;
 }
 
-// A full run on an H200 with round figures near those of a real one; tests/golden/h200.json has its
-// measurements.
+// A full run on an H200 with rounded figures; measurements from tests/golden/h200.json.
 inline const Profile& h200_run() {
   static const Profile kRun = derived(read_profile(PEAKLINE_SOURCE_DIR "/tests/golden/h200.json"));
   return kRun;
@@ -94,7 +93,7 @@ inline const Profile& h200_run() {
 
 inline DeviceFacts h200() { return h200_run().devices[0]; }
 
-// The same run after a change.
+// With a change.
 template <class Change>
 Profile run_with(Change change) {
   Profile p = h200_run();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSamplingTolerance = 0.003;
 
-// A sample source with a clock of its own: each sample costs what it says.
+// A sample source with its own clock: each sample takes its time on it.
 struct Source {
   std::mt19937_64 random{11};
   double now = 0;

@@ -13,7 +13,7 @@
 namespace peakline {
 namespace {
 
-// PEAKLINE_UPDATE_GOLDEN=1 writes the file anew, as does `peakline schema`.
+// PEAKLINE_UPDATE_GOLDEN=1 rewrites the file, as does `peakline schema`.
 void expect_file(const std::string& schema, std::string_view name) {
   const auto file = std::filesystem::path(PEAKLINE_SOURCE_DIR) / "reports/peakline" / name;
   if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(file) << schema;

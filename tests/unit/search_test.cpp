@@ -47,7 +47,7 @@ TEST(Search, AmongEqualsTheFirstWinsEveryTime) {
   }
 }
 
-// However many there are: more than fit in the last round.
+// Also if more candidates tie than fit in the last round.
 TEST(Search, AmongManyEqualsTheFirstWinsEveryTime) {
   constexpr double kTolerance = 0.005;
   std::mt19937 random(7);

@@ -20,7 +20,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The line of the text that holds `part`.
+// The line of the text that contains `part`.
 std::string line_with(const std::string& text, std::string_view part) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -95,7 +95,7 @@ TEST(ShowAll, SaysWhatVariesInsteadOfHowPreciseItIs) {
   EXPECT_THAT(line_with(text, "16 B wide, 4 GiB"), HasSubstr("varies  16 B"));
   EXPECT_THAT(line_with(text, " varies; "), HasSubstr("burst"));
   EXPECT_THAT(line_with(text, "memory read"), HasSubstr("about 680 GB/s    varies"));
-  // An older profile does not know where the next run lands.
+  // Older profiles have no interval for the next run.
   for (Ceiling& ceiling : p.ceilings) ceiling.spread.reset();
   const auto old = show_all(p, {});
   EXPECT_THAT(old, Not(HasSubstr("±")));

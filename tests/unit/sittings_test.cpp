@@ -17,7 +17,7 @@
 namespace peakline {
 namespace {
 
-constexpr double kWork = 1e6;  // bytes of a launch
+constexpr double kWork = 1e6;  // bytes per launch
 constexpr double kTolerance = 0.003;
 
 Measurement sitting(std::vector<double> blocks, double work = kWork,
@@ -72,7 +72,7 @@ TEST(Sittings, ThoseOfOneRunBecomeOneRecord) {
 }
 
 TEST(Sittings, OfWhatOthersSlowCountByTheirFastestBlocks) {
-  // The second sitting was disturbed for most of its time.
+  // The second sitting was disturbed most of the time.
   const Measurement first = sitting(around(1.0).samples_s, kWork, Estimate::kFastestTenth);
   Measurement second = sitting({1.2, 1.0004, 1.3, 1.25, 1.22}, kWork, Estimate::kFastestTenth);
   const Measurement m = merged({{first, second}}, kTolerance);
@@ -82,7 +82,7 @@ TEST(Sittings, OfWhatOthersSlowCountByTheirFastestBlocks) {
   EXPECT_FALSE(merged({{first, second}}, kTolerance).flags.unstable);
   EXPECT_TRUE(merged({{second}, {second}}, kTolerance).flags.unstable);  // one sitting each
   EXPECT_TRUE(merged({{first, second}}, 0.0005).flags.unstable);
-  EXPECT_FALSE(spread_of(m, 0.001).sittings);  // the first one's say it all
+  EXPECT_FALSE(spread_of(m, 0.001).sittings);  // the first one determines it
   EXPECT_LT(spread_of(m, 0.001).within, 0.0005);
   const Measurement runs = merged({{first}, {second}}, kTolerance);
   EXPECT_EQ(values_of_runs(runs), (std::vector{*first.value, *second.value}));
@@ -133,7 +133,7 @@ TEST(Sittings, AWrongResultOfALaterRunKeepsItsPlace) {
 }
 
 TEST(Sittings, OfAnotherWorkKeepTheirValue) {
-  // A search that chose a product twice as large, a little faster.
+  // The search chose a GEMM twice as large, slightly faster.
   const Measurement m = merged({{around(1.0)}, {around(1.99, 2 * kWork)}}, kTolerance);
   EXPECT_NEAR(*m.value, kWork / 0.9975, kWork * 1e-3);
   EXPECT_NEAR(m.summary->max, 1.0, 1e-3);
@@ -154,7 +154,7 @@ TEST(Sittings, ARecordHoldsNoMoreThanItsLimit) {
 }
 
 TEST(Sittings, OfManyRunsKeepTheirEstimate) {
-  // A quarter of the trains at a lower clock: a median does not see them.
+  // A quarter of the trains ran at a lower clock, which a median ignores.
   const auto trains = [](Estimate estimate) {
     return sitting({1.0, 1.0, 1.02, 1.0, 1.0, 1.0, 1.0, 1.02}, kWork, estimate);
   };
@@ -172,11 +172,11 @@ TEST(Sittings, OfManyRunsKeepTheirEstimate) {
 TEST(Sittings, ThatDoNotFitTogetherAreUnstable) {
   EXPECT_TRUE(merged({{around(1.0), around(1.01)}}, kTolerance).flags.unstable);
   EXPECT_FALSE(merged({{around(1.0), around(1.01)}}, 0.02).flags.unstable);
-  // However they follow one another.
+  // In any order.
   EXPECT_TRUE(merged({{around(1.0), around(1.002), around(1.004)}}, kTolerance).flags.unstable);
-  // Runs may differ: that is what the interval is about.
+  // Runs may differ: the interval covers it.
   EXPECT_FALSE(merged({{around(1.0)}, {around(1.01)}}, kTolerance).flags.unstable);
-  // A difference that the scatter explains.
+  // The scatter explains the difference.
   const Measurement wide = sitting({0.98, 1.02, 1.0, 0.99, 1.01});
   const Measurement wide_too = sitting({0.99, 1.03, 1.01, 1.0, 1.02});
   EXPECT_FALSE(merged({{wide, wide_too}}, kTolerance).flags.unstable);
@@ -193,7 +193,7 @@ TEST(Sittings, SpreadHasItsParts) {
   EXPECT_NEAR(two.within, one.within / std::sqrt(2), 1e-6);
   EXPECT_NEAR(*two.sittings, 0.001, 1e-6);  // half of the difference
 
-  // Runs that agree better than the class does, and runs that do not.
+  // Runs that agree better than their class, and runs that do not.
   const auto runs = [](std::vector<double> times) {
     Visits visits;
     for (const double time : times) visits.push_back({around(time)});
@@ -239,7 +239,7 @@ TEST(Sittings, ASingleOneHasAStep) {
   EXPECT_NEAR(step({1, 1, 1, 1.1, 1.1, 1.1, 1.1}), 0.0455, 0.0001);
   EXPECT_NEAR(step({1, 1, 1, 1, 1, 0.9, 0.9}), 0.0556, 0.0001);
   EXPECT_LT(step({1, 1.001, 0.999, 1, 1.001, 1, 0.999}), 0.001);
-  // Several show it in what they differ by.
+  // Several sittings show it by their difference.
   EXPECT_EQ(spread_of(merged({{around(1.0), around(1.1)}}, 1), 0.002).step, std::nullopt);
 }
 
@@ -272,28 +272,28 @@ TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
   EXPECT_EQ(sittings(100, Rule::kCurve), 1u);
   EXPECT_EQ(sittings(100, Rule::kSustained), 1u);
   EXPECT_EQ(sittings(50, Rule::kFull), 1u);
-  // Of which device it will be is not known yet.
+  // The device is still unknown.
   benchmark.runs_on = [](const DeviceFacts& device) { return device.compute_major == 10; };
   EXPECT_EQ(sittings(100, Rule::kLongBurst), kLongBurstSittings);
   const Point ceiling{.params = {{"bytes", std::int64_t{100}}}};
   const Point curve{.params = {{"bytes", std::int64_t{50}}}};
-  // Twice the usual half of the next run's interval.
+  // Twice the half width of the next run's interval.
   EXPECT_NEAR(tolerated_shift(benchmark, ceiling), 0.0062, 1e-4);
   EXPECT_NEAR(tolerated_shift(benchmark, curve), 0.037, 1e-3);
 }
 
-// A simulated machine does this to the time of a launch, all relative to it.
+// Effects of a simulated machine on the time of a launch, relative to it.
 struct Disturbance {
   double noise = 0;        // standard deviation of a sample
   double correlation = 0;  // of neighbouring samples, AR(1)
   double drift_per_s = 0;
-  double gap = 0, dwell_s = 1;  // two states and the mean time in the slower
+  double gap = 0, dwell_s = 1;  // two states, and mean time in the slower
   double slower = 0.5;          // its share of the time
   double run_to_run = 0;        // standard deviation
   double swing = 0;             // amplitude, of power control
 };
 
-// As tolerated_shift() has it, for a class of this usual standard deviation from run to run.
+// tolerated_shift() for a class with this standard deviation between runs.
 double tolerance_of(double usual) {
   RunSpread spread;
   spread.runs = usual;
@@ -304,7 +304,7 @@ class Machine {
  public:
   explicit Machine(const Disturbance& disturbance) : does_(disturbance) {}
 
-  // One run of a point by the full rule, in two sittings long apart.
+  // A run of a point by the full rule, in two distant sittings.
   std::vector<Measurement> sittings(double tolerance) {
     offset_ = does_.run_to_run * normal_(random_);
     std::vector<Measurement> run;
@@ -324,7 +324,7 @@ class Machine {
     return merged({sittings(tolerance)}, tolerance);
   }
 
-  // The same by trains, so many in each sitting, each the mean of many samples.
+  // A run by trains, each the mean of many samples.
   Measurement run_of_trains(double tolerance, Estimate estimate = Estimate::kMedian,
                             std::size_t sittings = kSittings, std::size_t trains = 5) {
     offset_ = does_.run_to_run * normal_(random_);
@@ -337,7 +337,7 @@ class Machine {
     return merged(visits, tolerance);
   }
 
-  // The same by one load without a break: means over swings of three seconds of intervals.
+  // A run by one unbroken load: means over oscillations within three seconds.
   Measurement run_of_load(double tolerance) {
     constexpr double kIntervalSeconds = 0.02;
     offset_ = does_.run_to_run * normal_(random_);
@@ -382,10 +382,10 @@ class Machine {
 
 // Shares of simulated runs.
 struct Shares {
-  double covered = 0;  // the interval of the median holds what the machine does
+  double covered = 0;  // the median's interval contains the truth
   double flagged = 0;
-  double next_inside = 0;  // the next run's value lies inside the printed interval
-  double honest = 0;       // that, or it is flagged
+  double next_inside = 0;  // the printed interval contains the next run's value
+  double honest = 0;       // next_inside or flagged
 };
 
 Shares shares(const Disturbance& disturbance, double usual = 0.001,
@@ -407,8 +407,8 @@ Shares shares(const Disturbance& disturbance, double usual = 0.001,
   return shares;
 }
 
-// Intervals cover shares of 400 runs each (standard error of a share of 0.95: 0.011). The noise of
-// a sample is 1 % or 0.3 % where nothing else is said, the usual spread from run to run 0.1 %.
+// Coverage over 400 runs each (standard error of a share of 0.95: 0.011). Defaults: noise of a
+// sample 1 % or 0.3 %, spread between runs 0.1 %.
 TEST(Coverage, OfIndependentSamplesHoldsAndIsNotFlagged) {
   for (const double noise : {0.01, 0.003, 0.0003}) {
     const Shares white = shares({.noise = noise});
@@ -423,12 +423,12 @@ TEST(Coverage, OfNeighboursThatResembleEachOtherHolds) {
     const Shares half = shares({.noise = noise, .correlation = 0.5});
     EXPECT_GE(half.covered, 0.93) << noise;
     EXPECT_LE(half.flagged, 0.04) << noise;
-    // Where the time does not suffice for blocks that are long enough, it is flagged.
+    // Flagged if time does not suffice for long enough blocks.
     const Shares strong = shares({.noise = noise, .correlation = 0.9});
     EXPECT_GE(strong.covered, 0.90) << noise;
     EXPECT_GE(strong.honest, 0.98) << noise;
     const Shares stronger = shares({.noise = noise, .correlation = 0.97});
-    // What 0.3 % of noise can do is inside the interval of the next run.
+    // Noise of 0.3 % stays within the next run's interval.
     if (noise > 0.005) {
       EXPECT_GE(stronger.flagged, 0.95);
     }
@@ -437,20 +437,19 @@ TEST(Coverage, OfNeighboursThatResembleEachOtherHolds) {
 }
 
 TEST(Coverage, DriftIsFlaggedFromWhereItMatters) {
-  // Over 80 ms: by 0.8 %, and by 0.08 %, a quarter of what the interval allows for.
+  // Over 80 ms: 0.8 %, and 0.08 %, a quarter of the tolerance.
   EXPECT_GE(shares({.noise = 0.003, .drift_per_s = 0.1}).flagged, 0.95);
   EXPECT_LE(shares({.noise = 0.003, .drift_per_s = 0.01}).flagged, 0.02);
 }
 
 TEST(Coverage, TwoStatesAreFlagged) {
-  // Visited many times in a sitting, a few times, and seldom: then only that the sittings differ
-  // can tell, which they do in half of the runs.
+  // Visited many times per sitting, a few times, and seldom, where only sittings may differ.
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.005}).flagged, 0.99);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.05}).flagged, 0.9);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 1}).flagged, 0.5);
 }
 
-// An H200's clock is a step lower now and then, which does not move the median.
+// An H200's clock sometimes drops by a step, which does not move the median.
 TEST(Coverage, AStateThatIsVisitedSeldomIsNotFlagged) {
   for (const double dwell_s : {0.002, 0.01, 0.02}) {
     const Shares seldom =
@@ -471,7 +470,7 @@ TEST(Coverage, OfTheNextRunHoldsAtTheUsualSpread) {
 TEST(Coverage, OfSeveralRunsRestsOnTheirSpread) {
   constexpr double kUsual = 0.001;
   constexpr int kTrials = 200;
-  // A machine as steady as usual, one steadier, and one three times less steady.
+  // A machine as steady as usual, a steadier one, and one three times less steady.
   for (const double own : {1.0, 0.3, 3.0}) {
     Machine machine({.noise = 0.001, .run_to_run = own * kUsual});
     int inside = 0;
@@ -500,20 +499,20 @@ TEST(Coverage, TrainsAreTestedToo) {
   EXPECT_LE(flagged({.noise = 0.003}), 0.02);
   EXPECT_LE(flagged({.noise = 0.01}), 0.03);
   EXPECT_GE(flagged({.noise = 0.001, .gap = 0.05, .dwell_s = 1}), 0.45);
-  // By 2 % over the five trains of either sitting.
+  // By 2 % over the five trains of each sitting.
   EXPECT_GE(flagged({.noise = 0.001, .drift_per_s = 8}), 0.95);
   for (const double noise : {0.01, 0.003}) {
     const auto next = [&](double correlation) {
       return shares({.noise = noise, .correlation = correlation}, 0.001, trains(kTolerated));
     };
     EXPECT_GE(next(0.5).next_inside, 0.92) << noise;
-    // Ten trains are too few to see more of it; an H200's scatter by 0.3 % at most.
+    // Ten trains cannot show more; an H200's scatter by at most 0.3 %.
     EXPECT_GE(next(0.9).honest, noise > 0.005 ? 0.8 : 0.9) << noise;
   }
 }
 
-// Trains from rest in 8 full runs of an H200, in two sittings: how much longer than the fastest
-// each took, in 0.01 %. FP64 FMA by 7952848: some ran at the next lower step of the clock.
+// Trains from rest in 8 full runs of an H200, in two sittings: time beyond the fastest, in 0.01 %.
+// FP64 FMA at 7952848: some ran a clock step lower.
 constexpr std::array<std::array<int, 10>, 8> kFp64Trains{{
     {63, 8, 5, 6, 6, 65, 31, 7, 8, 6},
     {66, 66, 63, 10, 10, 67, 69, 8, 9, 10},
@@ -524,7 +523,7 @@ constexpr std::array<std::array<int, 10>, 8> kFp64Trains{{
     {9, 11, 9, 11, 57, 62, 63, 20, 12, 14},
     {55, 52, 6, 5, 5, 0, 0, 0, 0, 9},
 }};
-// TF32 `wgmma` of another card, by e0c1bdc: the clock changes every few trains.
+// TF32 `wgmma` of another card at e0c1bdc: the clock changes every few trains.
 constexpr std::array<std::array<int, 20>, 8> kTf32Trains{{
     {156, 99, 99, 95, 96, 98, 93, 29, 29, 32, 148, 140, 102, 103, 155, 114, 109, 73, 32, 0},
     {23, 23, 127, 106, 98, 96, 192, 49, 34, 18, 98, 26, 33, 107, 103, 134, 108, 42, 17, 20},
@@ -576,7 +575,7 @@ TEST(Coverage, OfTrainsAtOneOfTwoClocksHolds) {
   }
 }
 
-// As an INT8 instruction does, which is faster or slower for a whole sitting.
+// An INT8 instruction is faster or slower for a whole sitting.
 TEST(Coverage, OfInstructionsThatDifferFromSittingToSittingHolds) {
   constexpr double kUsual = 0.0025;
   const double tolerance = tolerance_of(kUsual);
@@ -590,7 +589,7 @@ TEST(Coverage, OfInstructionsThatDifferFromSittingToSittingHolds) {
   }
 }
 
-// As a product under sustained load varies, whose rate power control swings by 8 %.
+// A GEMM under sustained load, whose rate power control modulates by 8 %.
 TEST(Coverage, OfLoadsHoldsAndTheirDriftAndStatesAreFlagged) {
   constexpr double kUsual = 0.0055;
   RunSpread usual;
@@ -610,7 +609,7 @@ TEST(Coverage, OfLoadsHoldsAndTheirDriftAndStatesAreFlagged) {
       EXPECT_GE(loads({.noise = noise, .correlation = 0.9, .swing = swing}).honest, 0.91);
     }
     EXPECT_GE(loads({.noise = noise, .drift_per_s = 0.02}).flagged, 0.95) << noise;
-    // Two states, the mean time in one of them longer than a swing: most runs see both.
+    // Two states that last longer than an oscillation: most runs see both.
     for (const double dwell_s : {0.5, 1.0})
       EXPECT_GE(loads({.noise = noise, .gap = 0.05, .dwell_s = dwell_s}).honest, 0.85) << noise;
   }

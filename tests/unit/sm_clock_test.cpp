@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMaxHz = 1.98e9;
 
-// Readings of SMs that start anywhere and run at these clocks for `seconds`.
+// Readings of SMs with arbitrary starts that run at these clocks for `seconds`.
 struct Pair {
   std::vector<ClockReading> start, end;
 };
@@ -56,7 +56,7 @@ TEST(SmClock, IsAbsentAboveTheMaximum) {
   EXPECT_TRUE(clock_of(readings({1.006 * kMaxHz}, 1e-3), std::nullopt));
 }
 
-// What a worker keeps of readings above the stated maximum.
+// Readings above the stated maximum that a worker keeps.
 TEST(SmClock, IsKeptUpToTwoStepsAboveTheMaximum) {
   constexpr double kStepHz = 15e6;
   const auto kept = [](double clock_hz, std::optional<double> step_hz) {
@@ -92,7 +92,7 @@ TEST(SmClock, IsAbsentWhereTheReadingsDoNotResolveIt) {
   EXPECT_FALSE(clock_of(readings({kMaxHz}, 6e-6)));
   EXPECT_TRUE(clock_of(readings({kMaxHz}, 8e-6)));
   EXPECT_FALSE(clock_of(readings({kMaxHz}, 1e-3, 7000)));
-  // Backwards, as after a reset of a counter.
+  // Backwards, as after a counter reset.
   Pair pair = readings({kMaxHz}, 1e-3);
   std::swap(pair.start, pair.end);
   EXPECT_FALSE(clock_of(pair));

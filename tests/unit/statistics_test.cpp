@@ -17,7 +17,7 @@ TEST(Estimated, IsTheMedianATrimmedMeanOrTheMedianOfTheFastestTenth) {
   for (int i = 40; i > 0; --i) blocks.push_back(i);
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kMedian), 20.5);
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kFastestTenth), 2.5);  // of 1, 2, 3, 4
-  blocks[0] = 1000;                                                   // instead of 40: left out
+  blocks[0] = 1000;                                                   // not 40: trimmed
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kTrimmedMean), 20.5);  // of 5 to 36
   blocks[0] = 40;
   EXPECT_DOUBLE_EQ(estimated(std::vector{1.0, 90.0, 5.0, 3.0, 2.0}, Estimate::kTrimmedMean),
@@ -37,7 +37,6 @@ TEST(Median, OfOddAndEvenCounts) {
   EXPECT_THROW(median({}), std::invalid_argument);
 }
 
-// Ranks as in tables of the sign test.
 TEST(Quantile, InterpolatesBetweenTheNearest) {
   const std::vector<double> values = {4, 1, 3, 2, 5};
   EXPECT_EQ(quantile(values, 0), 1);
@@ -64,7 +63,7 @@ TEST(MedianInterval, CoverageMatchesTheBinomial) {
   EXPECT_NEAR(median_interval_coverage(5, 1, 5), 0.9375, 1e-12);
 }
 
-// The rule that the intervals rest on: blocks longer than the correlation give honest coverage.
+// The basis of intervals: blocks longer than the correlation give honest coverage.
 TEST(MedianInterval, BlocksOfCorrelatedSamplesCoverTheMedian) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
@@ -122,8 +121,8 @@ TEST(Drifts, SeesATrendButNotNoise) {
   }
   EXPECT_TRUE(drifts(ramp, 0.01));
   EXPECT_FALSE(drifts(noise, 0.01));
-  EXPECT_FALSE(drifts(ramp, 0.5));  // a trend too small to matter
-  // Stretches that begin anew are each too short to tell.
+  EXPECT_FALSE(drifts(ramp, 0.5));  // too small to matter
+  // Each stretch that begins anew is too short to tell.
   const std::span<const double> some = std::span(ramp).first(5);
   EXPECT_FALSE(drifts(some, 0.01));
   EXPECT_TRUE(drifts(std::vector{some, some}, 0.01));
@@ -151,7 +150,7 @@ TEST(TwoLevels, AreSeenWhereTheyStandApart) {
   EXPECT_FALSE(has_two_levels(rare, 0));  // interruptions, which the median ignores
   EXPECT_FALSE(has_two_levels(std::vector<double>(40, 1.0), 0));
   EXPECT_FALSE(has_two_levels(std::vector{1.0, 2.0, 1.0, 2.0}, 0));
-  // The second level of a third of the values must be further away than that of a half.
+  // A second level with a third of the values must be further away than one with half.
   EXPECT_FALSE(has_two_levels(two, 0.015));
   // Brief points have six trains.
   EXPECT_TRUE(has_two_levels(std::vector{1.0, 1.05, 1.001, 1.05, 1.0, 1.051}, 0.01));
@@ -177,7 +176,7 @@ TEST(StandardError, IsThatOfAMedianAndGrowsWithCorrelation) {
     actual += std::pow(median(red) / 100 - 1, 2) / kTrials;
   }
   EXPECT_NEAR(independent, 0.0125 / std::sqrt(kBlocksOfTrial), 2e-4);
-  // The model learns the correlation from few blocks, so it sees less than all of it.
+  // Few blocks underestimate the correlation.
   EXPECT_NEAR(correlated, std::sqrt(actual), 0.35 * std::sqrt(actual));
   EXPECT_GT(correlated, 1.8 * independent);
   EXPECT_EQ(standard_error(std::vector{3.0}), 0);
@@ -199,7 +198,7 @@ TEST(FitLine, FindsFixedAndPerItem) {
   const Line line = fit_line(nodes, time_s);
   EXPECT_NEAR(line.fixed, 5e-6, 1e-12);
   EXPECT_NEAR(line.per_item, 1.2e-6, 1e-14);
-  // Times whose squares a double cannot hold.
+  // Their squares underflow.
   const Line tiny = fit_line(std::vector{1.0, 2.0}, std::vector{1e-200, 2e-200});
   EXPECT_NEAR(tiny.per_item / 1e-200, 1, 1e-9);
   EXPECT_THROW(fit_line(std::vector{1.0}, std::vector{1.0}), std::invalid_argument);
@@ -215,7 +214,7 @@ TEST(SettlingTime, IsWhereTheRestStaysNearItsEnd) {
   // 30 exp(-t / 10) falls below 1 at 34 s.
   ASSERT_TRUE(settling_time(time_s, temperature_c, 1.0));
   EXPECT_NEAR(*settling_time(time_s, temperature_c, 1.0), 35, 1);
-  // A single late excursion puts it off.
+  // A single late excursion delays it.
   temperature_c[60] = 75;
   EXPECT_EQ(settling_time(time_s, temperature_c, 1.0), 61.0);
 }

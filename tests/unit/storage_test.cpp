@@ -1,4 +1,4 @@
-// The file that storage is measured by: what it holds, that it has no name, and who reads it.
+// The file that storage is measured with: its content, that it has no name, and its readers.
 
 #include "harness/host/storage.hpp"
 

@@ -19,8 +19,7 @@ TEST(Swings, OfOneStateDoNotDiffer) {
   EXPECT_GT(shift_of_swings({1.0, 1.004, 1.03}), 0.01);
 }
 
-// The times of a load whose power control dips once in a period, as on an H200: most of it close to
-// the cap, then a deep, short fall. Seen from `phase` on.
+// Times of a load with a short, deep dip per period, as on an H200, from `phase` on.
 std::vector<double> swinging(std::size_t count, std::size_t phase, double noise = 0.005) {
   std::mt19937 random(7);
   std::normal_distribution<double> around(0, noise);
@@ -51,8 +50,7 @@ TEST(Swings, NoiseAndSteadyValuesHaveNone) {
   EXPECT_FALSE(swing_period({}));
 }
 
-// Where in a swing the load begins makes no difference, while the mean of one swing and a half
-// moves by more than a percent.
+// The phase does not matter, while the mean of 1.5 oscillations moves by over 1 %.
 TEST(Swings, TheirMeanDoesNotDependOnThePhase) {
   std::vector<double> by_swings, plain;
   for (std::size_t phase = 0; phase < kPeriod; phase += 3) {

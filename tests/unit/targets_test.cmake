@@ -1,4 +1,4 @@
-# cmake -P targets_test.cmake: what device code is compiled for which GPUs.
+# cmake -P targets_test.cmake: tests which device code is compiled for which GPUs.
 cmake_minimum_required(VERSION 3.24)
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/Targets.cmake)
 
@@ -12,7 +12,7 @@ function(expect_targets capabilities)
   expect("targets of ${capabilities}" "${targets}" "${ARGN}")
 endfunction()
 
-# Devices that nvcc 13.0 knows get their own code, with every instruction that they have.
+# Devices known to nvcc 13.0 get their own code, with all their instructions.
 expect_targets("75" 75)
 expect_targets("87" 87)
 expect_targets("90" 90a)
@@ -23,15 +23,15 @@ expect_targets("120" 120f)
 expect_targets("121" 120f)
 expect_targets("90;90;80" 90a 80)
 expect_targets("120;121" 120f)
-# Tomorrow's get PTX that their driver translates: that of 12.1 would not run on a 10.7.
+# Newer ones get PTX that their driver translates; 12.1's would not run on a 10.7.
 expect_targets("91" 90-ptx)
 expect_targets("107" 100-ptx)
 expect_targets("119" 100-ptx)
 expect_targets("130" 120-ptx)
 expect_targets("200" 120-ptx)
-# What names a target is taken as it is.
+# Names of targets are kept.
 expect_targets("90a;100f;80-ptx" 90a 100f 80-ptx)
-# Nothing that CUDA 13 builds for: everything.
+# Without a device that CUDA 13 supports: all targets.
 expect_targets("all" ${PEAKLINE_ALL_TARGETS})
 expect_targets("" ${PEAKLINE_ALL_TARGETS})
 expect_targets("70" ${PEAKLINE_ALL_TARGETS})

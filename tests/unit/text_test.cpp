@@ -18,7 +18,7 @@ TEST(Printable, ReplacesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("a\033[2Jb\rc\n\td\x7f"), "a�[2Jb�c��d�");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a�b");
   EXPECT_EQ(printable("a\u009bz"), "a�z");   // the one-byte escape
-  EXPECT_EQ(printable("\u00a0"), "\u00a0");  // the first behind C1
+  EXPECT_EQ(printable("\u00a0"), "\u00a0");  // the first after C1
   EXPECT_EQ(printable("\u2027\u2028\u2029"), "\u2027��");
   EXPECT_EQ(printable("\u202a\u202e\u202f"), "��\u202f");
 }
@@ -47,7 +47,7 @@ TEST(Printable, ReplacesEachByteThatIsNotUtf8) {
   EXPECT_EQ(printable("\xe0\x9f\xbf"), "���");       // overlong
   EXPECT_EQ(printable("\xed\xa0\x80"), "���");       // half a surrogate pair
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "����");  // above U+10FFFF
-  EXPECT_EQ(printable("\xe2\x82"), "��");            // cut short
+  EXPECT_EQ(printable("\xe2\x82"), "��");            // truncated
   EXPECT_EQ(printable("\xe2\x82z"), "��z");
 }
 

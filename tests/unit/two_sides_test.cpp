@@ -52,7 +52,7 @@ TEST(Judge, MoreVerdictsNeedMoreEvidence) {
   EXPECT_EQ(verdict(50), Verdict::kInconclusive);
 }
 
-// One outlier does not widen what the other figures of the class say.
+// An outlier does not affect the class's other figures.
 TEST(Judge, AnOutlierIsItsFiguresAffair) {
   const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
   const ComparedFigure quiet = {
@@ -81,7 +81,7 @@ TEST(Judge, SaysHowManyRunsWouldSettleIt) {
        .next = std::vector<double>(*runs(100, 1, 0.02), 101.0),
        .expected = &varying}};
   EXPECT_EQ(judge(settled, 0.02, kFalseAlarms)[0].verdict, Verdict::kSame);
-  EXPECT_EQ(runs(98, 20, 0.02), std::nullopt);    // as close to the threshold as can be
+  EXPECT_EQ(runs(98, 20, 0.02), std::nullopt);    // exactly at the threshold
   EXPECT_EQ(runs(100, 1, 0.0001), std::nullopt);  // no sensible number
 }
 
@@ -115,7 +115,7 @@ TEST(SlowRuns, AreFoundWhereTheMeanHidesThem) {
   for (const std::size_t other : {1, 2, 3}) EXPECT_EQ(found[other].count, 0U) << other;
 }
 
-// Also where all figures of a class come and go together, as with a neighbour.
+// Also if all figures of a class vary together, as with a neighbour.
 TEST(SlowRuns, AreFoundInAllFiguresOfAClass) {
   const UsualSpread expected = {.run_to_run = 0.001, .usual_half_width = 0.01};
   const ComparedFigure halved = {.base = {100}, .next = {96, 100, 96.1}, .expected = &expected};
@@ -135,22 +135,22 @@ TEST(SlowRuns, ADisturbedRunIsNotSlow) {
   }
 }
 
-// --- Simulation: the ceilings of the reference profile, measured over and over.
+// --- Simulation: repeated measurements of the reference profile's ceilings.
 
 bool power_limited(std::string_view resource, Basis basis) {
   return (basis == Basis::kSustained || basis == Basis::kModelShaped) &&
          !resource.starts_with("cuda_core");
 }
 
-// The standard deviation of a run's logarithm in truth.
+// The true standard deviation of a run's logarithm.
 using Deviation = double (*)(const Ceiling&);
 
 double as_expected(const Ceiling& c) { return usual_spread(c.resource, c.basis, kGpu).run_to_run; }
-// Half as much again as expected, under a power cap.
+// 1.5 x as noisy as expected, under a power cap.
 double up_to_0_8_percent(const Ceiling& c) {
   return power_limited(c.resource, c.basis) ? 0.008 : 0.003;
 }
-// A machine that is three to ten times less steady than the one that was measured.
+// A machine three to ten times as noisy as the measured one.
 double up_to_2_percent(const Ceiling& c) {
   return power_limited(c.resource, c.basis) ? 0.02 : 0.01;
 }
@@ -160,7 +160,7 @@ struct Simulated {
   double deviation;
 };
 
-// The GPU's; the host is in a virtual machine and never judged.
+// The GPU's; the host is virtual and never judged.
 std::vector<Simulated> reference(Deviation deviation) {
   static const Profile profile =
       read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
@@ -172,7 +172,7 @@ std::vector<Simulated> reference(Deviation deviation) {
 }
 
 struct Outcome {
-  double alarms = 0;          // share of comparisons with a "slower", or with a run that is
+  double alarms = 0;          // share of comparisons with any "slower"
   double inconclusive = 0;    // mean number of ceilings
   double width = 0;           // mean of ratio_high - ratio_low
   std::vector<double> found;  // share of comparisons in which each ceiling is "slower"
@@ -221,13 +221,13 @@ TEST(Simulation, HealthyMachinesRaiseNoAlarm) {
           << "1 and " << runs << " runs";
     }
   }
-  // A finer threshold leaves no room for a table of classes that is wrong: one run a side of a
-  // machine that varies by half as much again accuses it in a tenth of comparisons.
+  // A finer threshold needs a correct table of classes: on a machine 1.5 x as noisy, 10 % of
+  // one-run comparisons are false alarms.
   for (const std::size_t runs : {1, 2, 3, 5})
     EXPECT_LE(simulate(reference(as_expected), runs, runs, 0.01).alarms, 0.01) << runs;
   EXPECT_LE(simulate(reference(up_to_0_8_percent), 1, 1, 0.01).alarms, 0.15);
   EXPECT_LE(simulate(reference(up_to_0_8_percent), 5, 5, 0.01).alarms, 0.01);
-  // Where the table of classes is wrong, five runs a side correct it; one cannot.
+  // If the table is wrong, five runs a side correct it; one cannot.
   EXPECT_LE(simulate(reference(up_to_2_percent), 5, 5).alarms, 0.015);
 }
 
@@ -257,12 +257,12 @@ TEST(Simulation, FiveRunsASideFindLosses) {
   };
   expect_found(reference(as_expected), kDefaultThreshold, 0.05);
   expect_found(reference(up_to_0_8_percent), kDefaultThreshold, 0.05);
-  // A small loss is found where runs differ little.
+  // A small loss is found if runs differ little.
   expect_found(reference([](const Ceiling&) { return 0.005; }), 0.01, 0.02);
 }
 
-// On average: a run may well show that a figure is less certain than it seemed. Where runs differ
-// more than their class, the first second run of one side alone says so by a wider interval.
+// On average: another run may show that a figure is less certain than it seemed. On machines
+// noisier than their class, even a side's second run does so.
 TEST(Simulation, AFurtherRunNarrowsTheIntervals) {
   const auto expected = reference(as_expected), more = reference(up_to_0_8_percent);
   double last = simulate(expected, 1, 1).width, last_more = simulate(more, 1, 1).width;

@@ -18,9 +18,9 @@ inline Profile measured_h200() {
   return read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
 }
 
-// Each GPU figure but PCIe both ways, whose limit is none, has `speed` times its rate in its last
-// sitting, or in the second half of its only one. Values and spreads follow by the code that
-// concludes. Returns how many ceilings changed.
+// Multiplies each GPU figure (except PCIe both ways, which has no limit) by `speed` in its last
+// sitting, or the second half of its only one, and derives values and spreads again. Returns the
+// number of changed ceilings.
 inline std::size_t slow_down_midway(Profile& profile, double speed) {
   std::size_t changed = 0;
   for (Ceiling& row : profile.ceilings) {

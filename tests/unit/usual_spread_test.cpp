@@ -37,7 +37,7 @@ TEST(UsualSpread, FollowsWhatLimitsTheResource) {
             run_to_run("memory.read", Basis::kMeasured, shared_host) / 10);
 }
 
-// Both ways need most of the host's memory bandwidth, of which a virtual machine has a share.
+// Both ways need most of the host's memory bandwidth, which virtual machines share.
 TEST(UsualSpread, BothWaysVaryWithTheNeighboursOfAVirtualMachine) {
   const auto run_to_run = [](const char* resource, bool virtual_machine) {
     return usual_spread(resource, Basis::kMeasured, {.virtual_machine = virtual_machine})

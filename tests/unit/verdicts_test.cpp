@@ -1,4 +1,4 @@
-// Whom verdicts accuse, and what they find: over real runs of healthy cards, and drawn ones.
+// False alarms and findings of verdicts, over real runs of healthy cards and drawn ones.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using Runs = std::vector<CardRun>;
 
-// The runs of all cards of a model in a mode, by card.
+// Runs of a model's cards in a mode, by card.
 std::map<std::string, Runs> cards_of(std::string_view model, std::string_view mode) {
   static const Runs kAll = contributed_runs(PEAKLINE_SOURCE_DIR);
   std::map<std::string, Runs> cards;
@@ -44,7 +44,7 @@ struct Model {
   std::string name, mode;
   std::map<std::string, Runs> cards;
 };
-// Those of which several cards are known, in each mode.
+// Models with several known cards, in each mode.
 const std::vector<Model>& models() {
   static const std::vector<Model> kModels = [] {
     std::vector<Model> all;
@@ -94,7 +94,7 @@ TEST(Verdicts, AccuseNoHealthyCardByTheOtherModel) {
   }
 }
 
-// A reference of few cards, of which one is slow, accuses none that is healthy, and names that one.
+// A reference with few cards, one of them slow, names that one and fails no healthy one.
 TEST(Verdicts, OfSmallReferencesAccuseNoHealthyCard) {
   for (const Model& model : models()) {
     SCOPED_TRACE(model.name + ' ' + model.mode);
@@ -128,7 +128,7 @@ TEST(Verdicts, OfSmallReferencesAccuseNoHealthyCard) {
   }
 }
 
-// Of a fleet whatever part is slow is accused, and nothing else, where anything tells the level.
+// All slow parts of a fleet are named, and nothing else, if anything defines the level.
 TEST(Verdicts, OfFleetsNameAllThatIsSlowAndNothingElse) {
   for (const Model& model : models()) {
     SCOPED_TRACE(model.name + ' ' + model.mode);
@@ -149,7 +149,7 @@ TEST(Verdicts, OfFleetsNameAllThatIsSlowAndNothingElse) {
           Known known = model_known ? known_of({}, others, runs[i].facts, runs[i].mode) : Known{};
           known.peers = &peers;
           const bool accused = !rejected(runs[i], known).empty();
-          // By their peers alone, half of them are no majority.
+          // Among peers alone, half are no majority.
           const bool told = model_known || 2 * slow < runs.size();
           EXPECT_TRUE(accused == (i < slow) || (!told && i < slow)) << slow << " slow, " << i;
         }
@@ -158,7 +158,7 @@ TEST(Verdicts, OfFleetsNameAllThatIsSlowAndNothingElse) {
   }
 }
 
-// The share of runs, averaged over cards, in which a loss of one figure of a class is found.
+// The share of runs, averaged over cards, that find a loss of one figure of a class.
 double found(const std::map<std::string, Runs>& cards, double loss,
              const std::function<Known(const CardRun&)>& known_by, double least_between,
              double most_between) {
@@ -224,7 +224,7 @@ TEST(Verdicts, FindHalfSpeedByFloorsAlone) {
   }
 }
 
-// Of a thousand healthy runs one may fail, whatever number of cards is known.
+// One of a thousand healthy runs may fail, however many cards are known.
 TEST(DrawnCards, OneHealthyRunInAThousandFails) {
   constexpr int kPopulations = 60, kNew = 500;
   std::mt19937_64 random(5);

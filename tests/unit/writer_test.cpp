@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Writer, WritesTheGoldenFile) {
-  // PEAKLINE_UPDATE_GOLDEN=1 writes it anew where the format changed on purpose.
+  // PEAKLINE_UPDATE_GOLDEN=1 rewrites it after an intended change of the format.
   const std::string written = to_json(example());
   if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(golden::kFile) << written;
   EXPECT_EQ(written, golden::read_text(golden::kFile));
@@ -32,7 +32,7 @@ TEST(Writer, WhatIsNotKnownOrEmptyIsLeftOut) {
                           "series", "duration_s"}) {
     EXPECT_FALSE(skipped.contains(key)) << key;
   }
-  EXPECT_EQ(written["measurements"][0]["work"].size(), 1);  // it only reads
+  EXPECT_EQ(written["measurements"][0]["work"].size(), 1);  // only reads
   EXPECT_FALSE(written["ceilings"][0].contains("conditions"));
   EXPECT_FALSE(written["devices"][1].contains("sm_count"));
   EXPECT_FALSE(written["devices"][1].contains("vbios"));

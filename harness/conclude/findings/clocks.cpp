@@ -1,4 +1,4 @@
-// Findings on clocks: held down by power, heat or a lock, or above the stated maximum.
+// Findings on clocks: lowered by power, heat or a lock, or above the stated maximum.
 
 #include <fmt/format.h>
 
@@ -14,8 +14,7 @@
 namespace peakline {
 namespace {
 
-// A device that drew less than this share of its power limit was not held back by it, even if the
-// reading is off.
+// Below this share of its power limit a device was not limited by it, even if the reading is off.
 constexpr double kPowerToSpare = 0.95;
 
 bool has_reason(const Conditions& conditions, std::string_view part) {
@@ -32,7 +31,7 @@ std::optional<double> clock_share(const Measurement& m, const DeviceFacts& gpu) 
   return *clock_hz / *gpu.sm_clock_max_hz;
 }
 
-// "1410 of 1980 MHz"; both clocks are known.
+// "1410 of 1980 MHz"; both clocks must be known.
 std::string clock_of_max(const Measurement& m, const DeviceFacts& gpu) {
   return fmt::format("{:.0f} of {:.0f} MHz", *m.conditions.sm_clock_hz / 1e6,
                      *gpu.sm_clock_max_hz / 1e6);
@@ -44,9 +43,9 @@ std::string held_clock(const Measurement& m, const DeviceFacts& gpu) {
              : fmt::format("lowered the SM clock in {}", m.name());
 }
 
-// The measurements in which a limit was seen and the clock was low, or not known.
+// Measurements with a limit and a low or unknown clock.
 struct Limited {
-  const Measurement* worst = nullptr;  // the one that lost most; nullptr: none was limited
+  const Measurement* worst = nullptr;  // largest loss; nullptr: none was limited
   std::int64_t count = 0;
 };
 
@@ -94,15 +93,15 @@ void thermal_limit(const DeviceView& gpu, Collector& out) {
           std::move(evidence));
 }
 
-// Whether the measurement keeps the SMs busy enough for their clock to be a loaded one.
+// Whether the SMs are busy enough to run at a loaded clock.
 bool loads_sms(const Measurement& m, Benchmarks benchmarks) {
   const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
   return benchmark != nullptr && benchmark->loads == Loads::kCores;
 }
 
-// Short loads end before NVML reports a cap, and clocks stay low for seconds after a capped load,
-// so one low reading proves nothing: it takes a load long enough for its power to be known, with
-// power to spare, and a run in which no limit was seen and no clock was higher.
+// NVML reports a cap too late for short loads, and clocks stay low for seconds after a capped load.
+// A lock therefore needs a load with known power, power to spare, and a run without limits or
+// higher clocks.
 void locked_clocks(const DeviceView& gpu, Benchmarks benchmarks, Collector& out) {
   const DeviceFacts& facts = *gpu.facts;
   const Measurement* fastest = nullptr;
@@ -133,7 +132,7 @@ void locked_clocks(const DeviceView& gpu, Benchmarks benchmarks, Collector& out)
           std::move(evidence));
 }
 
-// Rates that depend on the clock are higher than theory, which is at the stated maximum, allows.
+// Rates above the theoretical ones, which assume the stated maximum clock.
 void clock_above_max(const DeviceFacts& gpu, Collector& out) {
   const auto &seen_hz = gpu.sm_clock_seen_max_hz, &max_hz = gpu.sm_clock_max_hz;
   const auto step_hz = sm_clock_step(gpu);
@@ -147,7 +146,7 @@ void clock_above_max(const DeviceFacts& gpu, Collector& out) {
           {{"highest_sm_clock", seen}, {"max_sm_clock", max}});
 }
 
-// A load that a user chose to be as long as heat takes to settle.
+// A load long enough for temperature to settle.
 void soak(const Measurement& m, Collector& out) {
   Evidence evidence = conditions_of(m);
   std::string when;

@@ -1,5 +1,3 @@
-// How a device is set up, and what it shares.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,7 @@
 namespace peakline {
 namespace {
 
-// A limit set within a per cent of the default is the default, rounded.
+// A limit within 1 % of the default is the default, rounded.
 constexpr double kDefaultPowerShare = 0.99;
 
 void power_limit(const DeviceFacts& gpu, Collector& out) {
@@ -51,7 +49,7 @@ void mps(const DeviceFacts& gpu, Collector& out) {
           {{"mps", "on"}});
 }
 
-// Encryption concerns what crosses the link; kernels and the device's memory run as always.
+// Only traffic over the link is encrypted; kernels and device memory are unaffected.
 void confidential_computing(const DeviceFacts& gpu, Collector& out) {
   const std::string& mode = gpu.confidential_computing;
   if (mode.empty() || mode == "off") return;

@@ -1,4 +1,4 @@
-// Findings about a device's error counters, before the run and after it.
+// Findings on error counters, before and after the run.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 namespace peakline {
 namespace {
 
-// 0 where either count is not known.
 std::int64_t increase(const std::optional<std::int64_t>& from,
                       const std::optional<std::int64_t>& to) {
   return from && to ? *to - *from : 0;
@@ -69,8 +68,8 @@ void row_remapping(const DeviceHealth& before, const DeviceHealth& after, Collec
   }
 }
 
-// Whether NVIDIA's Xid catalog lists an application as a cause: a memory page fault, a graphics
-// engine exception, a reset channel, a program that ended while it ran.
+// Whether NVIDIA's Xid catalog lists applications as a cause: memory page fault, graphics engine
+// exception, reset channel, ended program.
 bool may_be_of_a_program(std::int64_t xid) {
   constexpr std::array<std::int64_t, 4> kXids{13, 31, 43, 45};
   return std::ranges::find(kXids, xid) != kXids.end();

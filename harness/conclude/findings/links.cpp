@@ -1,4 +1,4 @@
-// The links between GPUs: those that are down or slow, and access that is refused.
+// Findings on links between GPUs that are down or slow, and on refused peer access.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace peakline {
 namespace {
 
-// Rates of pairs repeat to within 0.2 %, and those of a node's pairs lie within 1 %.
+// Pairs repeat to within 0.2 %, and a node's pairs lie within 1 %.
 constexpr double kSlowPair = 0.97;
 
 void links_down(const DeviceView& gpu, Collector& out) {
@@ -23,7 +23,7 @@ void links_down(const DeviceView& gpu, Collector& out) {
   int most = links.up();
   for (const DeviceFacts& peer : gpu.profile->devices)
     if (peer.name == gpu.facts->name) most = std::max(most, peer.nvlinks.up());
-  // A card whose links lead nowhere is no fault.
+  // A card without connected links is fine.
   if (links.down.empty() || most == 0) return;
   const Evidence evidence = {{"links", std::to_string(links.count)},
                              {"down", fmt::format("{}", fmt::join(links.down, ", "))}};
@@ -81,7 +81,7 @@ void link_findings(const DeviceView& gpu, Collector& out) {
 }
 
 void node_findings(const DeviceView& node, Collector& out) {
-  // Keyed by what was measured and by the number of links, which the theoretical rate tells.
+  // By measurement and number of links, from the theoretical rate.
   std::map<std::pair<std::string_view, double>, std::vector<const Ceiling*>> alike;
   for (const Ceiling* row : node.ceilings) {
     const Measurement* source = node.source(*row);

@@ -1,5 +1,3 @@
-// Findings about the whole machine, and about this build of peakline.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,14 +51,14 @@ void cpu_quota(const HostFacts& host, Collector& out) {
           {{"cpu_quota", quota}, {"hardware_threads", std::to_string(*host.hardware_threads)}});
 }
 
-// CPUs that the affinity mask withholds, which whoever starts peakline can mend, and those that the
-// cgroup's cpuset does, which are not this job's. Where a batch system gives a job its CPUs by the
-// mask alone, nothing tells its share from a binding.
+// Reports CPUs withheld by the affinity mask, which the user can change, apart from those withheld
+// by the cpuset, which belong to others. A batch system that assigns CPUs by mask alone looks like
+// a binding.
 void withheld_cpus(const HostFacts& host, Collector& out) {
   if (!host.hardware_threads || !host.usable_threads) return;
   const int all = *host.hardware_threads, usable = *host.usable_threads;
   const int share = std::min(host.cpuset_threads.value_or(all), all);
-  // The quota, in whole CPUs, is a finding of its own.
+  // A quota, in whole CPUs, has its own finding.
   const double quota = std::max(std::floor(host.cpu_quota.value_or(all)), 1.0);
   std::vector<std::pair<std::string, std::string>> evidence = {
       {"usable_threads", std::to_string(usable)}, {"hardware_threads", std::to_string(all)}};

@@ -1,4 +1,4 @@
-// Measurements that failed, were skipped, cannot be right, or vary too much.
+// Findings on measurements that failed, were skipped, cannot be right, or vary too much.
 
 #include <fmt/format.h>
 
@@ -11,11 +11,10 @@
 namespace peakline {
 namespace {
 
-// The half width of an interval that a quick run aims for: a ceiling known less well than that
-// cannot be told from a neighbour's.
+// Half width that a quick run aims for; wider intervals overlap neighbouring ceilings.
 constexpr double kNoisyHalfWidth = 0.02;
 
-// Measurements that share a fault, each with its evidence.
+// Measurements with a common fault, and evidence for each.
 struct Faulty {
   std::vector<std::string> names;
   Evidence evidence;
@@ -24,7 +23,7 @@ struct Faulty {
     names.push_back(name);
     evidence.emplace_back(name, std::move(why));
   }
-  // `message` has a place for the number of measurements and one for their names.
+  // message: a format with places for number and names.
   void report(const char* code, Severity severity,
               fmt::format_string<std::string, std::string> message, Collector& out) && {
     if (names.empty()) return;
@@ -68,7 +67,6 @@ void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
               "Rates above what the hardware can do in {}, excluded from the ceilings: {}.", out);
 }
 
-// The figures of code that nobody has run before.
 void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   Faulty untried;
   for (const Measurement* m : device.measurements) {
@@ -82,14 +80,14 @@ void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) 
                             out);
 }
 
-// One for each benchmark and reason, not one for each point.
+// One per benchmark and reason, not per point.
 void unsupported(const DeviceView& device, Collector& out) {
   std::set<std::pair<std::string, std::string>> seen;
   std::vector<std::string> names;
   Evidence evidence;
   for (const Measurement* m : device.measurements) {
     if (m->status != Status::kSkipped || !seen.emplace(m->id, m->reason).second) continue;
-    // All reasons of a benchmark stand under its id: a name stands once.
+    // All reasons of a benchmark are under its id.
     const auto known = std::ranges::find(evidence, m->id, &Evidence::value_type::first);
     if (known == evidence.end())
       evidence.emplace_back(m->id, m->reason);
@@ -102,13 +100,13 @@ void unsupported(const DeviceView& device, Collector& out) {
           std::move(evidence));
 }
 
-// Points of curves are short by design; every figure that is quoted has to be precise.
+// Curve points are short by design, but quoted figures must be precise.
 void noisy_ceilings(const DeviceView& device, Collector& out) {
   Faulty noisy;
   for (const Ceiling* c : device.ceilings) {
     const Measurement* source = device.source(*c);
     if (source == nullptr) continue;
-    // The width is that of the samples: how far runs differ is no fault of this one.
+    // Samples only: differences between runs are no fault of this one.
     const auto& s = source->summary;
     const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
     if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
@@ -121,7 +119,7 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
       out);
 }
 
-// Adds the points that no ceiling comes from.
+// Points behind no ceiling.
 void varying_points(const DeviceView& device, Collector& out) {
   std::set<const Measurement*> sources;
   for (const Ceiling* c : device.ceilings) sources.insert(device.source(*c));

@@ -1,5 +1,3 @@
-// Findings about the memory system beyond its size and bandwidth.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +15,7 @@ std::optional<double> of_l2(const DeviceView& gpu, const char* role) {
   return figure(gpu, {.role = role, .by = {{"level", "l2"}}});
 }
 
-// The TLB costs next to nothing within its reach; beyond it, each access may wait for a walk
-// through the page tables.
+// TLB hits cost almost nothing; beyond the reach, accesses may wait for page table walks.
 void tlb_reach(const DeviceView& gpu, Collector& out) {
   const auto reach = figure(gpu, {.role = role::kReach});
   const auto rate = figure(gpu, {.role = role::kReachRate});
@@ -36,7 +33,7 @@ void tlb_reach(const DeviceView& gpu, Collector& out) {
            {"rate_beyond", format_rate(*beyond, "B/s")}});
 }
 
-// An SM's loads of lines that the other half of the chip keeps cross it and back.
+// Loads of lines in the other L2 partition cross the chip and back.
 void far_part(const DeviceView& gpu, Collector& out) {
   const auto far = far_part_of_l2(gpu);
   const auto full_rate_bytes = of_l2(gpu, role::kFullRate);
@@ -61,15 +58,15 @@ void far_part(const DeviceView& gpu, Collector& out) {
           fmt::format("The L2 has a near and a far part: {}.", fmt::join(parts, "; ")), evidence);
 }
 
-// Lines are replaced more or less at random, so that an L2 does not hold all of a footprint of its
-// own size; and a sweep tells its end to a quarter of an octave.
+// Random replacement keeps an L2 from holding a footprint of its own size, and a sweep locates its
+// end to a quarter of an octave.
 constexpr double kStep = 1.25, kMostlyHeld = 0.9;
 
 void small_l2(const DeviceView& gpu, Collector& out) {
   const auto by_latency = of_l2(gpu, role::kHeldByLatency);
   const auto by_rate = of_l2(gpu, role::kHeldByRate);
   const auto& stated = gpu.facts->l2_bytes;
-  // One alone may have missed a part.
+  // A single sweep may have missed a part.
   if (!by_latency || !by_rate || !stated) return;
   const double held = std::max(*by_latency, *by_rate);
   if (kStep * held >= kMostlyHeld * *stated) return;

@@ -1,4 +1,4 @@
-// Whether the device computed, stored and moved data without an error, as a verifying soak found.
+// Findings on wrong results of a verifying soak: compute, memory, copies.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ void add_ecc_counts(const DeviceFacts& gpu, Evidence& evidence) {
   add("ECC errors, uncorrected", gpu.before.ecc.uncorrected, gpu.after.ecc.uncorrected);
 }
 
-// Adds the evidence about the wrong words of one measurement.
+// Evidence for a measurement's wrong words.
 void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
   evidence.emplace_back(m.name(), format_count(words, "wrong word"));
   for (const char* fact : {"first_difference", "differing_bits", "first_seen", "sm"})
@@ -35,8 +35,7 @@ void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
     if (what != "measurement") evidence.emplace_back(fmt::format("{}: {}", m.name(), what), value);
 }
 
-// A soak that tests less of the memory says nothing about the rest. It takes 95 % of what is free,
-// of memory that the host shares half.
+// The soak tests 95 % of free memory, half of shared memory.
 constexpr double kTestedShare = 0.8, kTestedSharedShare = 0.4;
 
 void untested_memory(const Measurement& m, const DeviceFacts* gpu, Collector& out) {
@@ -59,7 +58,7 @@ void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector&
   double compared = 0;
   std::int64_t differing = 0;
   const Measurement* first = nullptr;
-  bool only_copies = true;  // of what is wrong
+  bool only_copies = true;  // among the wrong ones
   Evidence wrong;
   for (const Measurement* m : device.measurements) {
     const auto words = int_param(m->launch, kDiffering);

@@ -1,7 +1,5 @@
 #pragma once
 
-// One function per subject; each adds the findings about its subject.
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -16,7 +14,7 @@ namespace peakline {
 
 using Evidence = std::vector<std::pair<std::string, std::string>>;
 
-// Collects findings about one device (its UUID, "host", or "" for the machine) after the other.
+// Collects findings about one device (UUID, "host", or "" for the machine) at a time.
 class Collector {
  public:
   void about(std::string_view device) { device_ = device; }
@@ -34,9 +32,9 @@ class Collector {
   std::string device_;
 };
 
-// The clock, power and temperature of a measurement, by name; first the measurement's own.
+// A measurement's name, clock, power and temperature.
 Evidence conditions_of(const Measurement& m);
-// Whether the measurement says how many words it compared, and how many of them were wrong.
+// Whether the measurement counts compared and wrong words.
 bool compares_results(const Measurement& measurement);
 
 void machine_findings(const Profile& profile, Collector& out);
