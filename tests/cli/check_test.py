@@ -81,7 +81,7 @@ def test_documents(tmp_path, slow):
 @pytest.mark.parametrize(
     ("option", "beginning"), [("--junit", "<?xml"), ("--prometheus", "# HELP peakline_check_")]
 )
-def test_documents_replace_no_file_that_is_no_report(tmp_path, option, beginning):
+def test_documents_replace_no_file_that_is_no_report(tmp_path, healthy, option, beginning):
     profile, pipe = tmp_path / "node7.json", tmp_path / "pipe"
     profile.write_text("{}")
     os.mkfifo(pipe)
@@ -90,19 +90,19 @@ def test_documents_replace_no_file_that_is_no_report(tmp_path, option, beginning
     refused("check", "--device", "none", option, profile, words=words)
     assert profile.read_text() == "{}"
     refused("check", "--device", "none", option, "", words=[option, "without a name"])
-    plain = peakline("check", REFERENCE).stdout
+    plain = peakline("check", healthy).stdout
     for stream in ("/dev/stdout", "/proc/self/fd/1"):
-        printed = peakline("check", REFERENCE, option, stream).stdout
+        printed = peakline("check", healthy, option, stream).stdout
         assert printed.startswith(beginning), printed[:80]
         assert printed.endswith(plain)
     assert Path("/dev/stdout").is_symlink()
     redirected = tmp_path / "redirected"
     with redirected.open("w") as stdout:
-        command = [PEAKLINE, "check", REFERENCE, option, "/dev/stdout"]
+        command = [PEAKLINE, "check", healthy, option, "/dev/stdout"]
         subprocess.run(command, stdout=stdout, timeout=PATIENCE_S, check=True)
     assert redirected.read_text() == printed
     with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        peakline("check", REFERENCE, option, pipe, code=0)
+        peakline("check", healthy, option, pipe, code=0)
         assert reader.read() == printed.removesuffix(plain)
     assert pipe.is_fifo()
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from program import GOLDEN, REFERENCE, document, peakline, refused, scale, stdout_of, write_changed
+from program import GOLDEN, document, peakline, refused, scale, stdout_of, write_changed
 
 GATE = ("--fail-on", "regression")
 
@@ -30,17 +30,18 @@ def scaled(changed):
     return lambda name, factor: changed(name, lambda profile: scale(profile, factor))
 
 
-def test_what_no_run_would_settle_has_an_advice():
+def test_what_no_run_would_settle_has_an_advice(healthy):
     both_ways = "pcie.bidirectional/measured varies too much from run to run."
 
     def compared(threshold):
-        arguments = ("compare", "--all", "--threshold", threshold, REFERENCE, REFERENCE)
+        arguments = ("compare", "--all", "--threshold", threshold, healthy, healthy)
         return " ".join(peakline(*arguments).stdout.split())
 
-    assert not re.search(r"\d+ (slower|faster)", compared("2"))
-    assert both_ways in compared("2")
-    advice = re.search(r"--threshold (\d\.\d) would settle (\d+)", compared("0.5"))
-    assert advice, compared("0.5")
+    wide, narrow = compared("2"), compared("0.5")
+    assert not re.search(r"\d+ (slower|faster)", wide)
+    assert both_ways in wide
+    advice = re.search(r"--threshold (\d\.\d) would settle (\d+)", narrow)
+    assert advice, narrow
     settled = compared(advice[1])
     assert " 1 inconclusive," in settled
     assert "would settle" not in settled
@@ -137,11 +138,11 @@ def test_a_run_against_itself():
     assert peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  ")
 
 
-def test_two_healthy_runs_leave_a_largest_loss():
-    text = stdout_of("compare", REFERENCE, "--", REFERENCE)
+def test_two_healthy_runs_leave_a_largest_loss(healthy):
+    text = stdout_of("compare", healthy, "--", healthy)
     assert text.splitlines()[0] == "SAME  no loss above 2 % in 46 of 47 figures"
     assert "inconclusive" not in text
-    text = stdout_of("compare", REFERENCE, "--", REFERENCE, "--threshold", "0.5")
+    text = stdout_of("compare", healthy, "--", healthy, "--threshold", "0.5")
     assert re.match(r"SAME  no loss above \d % in [^;]* figures?; smaller ones need \d+ ", text)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.register_assert_rewrite("launching", "program")
 from launching import new_site  # noqa: E402
-from program import stdout_of  # noqa: E402
+from program import stdout_of, write_changed  # noqa: E402
 
 # ctest shows a test with this exit code as skipped.
 SKIPPED = 77
@@ -21,6 +21,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def profile(tmp_path):
     """Where a test writes its profile."""
     return tmp_path / "profile.json"
+
+
+@pytest.fixture(scope="session")
+def healthy(tmp_path_factory):
+    """A healthy H200, as far as it is judged."""
+    return write_changed(tmp_path_factory.mktemp("healthy") / "profile.json", lambda _: None)
 
 
 @pytest.fixture

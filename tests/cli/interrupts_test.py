@@ -27,7 +27,7 @@ from program import (
     starting,
 )
 
-STALLED_RUNS = 4
+STALLED_RUNS = 2  # of dozens of stalls each
 STOPPED = "CANNOT JUDGE  stopped by a signal\n"
 
 

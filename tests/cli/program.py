@@ -96,9 +96,23 @@ def scale(profile: Any, factor: float, *resources: str) -> None:
                 ceiling[key] *= factor
 
 
-def write_changed(path: Path, change: Callable[[Any], None], base: Path = REFERENCE) -> Path:
-    """Writes a profile after `change`."""
-    profile = json.loads(base.read_text())
+@functools.cache
+def judged() -> str:
+    """The reference with nothing but what is judged: a fifth of the time to read."""
+
+    def name(row: Any) -> str:
+        return "/".join([row["id"], *(f"{k}:{v}" for k, v in row.get("params", {}).items())])
+
+    profile = json.loads(REFERENCE.read_text())
+    names = {row.get("measurement") for row in profile["ceilings"]}
+    profile["measurements"] = [row for row in profile["measurements"] if name(row) in names]
+    profile["curves"] = profile["rooflines"] = profile["memory_map"] = []
+    return json.dumps(profile)
+
+
+def write_changed(path: Path, change: Callable[[Any], None], base: Path | None = None) -> Path:
+    """Writes a profile, or what is judged of the reference, after `change`."""
+    profile = json.loads(base.read_text() if base else judged())
     change(profile)
     path.write_text(json.dumps(profile))
     return path
@@ -118,10 +132,10 @@ def slow_profile(path: Path) -> Path:
 def write_cards(folder: Path, count: int, name: str = "NVIDIA H200") -> list[Path]:
     """Writes profiles of cards of one model, each in a node of its own."""
     folder.mkdir()
-    uuid = json.loads(REFERENCE.read_text())["devices"][0]["uuid"]
+    uuid = json.loads(judged())["devices"][0]["uuid"]
     files = []
     for number in range(count):
-        text = REFERENCE.read_text().replace(uuid, f"GPU-{number:08x}-0000-0000-0000-000000000000")
+        text = judged().replace(uuid, f"GPU-{number:08x}-0000-0000-0000-000000000000")
         profile = json.loads(text)
         profile["host"]["hostname"] = f"node{number}"
         profile["devices"][0]["name"] = name

@@ -206,7 +206,9 @@ def test_the_first_screen_as_data(file):
 def test_tables_fit_a_narrow_terminal(tmp_path, command):
     columns = 60
     later = write_changed(
-        tmp_path / "later.json", lambda profile: profile.update(created="2026-11-25T08:22:45Z")
+        tmp_path / "later.json",
+        lambda profile: profile.update(created="2026-11-25T08:22:45Z"),
+        base=REFERENCE,
     )
     arguments = [word.format(REFERENCE, later=later) for word in command.split()]
     lines = on_terminal(columns, *arguments).splitlines()

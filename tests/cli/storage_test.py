@@ -13,7 +13,6 @@ from program import (
     HOST,
     PATIENCE_S,
     PEAKLINE,
-    SEVERAL,
     assert_gone,
     children_of,
     measuring,
@@ -22,8 +21,10 @@ from program import (
     starting,
 )
 
-STORAGE = (*HOST, "--filter", "host.storage", "--storage-size", "64MiB", "--storage")
-SEVERAL_WITH_STORAGE = (*SEVERAL[:-1], SEVERAL[-1] + r"|^host\.storage")
+ONE_POINT = r"^host\.storage.*sequential"
+SIZE = ("--storage-size", "64MiB", "--storage")
+STORAGE = (*HOST, "--filter", ONE_POINT, *SIZE)
+SEVERAL = ("run", "--device", "none", "--filter", rf"^host\.fma|{ONE_POINT}", *SIZE)
 NOT_MOUNTED = 77
 
 
@@ -42,7 +43,8 @@ def title_of(profile):
 
 
 def test_reads_are_measured_and_the_file_is_gone(disk, profile):
-    peakline(*STORAGE, disk, "-o", profile, "--anonymize", code=0)
+    every_point = (*HOST, "--filter", "host.storage", *SIZE)
+    peakline(*every_point, disk, "-o", profile, "--anonymize", code=0)
     written = read(profile)
     assert {m["id"] for m in written["measurements"]} == {"host.storage.read"}
     for m in written["measurements"]:
@@ -136,8 +138,7 @@ def test_an_overlay_is_called_one(run_on, profile):
 
 
 def test_a_killed_worker_leaves_no_file(disk, profile):
-    storage = (*SEVERAL_WITH_STORAGE, "--storage", disk, "--storage-size", "64MiB")
-    with measuring(*storage, "-o", profile) as process:
+    with measuring(*SEVERAL, disk, "-o", profile) as process:
         for worker in children_of(process.pid):
             os.kill(worker, signal.SIGKILL)
         process.communicate(timeout=PATIENCE_S)
@@ -158,8 +159,7 @@ def test_a_kill_while_it_is_written_leaves_no_file(disk):
 
 
 def test_a_kill_leaves_no_file(disk, profile):
-    storage = (*SEVERAL_WITH_STORAGE, "--storage", disk, "--storage-size", "64MiB")
-    with measuring(*storage, "-o", profile) as process:
+    with measuring(*SEVERAL, disk, "-o", profile) as process:
         workers = children_of(process.pid)
         assert list(disk.iterdir()) == []
         process.kill()
@@ -178,7 +178,8 @@ def test_a_kill_leaves_no_file(disk, profile):
 )
 def test_where_there_can_be_no_file(tmp_path, profile, where, size, expected):
     (tmp_path / "file").touch()
-    result = peakline(*STORAGE[:-2], size, "--storage", tmp_path / where, "-o", profile, code=2)
+    storage = (*STORAGE[:-2], size, "--storage", tmp_path / where)
+    result = peakline(*storage, "-o", profile, code=2)
     assert expected in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not profile.exists()

@@ -14,58 +14,26 @@ SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
 # Each folder may include these of the project, besides itself. One that is not listed may not be
 # included from anywhere, so a new one needs a line here.
 ARROWS = {
-    "harness/values": (),
-    "harness/statistics": ("harness/values",),
-    "harness/hardware": ("harness/values",),
-    "harness/host": ("harness/values",),
-    "harness/cuda": ("harness/values", "harness/statistics", "harness/hardware"),
-    "harness/conclude": ("harness/values", "harness/statistics", "harness/hardware"),
-    "harness/judge": (
-        "harness/values",
-        "harness/statistics",
-        "harness/hardware",
-        "harness/conclude",
-    ),
-    "harness/profile": ("harness/values",),
-    "harness/show": ("harness/values", "harness/hardware", "harness/conclude", "harness/judge"),
-    "harness/benchmark": (
-        "harness/values",
-        "harness/statistics",
-        "harness/host",
-        "harness/cuda",
-        "harness/hardware",
-        "harness/conclude",
-        "kernels",
-    ),
-    "harness/run": (
-        "harness/values",
-        "harness/host",
-        "harness/cuda",
-        "harness/conclude",
-        "harness/benchmark",
-        "harness/profile",
-    ),
-    "harness/cli": (
-        "harness/values",
-        "harness/statistics",
-        "harness/host",
-        "harness/conclude",
-        "harness/judge",
-        "harness/benchmark",
-        "harness/profile",
-        "harness/show",
-        "harness/run",
-    ),
-    "bench": (
-        "harness/values",
-        "harness/statistics",
-        "harness/hardware",
-        "harness/host",
-        "harness/cuda",
-        "harness/conclude",
-        "harness/benchmark",
-        "kernels",
-    ),
+    f"harness/{room}": tuple(
+        word if word == "kernels" else f"harness/{word}" for word in words.split()
+    )
+    for room, words in {
+        "values": "",
+        "statistics": "values",
+        "hardware": "values",
+        "host": "values",
+        "cuda": "values statistics hardware",
+        "conclude": "values statistics hardware",
+        "judge": "values statistics hardware conclude",
+        "profile": "values",
+        "show": "values hardware conclude judge",
+        "benchmark": "values statistics host cuda hardware conclude kernels",
+        "run": "values host cuda conclude benchmark profile",
+        "cli": "values statistics host conclude judge benchmark profile show run",
+    }.items()
+}
+ARROWS |= {
+    "bench": (*ARROWS["harness/benchmark"], "harness/benchmark"),
     "bench/main.cpp": ("bench", "harness/cli", "harness/run"),
     "kernels": (),
 }

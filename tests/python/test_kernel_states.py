@@ -11,7 +11,6 @@ from pathlib import Path
 
 import peakline
 import pytest
-from conftest import ROOT
 from peakline.page import tables
 from peakline.workload.counters import Counters
 from peakline.workload.kernel import Kernel
@@ -34,11 +33,6 @@ GMMA = "sm__inst_executed_pipe_tensor_op_gmma.sum.pct_of_peak_sustained_active"
 SOURCE = "sm__ops_path_tensor_src_"
 OPS = ("add", "mul", "fma")
 CORE = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
-
-
-@pytest.fixture
-def reference() -> peakline.Profile:
-    return peakline.load(ROOT / "reports/reference/nvidia-h200.json")
 
 
 def real_rows() -> list[list[str]]:

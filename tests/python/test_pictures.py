@@ -224,7 +224,7 @@ def test_svg_is_safe_and_takes_the_pages_colours(page: str, drawn: dict[str, Pic
     assert seen
 
 
-@pytest.mark.parametrize("name", ["$x^$", "<b>&\"'", "a\nb", "é€µ", "{}%s\\", "{a}", "x" * 300])
+@pytest.mark.parametrize("name", ["$x^$ <b>&\"' é€µ {a}", "{}%s\\\nb", "x" * 300])
 def test_any_name_can_be_drawn(name: str) -> None:
     document = only(document_of(), "hbm.")
     document["devices"][0]["name"] = name

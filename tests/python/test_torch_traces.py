@@ -357,59 +357,47 @@ def test_gzipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read(path)
 
 
-def elementwise(name: str, shapes: list[list[int]], *types: str) -> tuple[float, float]:
-    """The bytes that an operator reads and writes; FLOPs of it are not counted."""
+A, ROW, N = [1024, 512], [512], 1024 * 512
+BF16, FP32 = "c10::BFloat16", "float"
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "types", "read_", "written"),
+    [
+        ("add", [A, A, []], [BF16, BF16, "Scalar"], 4 * N, 2 * N),
+        # What is repeated is read once; a wider operand makes the result as wide.
+        ("mul", [A, ROW], [BF16, FP32], 2 * N + 4 * 512, 4 * N),
+        ("add", [[1024, 1], ROW], [BF16, BF16], 2 * 1536, 2 * N),
+        # This one overwrites its first operand.
+        ("mul_", [A, ROW], [BF16, FP32], 2 * N + 4 * 512, 2 * N),
+        ("copy_", [A, A, []], [BF16, FP32, ""], 4 * N, 2 * N),
+        ("native_layer_norm", [A, [], ROW, ROW], [BF16, "", BF16, BF16], 2 * N + 4 * 512, 2 * N),
+        # The array of `out=` stands among the arguments, and is not read.
+        ("add", [A, A, [], A], [BF16, BF16, "Scalar", BF16], 4 * N, 2 * N),
+        ("gelu", [A, [], A], [BF16, "", BF16], 2 * N, 2 * N),
+        ("elu_backward", [A, [], [], [], [], A], [BF16, *[""] * 4, BF16], 4 * N, 2 * N),
+    ],
+)
+def test_bytes_of_elementwise_operators(
+    name: str, shapes: list[list[int]], types: list[str], read_: int, written: int
+) -> None:
     arguments = {"Input Dims": shapes, "Input type": types, "Concrete Inputs": [""] * len(shapes)}
-    (work,) = works({"name": name, "args": arguments})
-    assert work.flops == 0
-    return work.read, work.written
+    (work,) = works({"name": f"aten::{name}", "args": arguments})
+    assert (work.flops, work.read, work.written) == (0, read_, written)
 
 
-def test_bytes_of_elementwise_operators() -> None:
-    bf16, fp32 = "c10::BFloat16", "float"
-    n = 1024 * 512
-    assert elementwise("aten::add", [[1024, 512], [1024, 512], []], bf16, bf16, "Scalar") == (
-        4 * n,
-        2 * n,
-    )
-    # What is repeated is read once; a wider operand makes the result as wide.
-    assert elementwise("aten::mul", [[1024, 512], [512]], bf16, fp32) == (2 * n + 4 * 512, 4 * n)
-    assert elementwise("aten::add", [[1024, 1], [512]], bf16, bf16) == (2 * 1536, 2 * n)
-    # This one overwrites its first operand.
-    assert elementwise("aten::mul_", [[1024, 512], [512]], bf16, fp32) == (2 * n + 4 * 512, 2 * n)
-    assert elementwise("aten::copy_", [[1024, 512], [1024, 512], []], bf16, fp32, "") == (
-        4 * n,
-        2 * n,
-    )
-    assert elementwise(
-        "aten::native_layer_norm", [[1024, 512], [], [512], [512]], bf16, "", bf16, bf16
-    ) == (2 * n + 2 * 2 * 512, 2 * n)
-    # The array of `out=` stands among the arguments, and is not read.
-    types = (bf16, bf16, "Scalar", bf16)
-    assert elementwise("aten::add", [[1024, 512], [1024, 512], [], [1024, 512]], *types) == (
-        4 * n,
-        2 * n,
-    )
-    assert elementwise("aten::gelu", [[1024, 512], [], [1024, 512]], bf16, "", bf16) == (
-        2 * n,
-        2 * n,
-    )
-    assert elementwise(
-        "aten::elu_backward", [[1024, 512], [], [], [], [], [1024, 512]], bf16, *[""] * 4, bf16
-    ) == (4 * n, 2 * n)
-    for name in ("aten::copy_", "aten::add", "aten::sum", "aten::_softmax"):
-        empty = {"Input Dims": [[0, 5], [0, 5]], "Input type": [bf16] * 2}
-        assert works({"name": name, "args": empty}) == []
-    for shapes in ([[3, 4], [5]], [[], []]):
-        assert (
-            works({"name": "aten::add", "args": {"Input Dims": shapes, "Input type": [bf16] * 2}})
-            == []
-        )
-    arguments = {"Input Dims": [[1024, 512]] * 2, "Input type": [bf16] * 2}
-    parts = works({"name": "aten::native_layer_norm_backward", "args": arguments})
-    assert [(w.role, w.read, w.written) for w in parts] == [
-        ("grad_input", 4 * n, 2 * n),
-        ("GammaBeta", 4 * n, 0),
+def test_operators_without_elements_or_a_common_shape_have_no_bytes() -> None:
+    def found(name: str, shapes: list[list[int]]) -> list[tuple[str, float, float]]:
+        arguments = {"Input Dims": shapes, "Input type": [BF16] * 2}
+        parts = works({"name": f"aten::{name}", "args": arguments})
+        return [(part.role, part.read, part.written) for part in parts]
+
+    for name in ("copy_", "add", "sum", "_softmax"):
+        assert found(name, [[0, 5], [0, 5]]) == []
+    assert found("add", [[3, 4], [5]]) == found("add", [[], []]) == []
+    assert found("native_layer_norm_backward", [A, A]) == [
+        ("grad_input", 4 * N, 2 * N),
+        ("GammaBeta", 4 * N, 0),
     ]
 
 

@@ -211,154 +211,134 @@ def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> 
 # --- Gaps ----------------------------------------------------------------------------------------
 
 
-def gap_of(analyzed: Analyzed, made: Made, start: float, end: float) -> dict[Part, int]:
-    """The causes of the gap between two kernels, the second of which the caller has made."""
-    made.kernel(0, start, 0.0, "before")
-    found = idle(analyzed(made))
-    assert sum(found.values()) == round(1000 * (end - start))
-    return found
+def gap_of(analyzed: Analyzed, made: Made) -> dict[Part, int]:
+    """The causes of the gap after a kernel that ends at 100 µs."""
+    made.kernel(0, 100, 0.0, "before")
+    return idle(analyzed(made))
 
 
-def test_a_launch_after_another(analyzed: Analyzed) -> None:
+READ = "Memcpy DtoH (Device -> Pageable)"
+NEXT = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+LAUNCH, LATE, PYTHON, SYNCHRONIZATION = Part.LAUNCH, Part.LATE, Part.PYTHON, Part.SYNCHRONIZATION
+UNEXPLAINED = {PYTHON: 2_895_000, LAUNCH: 5_000}
+# What happens beside the kernel before, and the causes in nanoseconds.
+GAPS: dict[str, tuple[Callable[[Made], object], dict[Part, int]]] = {
+    "a launch after another": (lambda m: m.kernel(111, 120, 105), {LAUNCH: 11_000}),
+    "launch latency up to the measured one": (
+        lambda m: m.kernel(150, 160, 105),
+        {LAUNCH: 5_000 + LATENCY, LATE: 45_000 - LATENCY},
+    ),
+    "a launch call that lasts": (
+        lambda m: m.kernel(150, 160, 105, lasts=43),
+        {LAUNCH: 48_000, LATE: 2_000},
+    ),
+    # As `.item()` does.
+    "a copy to the host that the host waits for": (
+        lambda m: (
+            m.copy(100, 102, 20, 4, READ),
+            m.call("cudaStreamSynchronize", 23, 112),
+            m.kernel(130, 140, 126),
+        ),
+        {SYNCHRONIZATION: 24_000, LAUNCH: 4_000},
+    ),
+    "a copy that its call waits for": (
+        lambda m: (m.copy(100, 102, 20, 4, READ, lasts=90), m.kernel(130, 140, 126)),
+        {SYNCHRONIZATION: 24_000, LAUNCH: 4_000},
+    ),
+    "a synchronization long before a launch": (
+        lambda m: (m.call("cudaDeviceSynchronize", 50, 104), m.kernel(1000, 1010, 994)),
+        {SYNCHRONIZATION: 4_000, PYTHON: 890_000, LAUNCH: 6_000},
+    ),
+    # Backward kernels are launched by a thread that waits for the one that runs forward.
+    "what the thread that launched before did": (
+        lambda m: (
+            m.call("cudaStreamSynchronize", 50, 120, thread=1),
+            m.kernel(140, 150, 135, thread=2),
+        ),
+        {SYNCHRONIZATION: 35_000, LAUNCH: 5_000},
+    ),
+    **{
+        call: (
+            lambda m, call=call: (m.call(call, 90, 190), m.kernel(202, 220, 200)),
+            {Part.ALLOCATION: 100_000, LAUNCH: 2_000},
+        )
+        for call in ("cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemCreate")
+    },
+    "nothing": (lambda m: m.kernel(3000, 3010, 2995), UNEXPLAINED),
+    **{
+        name: (
+            lambda m, name=name: (
+                m.event("user_annotation", name, 0, 5000),
+                m.kernel(3000, 3010, 2995),
+            ),
+            UNEXPLAINED,
+        )
+        for name in (
+            "data parallel forward",
+            "input projection",
+            "FSDP::pre_forward inputs",
+            "fetch kv cache",
+            "train on data",
+        )
+    },
+    "a thread that loads beside": (
+        lambda m: (
+            m.event("user_annotation", "load_batch", 0, 5000, tid=99),
+            m.kernel(3000, 3010, 2995),
+        ),
+        UNEXPLAINED,
+    ),
+    "a data loader": (
+        lambda m: (m.event("user_annotation", NEXT, 90, 5000), m.copy(5025, 5030, 5020, 4096)),
+        {Part.LOADER: 4_920_000, LAUNCH: 5_000},
+    ),
+    "dispatch of what was queued": (lambda m: m.kernel(103, 110, 20), {LAUNCH: 3_000}),
+    "what was queued and is late": (
+        lambda m: m.kernel(150, 160, 20),
+        {LAUNCH: QUEUED, LATE: 50_000 - QUEUED},
+    ),
+    "what was queued behind another stream": (
+        lambda m: (m.call("cudaStreamWaitEvent", 15, 16), m.kernel(150, 160, 20)),
+        {LAUNCH: QUEUED, Part.STREAMS: 50_000 - QUEUED},
+    ),
+    "the profiler's own work": (
+        lambda m: (
+            m.event("overhead", "Activity Buffer Request", 95, 2095, pid=-1),
+            m.kernel(2105, 2110, 2101),
+        ),
+        {Part.PROFILER: 1_995_000, LAUNCH: 10_000},
+    ),
+    "loading code, which is none of the profiler's": (
+        lambda m: (
+            m.event("overhead", "Runtime Triggered Module Loading", 102, 2090, pid=-1),
+            m.kernel(2105, 2110, 101, lasts=2000),
+        ),
+        {LAUNCH: 2_001_000, LATE: 4_000},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_causes_of_a_gap(analyzed: Analyzed, name: str) -> None:
+    happens, causes = GAPS[name]
     made = Made()
-    made.kernel(111, 120, 105)
-    assert gap_of(analyzed, made, 100, 111) == {Part.LAUNCH: 11_000}
-
-
-def test_launch_latency_up_to_the_measured_one(analyzed: Analyzed) -> None:
-    made = Made()
-    made.kernel(150, 160, 105)
-    assert gap_of(analyzed, made, 100, 150) == {
-        Part.LAUNCH: 5_000 + LATENCY,
-        Part.LATE: 45_000 - LATENCY,
-    }
-
-
-def test_a_launch_call_that_lasts_is_launching(analyzed: Analyzed) -> None:
-    made = Made()
-    made.kernel(150, 160, 105, lasts=43)
-    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: 48_000, Part.LATE: 2_000}
-
-
-def test_reading_a_value(analyzed: Analyzed) -> None:
-    """As `.item()` does: a copy to the host, and the host waits for it."""
-    made = Made()
-    made.copy(100, 102, 20, 4, "Memcpy DtoH (Device -> Pageable)")
-    made.call("cudaStreamSynchronize", 23, 112)
-    made.kernel(130, 140, 126)
-    assert idle(analyzed_with(analyzed, made, 100)) == {
-        Part.SYNCHRONIZATION: 24_000,
-        Part.LAUNCH: 4_000,
-    }
-
-
-def analyzed_with(analyzed: Analyzed, made: Made, end: float) -> Analysis:
-    """With a kernel before it that ends at `end`."""
-    made.kernel(0, end, 0.0, "before")
-    return analyzed(made)
-
-
-def test_a_synchronization_long_before_a_launch_is_python(analyzed: Analyzed) -> None:
-    made = Made()
-    made.call("cudaDeviceSynchronize", 50, 104)
-    made.kernel(1000, 1010, 994)
-    assert gap_of(analyzed, made, 100, 1000) == {
-        Part.SYNCHRONIZATION: 4_000,
-        Part.PYTHON: 890_000,
-        Part.LAUNCH: 6_000,
-    }
-
-
-def test_a_copy_that_its_call_waits_for_synchronizes(analyzed: Analyzed) -> None:
-    made = Made()
-    made.copy(100, 102, 20, 4, "Memcpy DtoH (Device -> Pageable)", lasts=90)
-    made.kernel(130, 140, 126)
-    assert idle(analyzed_with(analyzed, made, 100)) == {
-        Part.SYNCHRONIZATION: 24_000,
-        Part.LAUNCH: 4_000,
-    }
-
-
-@pytest.mark.parametrize("call", ["cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemCreate"])
-def test_allocating(analyzed: Analyzed, call: str) -> None:
-    made = Made()
-    made.call(call, 90, 190)
-    made.kernel(210, 220, 200)
-    assert gap_of(analyzed, made, 100, 210) == {
-        Part.ALLOCATION: 100_000,
-        Part.LAUNCH: LATENCY if LATENCY < 10_000 else 10_000,
-    } | ({Part.LATE: 10_000 - LATENCY} if LATENCY < 10_000 else {})
+    happens(made)
+    assert gap_of(analyzed, made) == causes
 
 
 def test_a_short_copy_from_pinned_memory_is_not_waited_for(analyzed: Analyzed) -> None:
     made = Made()
+    made.kernel(0, 50, 0.0)
     made.copy(60, 61, 55, 4096, lasts=8)
     made.kernel(72, 80, 70.5)
-    assert Part.SYNCHRONIZATION not in idle(analyzed_with(analyzed, made, 50))
+    assert Part.SYNCHRONIZATION not in idle(analyzed(made))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "data parallel forward",
-        "input projection",
-        "FSDP::pre_forward inputs",
-        "fetch kv cache",
-        "train on data",
-    ],
-)
-def test_a_range_that_loads_nothing_is_no_data_loader(analyzed: Analyzed, name: str) -> None:
+@pytest.mark.parametrize("called", [99.999, 100])
+def test_what_is_launched_as_a_gap_begins_is_not_late(analyzed: Analyzed, called: float) -> None:
     made = Made()
-    made.event("user_annotation", name, 0, 5000)
-    made.kernel(3000, 3010, 2995)
-    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
-
-
-def test_a_thread_that_loads_beside_is_not_waited_for(analyzed: Analyzed) -> None:
-    made = Made()
-    made.event("user_annotation", "load_batch", 0, 5000, tid=99)
-    made.kernel(3000, 3010, 2995)
-    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
-
-
-def test_a_data_loader_is_waited_for(analyzed: Analyzed) -> None:
-    made = Made()
-    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    made.event("user_annotation", name, 90, 5000)
-    made.copy(5025, 5030, 5020, 4096)
-    assert gap_of(analyzed, made, 100, 5025) == {Part.LOADER: 4_920_000, Part.LAUNCH: 5_000}
-
-
-def test_python(analyzed: Analyzed) -> None:
-    made = Made()
-    made.kernel(3000, 3010, 2995)
-    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
-
-
-def test_what_the_thread_that_launched_before_did_counts(analyzed: Analyzed) -> None:
-    """Backward kernels are launched by a thread that waits for the one that runs forward."""
-    made = Made()
-    made.call("cudaStreamSynchronize", 50, 120, thread=1)
-    made.kernel(140, 150, 135, thread=2)
-    assert gap_of(analyzed, made, 100, 140) == {Part.SYNCHRONIZATION: 35_000, Part.LAUNCH: 5_000}
-
-
-def test_queued_kernels_dispatch_or_wait(analyzed: Analyzed) -> None:
-    made = Made()
-    made.kernel(103, 110, 20)
-    assert gap_of(analyzed, made, 100, 103) == {Part.LAUNCH: 3_000}
-    made = Made()
-    made.kernel(150, 160, 20)
-    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: QUEUED, Part.LATE: 50_000 - QUEUED}
-    # What was launched just before the gap is not later than what was launched as it began.
-    for called in (99.999, 100):
-        made = Made()
-        made.kernel(called + LATENCY / 1e3, 150, called)
-        assert set(gap_of(analyzed, made, 100, called + LATENCY / 1e3)) == {Part.LAUNCH}
-    made = Made()
-    made.call("cudaStreamWaitEvent", 15, 16)
-    made.kernel(150, 160, 20)
-    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: QUEUED, Part.STREAMS: 50_000 - QUEUED}
+    made.kernel(called + LATENCY / 1e3, 150, called)
+    assert set(gap_of(analyzed, made)) == {Part.LAUNCH}
 
 
 def test_nodes_of_a_graph_share_its_launch(analyzed: Analyzed) -> None:
@@ -372,20 +352,6 @@ def test_nodes_of_a_graph_share_its_launch(analyzed: Analyzed) -> None:
     (said,) = [one for one in advice(found) if one.code == Part.LAUNCH]
     assert "nodes of CUDA graphs have 99 gaps of 1.00 µs between them" in said.text
     assert said.topic == "fusion"
-
-
-def test_the_profilers_own_work_is_a_part(analyzed: Analyzed) -> None:
-    made = Made()
-    made.event("overhead", "Activity Buffer Request", 95, 2095, pid=-1)
-    made.kernel(2105, 2110, 2101)
-    assert gap_of(analyzed, made, 100, 2105) == {Part.PROFILER: 1_995_000, Part.LAUNCH: 10_000}
-
-
-def test_loading_code_is_no_work_of_the_profiler(analyzed: Analyzed) -> None:
-    made = Made()
-    made.event("overhead", "Runtime Triggered Module Loading", 102, 2090, pid=-1)
-    made.kernel(2105, 2110, 101, lasts=2000)
-    assert gap_of(analyzed, made, 100, 2105) == {Part.LAUNCH: 2_001_000, Part.LATE: 4_000}
 
 
 def test_without_calls_no_cause_is_made_up(analyzed: Analyzed) -> None:

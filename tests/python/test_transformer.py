@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from collections.abc import Callable
@@ -136,110 +137,9 @@ def test_torchtitan_of_mixtures() -> None:
     assert flops == 6 * 3_608_307_264 + 6 * 24 * 64 * 128 * 8192
 
 
-# Parameters of Hugging Face's classes, counted on PyTorch's meta device (transformers 5.24), and
-# what the projects say in billions: all, and those that one token passes through.
-MODELS = [
-    # https://huggingface.co/openai-community/gpt2; "124M"
-    ("gpt2", 124_439_808, None, 0.124, None),
-    # https://huggingface.co/meta-llama/Meta-Llama-3-8B; "8.03B"
-    ("llama-3-8b", 8_030_261_248, None, 8.03, None),
-    # https://huggingface.co/meta-llama/Llama-3.2-1B; "1.23B"
-    ("llama-3.2-1b", 1_235_814_400, None, 1.23, None),
-    # https://huggingface.co/mistralai/Mistral-7B-v0.1; "7.24B"
-    ("mistral-7b-v0.1", 7_241_732_096, None, 7.24, None),
-    # https://huggingface.co/mistralai/Mixtral-8x7B-v0.1, arXiv:2401.04088: "47B", "13B active"
-    ("mixtral-8x7b", 46_702_792_704, 12_879_925_248, 46.7, 12.9),
-    # https://huggingface.co/Qwen/Qwen2-7B; "7.62B"
-    ("qwen2-7b", 7_615_616_512, None, 7.62, None),
-    # https://huggingface.co/Qwen/Qwen3-8B: "8.2B", "6.95B" without embeddings
-    ("qwen3-8b", 8_190_735_360, None, 8.2, None),
-    # https://huggingface.co/Qwen/Qwen3-30B-A3B: "30.5B", "3.3B activated"
-    ("qwen3-30b-a3b", 30_532_122_624, 3_353_032_704, 30.5, 3.3),
-    # https://huggingface.co/Qwen/Qwen1.5-MoE-A2.7B: "14.3B", "2.7B activated"
-    ("qwen1.5-moe-a2.7b", 14_315_784_192, 2_689_173_504, 14.3, 2.7),
-    # https://huggingface.co/Qwen/Qwen2-57B-A14B, arXiv:2407.10671: "57B", "14B activated"
-    ("qwen2-57b-a14b", 57_408_658_944, 14_249_270_784, 57.4, 14.2),
-    # https://huggingface.co/deepseek-ai/DeepSeek-V3, arXiv:2412.19437: "671B", "37B activated",
-    # without the module of multi-token prediction
-    ("deepseek-v3", 671_026_404_352, 37_552_282_624, 671, 37),
-    # https://huggingface.co/moonshotai/Moonlight-16B-A3B: "16B", "3B"; queries without a latent
-    ("moonlight-16b-a3b", 15_960_108_544, 2_914_774_528, 16, 2.9),
-    # https://huggingface.co/google/gemma-2b; "2.51B"
-    ("gemma-2b", 2_506_172_416, None, 2.51, None),
-    # https://huggingface.co/google/gemma-7b; "8.54B"
-    ("gemma-7b", 8_537_680_896, None, 8.54, None),
-    # https://huggingface.co/google/gemma-2-9b; "9.24B"
-    ("gemma-2-9b", 9_241_705_984, None, 9.24, None),
-    # https://huggingface.co/google/gemma-3-1b-it; "1000M"
-    ("gemma-3-1b", 999_885_952, None, 1.0, None),
-    # https://huggingface.co/google/gemma-3-4b-it, arXiv:2503.19786, table 1: 675M + 3,209M
-    ("gemma-3-4b", 3_880_263_168, None, 3.884, None),
-    # https://huggingface.co/google/gemma-3-27b-it, same table: 1,416M + 25,600M
-    ("gemma-3-27b", 27_009_346_304, None, 27.016, None),
-    # https://huggingface.co/openai/gpt-oss-20b, arXiv:2508.10925, table 1: "20.91B", and "3.61B
-    # active", without the input embedding
-    ("gpt-oss-20b", 20_914_757_184, 4_187_440_704, 20.91, 3.61 + 0.579),
-    # https://huggingface.co/openai/gpt-oss-120b, same table: "116.83B", "5.13B active"
-    ("gpt-oss-120b", 116_829_156_672, 5_711_982_912, 116.83, 5.13 + 0.579),
-    # https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E: "109B" with the vision encoder
-    ("llama-4-scout", 107_769_861_120, 17_172_894_720, 108, 17),
-    # https://huggingface.co/meta-llama/Llama-4-Maverick-17B-128E: "400B", "17B activated"
-    ("llama-4-maverick", 400_711_848_960, 17_184_691_200, 400, 17),
-    # https://huggingface.co/microsoft/Phi-3-mini-4k-instruct; "3.82B"
-    ("phi-3-mini-4k", 3_821_079_552, None, 3.82, None),
-    # https://huggingface.co/microsoft/phi-4; "14.7B"
-    ("phi-4", 14_659_507_200, None, 14.7, None),
-    # https://huggingface.co/facebook/opt-125m, arXiv:2205.01068
-    ("opt-125m", 125_239_296, None, 0.125, None),
-    # https://huggingface.co/facebook/opt-350m: embeddings half as wide, "331M"
-    ("opt-350m", 331_196_416, None, 0.331, None),
-    # https://huggingface.co/facebook/opt-66b
-    ("opt-66b", 65_719_701_504, None, 66, None),
-    # https://huggingface.co/EleutherAI/gpt-neox-20b: "20,554,567,680"
-    ("gpt-neox-20b", 20_554_567_680, None, 20.55456768, None),
-    # https://huggingface.co/EleutherAI/pythia-6.9b: "6,857,302,016"
-    ("pythia-6.9b", 6_857_302_016, None, 6.857302016, None),
-    # https://huggingface.co/tiiuae/falcon-7b; one head of K and V
-    ("falcon-7b", 6_921_720_704, None, 6.92, None),
-    # https://huggingface.co/tiiuae/falcon-40b; embeddings tied as its class says
-    ("falcon-40b", 41_303_293_952, None, 41.3, None),
-    # https://huggingface.co/tiiuae/falcon-rw-1b; "1.31B", biases, no parallel layers
-    ("falcon-rw-1b", 1_311_625_216, None, 1.31, None),
-    # https://huggingface.co/moonshotai/Kimi-K2-Instruct, arXiv:2507.20534, table 2: "1.04T", "32.6B
-    # activated"
-    ("kimi-k2", 1_026_408_209_408, 32_861_477_888, 1026.4, 32.6),
-    # https://huggingface.co/deepseek-ai/DeepSeek-V3.2: DeepSeek-V3 with an indexer in each layer
-    ("deepseek-v3.2", 671_877_929_216, 38_403_807_488, 671.9, None),
-    # https://huggingface.co/zai-org/GLM-5: "744B", "40B active"; GLM-5.2 shares indexers
-    ("glm-5", 743_911_199_232, 41_784_709_632, 744, None),
-    ("glm-5.2", 743_377_000_704, 41_250_511_104, 744, None),
-    # https://huggingface.co/MiniMaxAI/MiniMax-M2.5: "230B", "10B active"
-    ("minimax-m2.5", 228_689_748_992, 11_030_537_216, 229, None),
-    # https://huggingface.co/internlm/internlm2-7b: "7.74B"
-    ("internlm2-7b", 7_737_708_544, None, 7.74, None),
-    # https://huggingface.co/XiaomiMiMo/MiMo-7B-Base, without its layer of multi-token prediction
-    ("mimo-7b", 7_622_619_136, None, 7.62, None),
-    # https://huggingface.co/XiaomiMiMo/MiMo-V2-Flash: "309B", "15B active"
-    ("mimo-v2-flash", 308_778_768_832, 15_445_924_288, 309, 15.4),
-    # https://huggingface.co/Qwen/Qwen3.5-27B and Qwen3.5-35B-A3B: gated delta rule, 3 layers of 4
-    ("qwen3.5-27b", 26_895_998_464, None, 27, None),
-    ("qwen3.5-35b-a3b", 34_660_610_688, 3_454_988_928, 34.7, None),
-    # https://huggingface.co/Qwen/Qwen3-VL-30B-A3B-Instruct and 2B: the text of Qwen3-30B-A3B, 1.7B
-    ("qwen3-vl-30b-a3b", 30_532_122_624, 3_353_032_704, 30.5, 3.3),
-    ("qwen3-vl-2b", 1_720_574_976, None, 1.72, None),
-    # https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16: "31.6B", "3.6B active" with
-    # embeddings
-    ("nemotron-3-nano-30b", 31_577_937_344, 3_580_073_408, 31.6, 3.6),
-    # https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8: "120B", "12B active"
-    # without embeddings
-    ("nemotron-3-super-120b", 120_668_687_360, 12_770_216_960, 120.6, 12.7),
-    # https://huggingface.co/nvidia/Nemotron-H-56B-Base-8K: "56B"
-    ("nemotron-h-56b", 56_324_350_464, None, 56.3, None),
-    # https://huggingface.co/nvidia/Llama-3_3-Nemotron-Super-49B-v1: "49.9B"
-    ("llama-nemotron-super-49b", 49_867_145_216, None, 49.9, None),
-    # https://huggingface.co/google/gemma-4-26B-A4B: "25.2B", "3.8B active"
-    ("gemma-4-26b-a4b", 25_233_141_760, 3_822_530_560, 25.2, 3.8),
-]
+# By model, parameters of Hugging Face's class, and what its project says; see data/README.md.
+with (CONFIGS.parent / "parameters.csv").open(encoding="utf-8") as file:
+    MODELS = {row["model"]: row for row in csv.DictReader(file)}
 # Names of the classes of transformers, where these are others or there is none.
 CLASSES = {"internlm2": "", "kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
 # Fields that the defaults of transformers' classes have, where they change the model, and its
@@ -249,21 +149,15 @@ DEFAULTS = json.loads((CONFIGS.parent / "class_defaults.json").read_text())
 FLAGS = json.loads((CONFIGS.parent / "class_flags.json").read_text())
 
 
-@pytest.mark.parametrize(
-    ("name", "total", "active", "published", "published_active"),
-    MODELS,
-    ids=[model[0] for model in MODELS],
-)
-def test_parameters_of_known_models(
-    name: str, total: int, active: int | None, published: float, published_active: float | None
-) -> None:
-    transformer = from_hf_config(CONFIGS / f"{name}.json")
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_of_known_models(name: str) -> None:
+    transformer, row = from_hf_config(CONFIGS / f"{name}.json"), MODELS[name]
     assert transformer == from_hf_config(config(name))
-    params = transformer.params()
-    assert (params.total, params.active) == (total, active or total)
-    assert total / 1e9 == pytest.approx(published, rel=0.005)
-    if published_active is not None:
-        assert params.active / 1e9 == pytest.approx(published_active, rel=0.02)
+    params, total = transformer.params(), int(row["total"])
+    assert (params.total, params.active) == (total, int(row["active"] or total))
+    assert total / 1e9 == pytest.approx(float(row["published_e9"]), rel=0.005)
+    if active := row["published_active_e9"]:
+        assert params.active / 1e9 == pytest.approx(float(active), rel=0.02)
 
 
 def test_what_a_text_config_leaves_out_is_as_in_its_class() -> None:
@@ -272,8 +166,8 @@ def test_what_a_text_config_leaves_out_is_as_in_its_class() -> None:
 
 
 def test_all_configs_are_tested() -> None:
-    assert {path.stem for path in CONFIGS.iterdir()} == {model[0] for model in MODELS}
-    texts = [values.get("text_config", values) for values in (config(m[0]) for m in MODELS)]
+    assert {path.stem for path in CONFIGS.iterdir()} == set(MODELS)
+    texts = [values.get("text_config", values) for values in map(config, MODELS)]
     untested = set(FAMILIES) - {text["model_type"] for text in texts} - set(DEFAULTS)
     # The defaults of these classes make no model.
     assert untested <= {kind for kind, _, _ in FLAGS}
@@ -416,7 +310,7 @@ def test_layers_with_a_state() -> None:
     assert not any(layer.state for layer in micro.layers)
 
 
-@pytest.mark.parametrize("name", [model[0] for model in MODELS])
+@pytest.mark.parametrize("name", MODELS)
 def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
     torch = pytest.importorskip("torch", reason=NO_TOOLS)
     transformers = pytest.importorskip("transformers", reason=NO_TOOLS)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -59,7 +60,12 @@ std::size_t widest_of(const std::string& text) {
 }
 
 Profile reference(const std::string& name) {
-  return read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
+  static std::map<std::string, Profile> read;
+  const auto [found, is_new] = read.try_emplace(name);
+  if (is_new)
+    found->second =
+        read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
+  return found->second;
 }
 
 // The profile with conclusions of the whole catalogue.

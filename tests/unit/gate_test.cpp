@@ -59,6 +59,33 @@ void fail(Measurement& m, std::string reason) {
   m.verified.reset();
 }
 
+void lose_gpu(Profile& p) {
+  p.devices.clear();
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+}
+
+void break_gpu(Profile& p) {
+  p.devices[0].unusable = "no permission";
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+}
+
+void keep_hbm_read(Profile& p) {
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
+}
+
+void skip_tf32(Profile& p) {
+  Measurement& m = sample::find(p, "gemm.tf32/load:burst");
+  fail(m, "too little memory");
+  m.status = Status::kSkipped;
+}
+
+// A quick run, which leaves a benchmark out.
+void be_quick(Profile& p) {
+  p.mode = "quick";
+  std::erase_if(p.measurements,
+                [](const Measurement& m) { return m.id.starts_with("divergence"); });
+}
+
 TEST(Gate, PassesWhatIsAsItWas) {
   const auto p = sample::h200_run();
   EXPECT_TRUE(gate_of({p}, {p}).passed());
@@ -66,23 +93,19 @@ TEST(Gate, PassesWhatIsAsItWas) {
 }
 
 TEST(Gate, MissesADevice) {
-  const auto next = changed([](Profile& p) {
-    p.devices.clear();
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  });
-  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {next})), ElementsAre("missing gpu0"));
+  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {changed(lose_gpu)})),
+              ElementsAre("missing gpu0"));
   const auto without_host = changed([](Profile& p) {
     std::erase_if(p.measurements, [](const Measurement& m) { return m.device == kHostDevice; });
   });
   EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {without_host})), ElementsAre("missing host"));
 }
 
-TEST(Gate, SeesADeviceThatCannotBeMeasured) {
-  const auto change = [](Profile& p) {
-    p.devices[0].unusable = "no permission";
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  };
-  EXPECT_THAT(reasons_after(change), ElementsAre("device_unusable gpu0"));
+TEST(Gate, SeesADeviceThatCannotBeMeasuredAndSaysSoOnce) {
+  EXPECT_THAT(reasons_after(break_gpu), ElementsAre("device_unusable gpu0"));
+  const Profile good = sample::h200_run();
+  EXPECT_THAT(reasons(gate_of({good}, {good, changed(break_gpu), good})),
+              ElementsAre("device_unusable gpu0"));
 }
 
 TEST(Gate, SeesFailedMeasurements) {
@@ -123,20 +146,13 @@ TEST(Gate, AnotherVersionMayLackABenchmark) {
 
 TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   const auto good = sample::h200_run();
-  const auto without_gpu = changed([](Profile& p) {
-    p.devices.clear();
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  });
+  const Profile without_gpu = changed(lose_gpu);
   const Gate gone = gate_of({good, good}, {good, without_gpu, without_gpu});
   EXPECT_THAT(reasons(gone), ElementsAre("missing gpu0"));
   EXPECT_THAT(gone.reasons[0].text, HasSubstr("not in 2 of 3 new profiles"));
   // An old run lacked it too.
   EXPECT_TRUE(gate_of({good, without_gpu}, {good, without_gpu}).passed());
-  const auto skipped = changed([](Profile& p) {
-    auto& m = sample::find(p, "gemm.tf32/load:burst");
-    fail(m, "too little memory");
-    m.status = Status::kSkipped;
-  });
+  const Profile skipped = changed(skip_tf32);
   EXPECT_THAT(reasons(gate_of({good}, {good, skipped})),
               ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
   EXPECT_TRUE(gate_of({good, skipped}, {good, skipped}).passed());
@@ -145,12 +161,7 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   EXPECT_THAT(reasons(gate_of({good}, {good, unverified})),
               ElementsAre("unverified gpu0/verification"));
   // A quick run may lack what quick mode omits.
-  auto quick = changed([](Profile& p) {
-    std::erase_if(p.measurements,
-                  [](const Measurement& m) { return m.id.starts_with("divergence"); });
-  });
-  quick.mode = "quick";
-  EXPECT_TRUE(gate_of({good}, {good, quick}).passed());
+  EXPECT_TRUE(gate_of({good}, {good, changed(be_quick)}).passed());
 }
 
 TEST(Gate, SeesALossThatComesAndGoes) {
@@ -165,17 +176,12 @@ TEST(Gate, SeesALossThatComesAndGoes) {
 
 TEST(Gate, AsksOfARunWhatItWasAskedFor) {
   const auto good = sample::h200_run();
-  auto without_gpu = changed([](Profile& p) {
-    p.devices.clear();
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  });
+  Profile without_gpu = changed(lose_gpu);
   without_gpu.command = {"peakline", "run", "--device", "none"};
   EXPECT_TRUE(gate_of({good}, {good, without_gpu}).passed());
   without_gpu.command = {"peakline", "run", "--device=all"};
   EXPECT_FALSE(gate_of({good}, {good, without_gpu}).passed());
-  auto only_hbm = changed([](Profile& p) {
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
-  });
+  Profile only_hbm = changed(keep_hbm_read);
   only_hbm.command = {"peakline", "run", "--filter", "^hbm.read"};
   EXPECT_TRUE(gate_of({good}, {good, only_hbm}).passed());
   // Runs with one filter each have what it selects.
@@ -185,27 +191,14 @@ TEST(Gate, AsksOfARunWhatItWasAskedFor) {
 }
 
 TEST(Gate, SeesWhatOneOfSeveralQuickRunsLacksOfAFullOne) {
-  auto quick = changed([](Profile& p) {
-    std::erase_if(p.measurements,
-                  [](const Measurement& m) { return m.id.starts_with("divergence"); });
-  });
-  quick.mode = "quick";
-  auto lost = quick;
+  const Profile quick = changed(be_quick);
+  Profile lost = quick;
   std::erase_if(lost.measurements, [](const Measurement& m) { return m.id == "launch.submit"; });
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick, quick}).passed());
   const Gate gate = gate_of({full}, {quick, lost, quick});
   EXPECT_THAT(reasons(gate), ElementsAre("missing gpu0/launch.submit"));
   EXPECT_EQ(gate.reasons[0].text, "1 point: not in 1 of 3 new profiles");
-}
-
-TEST(Gate, AnUnusableDeviceIsToldOnce) {
-  const auto good = sample::h200_run();
-  const auto bad = changed([](Profile& p) {
-    p.devices[0].unusable = "no permission";
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  });
-  EXPECT_THAT(reasons(gate_of({good}, {good, bad, good})), ElementsAre("device_unusable gpu0"));
 }
 
 // Another card's run among this card's.
@@ -221,15 +214,10 @@ TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
 }
 
 TEST(Gate, SeesWhatIsSkippedOrImplausibleNow) {
-  const auto skipped = reasons_after([](Profile& p) {
-    auto& m = sample::find(p, "gemm.tf32/load:burst");
-    fail(m, "too little memory");
-    m.status = Status::kSkipped;
-  });
-  EXPECT_THAT(skipped, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
   const auto implausible = reasons_after(
       [](Profile& p) { sample::find(p, "gemm.tf32/load:burst").flags.implausible = true; });
-  EXPECT_THAT(implausible, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
+  for (const auto& found : {reasons_after(skip_tf32), implausible})
+    EXPECT_THAT(found, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
 }
 
 // As in profiles from before clocks above the stated maximum were accepted.
@@ -338,13 +326,11 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
 
 TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
   const auto full = sample::h200_run();
-  auto filtered = changed([](Profile& p) {
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
-  });
+  Profile filtered = changed(keep_hbm_read);
   filtered.mode = "quick";
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"peakline", "run", "--filter", "^hbm.read"},
-        std::vector<std::string>{"peakline", "run", "--filter=^hbm.read"}}) {
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"peakline", "run", "--filter", "^hbm.read"},
+                             Words{"peakline", "run", "--filter=^hbm.read"}}) {
     filtered.command = words;
     const Gate gate = gate_of({full}, {filtered});
     EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
@@ -361,9 +347,7 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
 
 TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
   auto full = sample::h200_run();
-  auto filtered = changed([](Profile& p) {
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
-  });
+  Profile filtered = changed(keep_hbm_read);
   for (Profile* profile : {&full, &filtered})
     profile->command = {"peakline", "run", "--filter", std::string(kLeftOut)};
   EXPECT_THAT(reasons(gate_of({full}, {filtered, filtered, full})),
@@ -441,11 +425,8 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
               }),
               AllOf(Contains("method_changed gpu0/hbm.read"),
                     Contains("method_changed host/host.memory.read")));
-  // A virtual machine's host varies too much to be judged, and there is nothing else.
-  auto host = changed([](Profile& p) {
-    p.devices.clear();
-    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  });
+  // The host of a virtual machine varies too much to be judged, and there is nothing else.
+  Profile host = changed(lose_gpu);
   EXPECT_TRUE(gate_of({host}, {host}).passed());
   auto kvm = sample::h200_run();
   kvm.host.virtualization = host.host.virtualization = "kvm";

@@ -222,8 +222,7 @@ TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
   Profile profile = node();
   profile.measurements.push_back(read("0-1", 393e9));
   profile.measurements.push_back(read("1-0", 394e9));
-  const auto all = benchmarks();
-  profile = with_conclusions(std::move(profile), all);
+  profile = with_conclusions(std::move(profile), benchmarks());
   ASSERT_NE(ceiling(profile, "nvlink.read"), nullptr);
   EXPECT_EQ(ceiling(profile, "nvlink.read")->value, 394e9);
   EXPECT_EQ(ceiling(profile, "nvlink.read.0-1")->value, 393e9);
@@ -243,12 +242,11 @@ TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
 }
 
 TEST(Node, IsComparedWithItself) {
-  const auto all = benchmarks();
   Profile before = node(), after = node();
   before.measurements.push_back(read("0-1", 393e9));
   after.measurements.push_back(read("0-1", 300e9));
-  before = with_conclusions(std::move(before), all);
-  after = with_conclusions(std::move(after), all);
+  before = with_conclusions(std::move(before), benchmarks());
+  after = with_conclusions(std::move(after), benchmarks());
   const CompareResult result = compare(std::span(&before, 1), std::span(&after, 1), {});
   const auto found = std::ranges::find_if(result.devices, [](const DeviceComparison& device) {
     return device.base_name.starts_with("node");
@@ -266,8 +264,7 @@ TEST(Node, IsComparedWithItself) {
 TEST(Node, AboveTheLinksIsImplausible) {
   Profile profile = node();
   profile.measurements.push_back(read("0-1", 460e9));
-  const auto all = benchmarks();
-  profile = with_conclusions(std::move(profile), all);
+  profile = with_conclusions(std::move(profile), benchmarks());
   EXPECT_TRUE(profile.measurements.back().flags.implausible);
   EXPECT_EQ(ceiling(profile, "nvlink.read"), nullptr);
 }
@@ -316,7 +313,6 @@ TEST(PeerLimit, IsThatOfPcieWhereNoNvlinksLeadThere) {
 }
 
 TEST(Node, SaysHowFastItsPairsAre) {
-  const auto all = benchmarks();
   Profile profile = node(3);
   for (const auto& [bytes, rate] :
        {std::pair<std::int64_t, double>{4096, 1e9}, {1 << 20, 210e9}, {64 << 20, 380e9}})
@@ -324,7 +320,7 @@ TEST(Node, SaysHowFastItsPairsAre) {
   profile.measurements.push_back(read("0-1", 393e9));
   profile.measurements.push_back(read("1-0", 392e9));
   profile.measurements.push_back(read("0-2", 310e9));
-  profile = with_conclusions(std::move(profile), all);
+  profile = with_conclusions(std::move(profile), benchmarks());
   const auto curve = std::ranges::find(profile.curves, "GPU to GPU", &Curve::topic);
   ASSERT_NE(curve, profile.curves.end());
   EXPECT_EQ(curve->device, kNodeDevice);
@@ -340,11 +336,10 @@ TEST(Node, SaysHowFastItsPairsAre) {
 }
 
 TEST(Node, APairWithFewerLinksIsNotSlow) {
-  const auto all = benchmarks();
   Profile profile = node(3);
   profile.devices[0].peers[1].nvlinks = 12;
   profile.measurements = {read("0-1", 393e9), read("1-0", 392e9), read("0-2", 262e9)};
-  profile = with_conclusions(std::move(profile), all);
+  profile = with_conclusions(std::move(profile), benchmarks());
   EXPECT_EQ(finding(profile, "slow_pair"), nullptr);
 }
 

@@ -40,7 +40,7 @@ std::set<std::string> rejected(const CardRun& run, const Population& population)
   return rejected(run, Known{.population = &population});
 }
 
-TEST(CardScatter, OfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
+TEST(Population, ScatterOfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
   CardFacts other = h200s()[0].facts;
   other.model = "NVIDIA A100-SXM4-80GB";
   for (const char* resource : {"", "hbm.read"}) {

@@ -180,13 +180,13 @@ struct Outcome {
 
 // The new side is slower by `loss`.
 Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
-                 std::size_t next_runs, double threshold = kDefaultThreshold, double loss = 0) {
-  constexpr int kComparisons = 1000;
-  constexpr double kShare = 1.0 / kComparisons;
+                 std::size_t next_runs, double threshold = kDefaultThreshold, double loss = 0,
+                 int comparisons = 1000) {
+  const double share = 1.0 / comparisons;
   std::mt19937_64 random(20261121);
   std::normal_distribution<double> normal;
   Outcome outcome{.found = std::vector<double>(ceilings.size())};
-  for (int i = 0; i < kComparisons; ++i) {
+  for (int i = 0; i < comparisons; ++i) {
     std::vector<ComparedFigure> figures;
     for (const auto& [ceiling, deviation] : ceilings) {
       const auto runs = [&](std::size_t n, double value) {
@@ -204,11 +204,11 @@ Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
     for (std::size_t f = 0; f < figures.size(); ++f) {
       const Judgement& j = judgements[f];
       alarm = alarm || j.verdict == Verdict::kSlower || slow[f].count > 0;
-      outcome.found[f] += j.verdict == Verdict::kSlower ? kShare : 0;
-      outcome.inconclusive += j.verdict == Verdict::kInconclusive ? kShare : 0;
-      outcome.width += (j.ratio_high - j.ratio_low) * kShare / static_cast<double>(figures.size());
+      outcome.found[f] += j.verdict == Verdict::kSlower ? share : 0;
+      outcome.inconclusive += j.verdict == Verdict::kInconclusive ? share : 0;
+      outcome.width += (j.ratio_high - j.ratio_low) * share / static_cast<double>(figures.size());
     }
-    outcome.alarms += alarm ? kShare : 0;
+    outcome.alarms += alarm ? share : 0;
   }
   return outcome;
 }
@@ -265,14 +265,17 @@ TEST(Simulation, FiveRunsASideFindLosses) {
 // noisier than their class, even a side's second run does so.
 TEST(Simulation, AFurtherRunNarrowsTheIntervals) {
   const auto expected = reference(as_expected), more = reference(up_to_0_8_percent);
-  double last = simulate(expected, 1, 1).width, last_more = simulate(more, 1, 1).width;
+  const auto width_of = [](const auto& ceilings, std::size_t base_runs, std::size_t next_runs) {
+    return simulate(ceilings, base_runs, next_runs, kDefaultThreshold, 0, 200).width;
+  };
+  double last = width_of(expected, 1, 1), last_more = width_of(more, 1, 1);
   for (std::size_t runs = 1; runs < 5; ++runs) {
     for (const std::size_t base_runs : {runs, runs + 1}) {
-      const double width = simulate(expected, base_runs, runs + 1).width;
+      const double width = width_of(expected, base_runs, runs + 1);
       EXPECT_LT(width, last) << base_runs << " and " << runs + 1 << " runs";
       last = width;
     }
-    const double width = simulate(more, runs + 1, runs + 1).width;
+    const double width = width_of(more, runs + 1, runs + 1);
     EXPECT_LT(width, last_more) << runs + 1 << " runs a side";
     last_more = width;
   }
