@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/run/plan.hpp"
+#include "harness/values/closest.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -14,22 +15,6 @@ namespace {
 
 // The Python package brings these; the program does not start them, since it also runs without.
 constexpr std::string_view kPythonCommands[] = {"report", "mfu"};
-
-// The name that differs least from a text, in no more than half of the letters; empty if there is
-// none.
-std::string closest(std::string_view text, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 100;  // a text longer than any name resembles none
-  if (text.size() > kLongest) return {};
-  std::string best;
-  std::size_t fewest = kLongest;
-  for (const std::string& name : names) {
-    const std::size_t edits = edit_distance(text, name);
-    if (2 * edits > std::max(text.size(), name.size()) || edits >= fewest) continue;
-    best = name;
-    fewest = edits;
-  }
-  return best;
-}
 
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -106,9 +91,7 @@ std::string unexpected(const CLI::App& app) {
 std::string meant_option(const CLI::App& command, std::string_view argument) {
   constexpr std::string_view kDashes = "--";
   if (!argument.starts_with(kDashes)) return {};
-  const std::string name =
-      closest(option_name(argument).substr(kDashes.size()), long_names(command));
-  return name.empty() ? "" : fmt::format("; did you mean {}{}?", kDashes, name);
+  return did_you_mean(option_name(argument).substr(kDashes.size()), long_names(command), kDashes);
 }
 
 }  // namespace peakline::bench

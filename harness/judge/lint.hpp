@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/judge/rules.hpp"
+#include "harness/values/benchmark.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
@@ -24,10 +25,11 @@ struct LintedRule {
   std::string label = {};  // "BF16 Tensor Cores burst"; the rule's name where it is about no figure
   std::string unit = {};   // of a figure; empty: it has no value, or a fact's
   std::vector<HealthyLevel> levels = {};
-  // Empty, or the mistake: "name: no such rule". It begins with the key.
-  std::string mistake = {};
+  std::string key = {};      // of the mistake: "name"
+  std::string mistake = {};  // "tensor.bf61/burst: no such rule"; empty: none
 };
 
-LintedRule lint(const RuleChange& change, std::span<const Population> known);
+// known: populations, whose figures rules may be about beside those of the benchmarks.
+LintedRule lint(const RuleChange& change, std::span<const Population> known, Benchmarks benchmarks);
 
 }  // namespace peakline

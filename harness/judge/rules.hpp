@@ -4,6 +4,7 @@
 // the same names excuse it.
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,7 +71,7 @@ struct RuleChange {
   std::optional<Outcome> outcome = {};  // of what does not pass: kWarn or kExcused
   std::string mode = {};                // of the runs that it is for; empty: any
   std::string reason = {};
-  std::size_t line = 0;  // of the file that it stands in
+  std::map<std::string, std::size_t> lines = {};  // of the file, by the keys that stand there
 };
 
 // Collects the rules about one device.
