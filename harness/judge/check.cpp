@@ -335,8 +335,9 @@ void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view
 // Returns whether the change is of any rule or figure of the device, or adds one.
 bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
   std::string_view name = change.name;
-  if (const std::string prefix = device.name + '/'; name.starts_with(prefix))
-    name.remove_prefix(prefix.size());
+  const std::string prefix = device.name + '/';
+  const bool named = name.starts_with(prefix);
+  if (named) name.remove_prefix(prefix.size());
   const auto rule =
       std::ranges::find(device.rules, fmt::format("{}/{}", device.name, name), &JudgedRule::name);
   if (rule != device.rules.end()) {
@@ -344,7 +345,9 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
     return true;
   }
   // "gpu1/..." is of another device, and a rule that is met may not be there.
-  if (!change.limit || name.starts_with("gpu")) return false;
+  if (!change.limit || name.starts_with("gpu") || name.starts_with("node/")) return false;
+  // Of no device by name, it is the node's where it is about links between GPUs, else a GPU's.
+  if (!named && gpu.is_node() != (rule_group_of(name) == RuleGroup::kGpuLinks)) return false;
   add_limit(gpu, change, name, device);
   return true;
 }
