@@ -69,6 +69,9 @@ std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 // version. Source: NVIDIA's figures for all links of a GPU, over their number: 300 GB/s on 6 links
 // of a V100, 600 on 12 of an A100, 900 on 18 of an H100, 1800 on 18 of a B200, both ways.
 std::optional<double> nvlink_payload_bandwidth(int version);
+// The same of each of a GPU's links, which carries no more than it says where it was trained down;
+// nullopt where version or rate is not known.
+std::optional<double> nvlink_payload_bandwidth(const NvLinks& links);
 
 // Raw rate of a PCIe link after line coding, one direction, B/s: 8b/10b to generation 2,
 // 128b/130b from 3 to 5, 242/256 FLITs at 6. nullopt for an unknown generation or a width that no

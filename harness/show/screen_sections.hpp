@@ -26,9 +26,11 @@ Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels);
 // The levels of the first GPU's memory; without rows where no latency was measured.
 Screen::Section memory_map_section(const Alike& group);
 // Compared with what the headers of packets leave of the link's raw rate, where that is known.
-Screen::Section host_link_section(const Alike& group, const ResourceLabels& labels);
+Screen::Section host_link_section(const Checks& checks, const Alike& group,
+                                  const ResourceLabels& labels);
 Screen::Section host_section(const Profile& profile, const DeviceOverview& host);
-Screen::Section storage_section(const Profile& profile, const DeviceOverview& host,
+// How fast files reach the host and the slowest GPU.
+Screen::Section storage_section(const Profile& profile, const Overview& content,
                                 const ResourceLabels& labels);
 
 }  // namespace peakline
