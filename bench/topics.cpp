@@ -10,7 +10,7 @@ std::span<const TopicWord> topic_words() {
   static const std::vector<TopicWord> kWords = {
       {"findings", {"findings"}},
       {"compute", {"compute", "factors"}},
-      {"mfu", {"compute", "model layer"}},
+      {"mfu", {"mfu", "model layer"}},
       {"ridge", {"ridge points"}},
       {"roofline", {"ridge points", "roofline sweep"}},
       {"gemm",

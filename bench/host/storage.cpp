@@ -74,7 +74,8 @@ std::vector<Point> points() {
 
 std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
 
-// Figures rate by access (best sequential), and reads_per_s by depth (random, smallest block).
+// Figures rate by access (best sequential), and reads_per_s by block and depth (random, smallest
+// block).
 CurveRule storage_curve() {
   const auto summarize = [](const CurveView& curve, Sentence& sentence) {
     const Measurement* best = nullptr;
@@ -85,7 +86,7 @@ CurveRule storage_curve() {
       const auto block = *int_param(m->params, "block"), depth = *int_param(m->params, "depth");
       if (sequential || block != 4 * kKiB) continue;
       const double reads_per_s = *m->value / static_cast<double>(block);
-      sentence.figure("reads_per_s", reads_per_s, {{"depth", depth}});
+      sentence.figure("reads_per_s", reads_per_s, {{"block", block}, {"depth", depth}});
       small.push_back(fmt::format("{:.0f} IOPS at depth {}", reads_per_s, depth));
     }
     if (best != nullptr) {
@@ -96,7 +97,10 @@ CurveRule storage_curve() {
     }
     sentence.add("random 4 KiB", small);
   };
-  return {"storage", {{"rate", "B/s", {"access"}}, {"reads_per_s", "IOPS", {"depth"}}}, summarize};
+  return {"storage",
+          {{"rate", "B/s", {"access"}},
+           {"reads_per_s", "IOPS", {"block", "depth"}, role::kRandomReads}},
+          summarize};
 }
 
 std::string storage_title(const TitleView& view) {

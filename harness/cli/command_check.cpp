@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,32 @@ std::vector<Population> populations(const CheckArguments& arguments,
                                     const std::set<std::string>& checked_cards) {
   return arguments.against.empty() ? bundled_populations()
                                    : populations_of_paths(arguments.against, checked_cards);
+}
+
+// A file's rules with the figures each would judge. Throws UsageError for a rule without one.
+std::vector<LintedRule> linted(const std::string& file, const CheckArguments& arguments,
+                               const Program& program) {
+  Registry registry;
+  // Rules may be about what only an option of `run` measures.
+  program.catalog(registry, {.soak_s = 1, .verified_soak_s = 1, .storage = true});
+  const std::vector<Population> known = populations(arguments, {});
+  std::vector<LintedRule> rules;
+  for (const RuleChange& change : read_rules(file)) {
+    rules.push_back(lint(change, known, registry.benchmarks()));
+    if (const auto& [key, mistake] = std::tie(rules.back().key, rules.back().mistake);
+        !mistake.empty())
+      throw UsageError(
+          fmt::format("{}, line {}: {}: {}", file, change.lines.at(key), key, mistake));
+  }
+  return rules;
+}
+
+std::vector<RuleChange> changes_of(const CheckArguments& arguments, const Program& program) {
+  std::vector<RuleChange> changes;
+  if (arguments.rules.empty()) return changes;
+  for (LintedRule& rule : linted(arguments.rules, arguments, program))
+    changes.push_back(std::move(rule.change));
+  return changes;
 }
 
 constexpr const char* kStopped = "stopped by a signal";
@@ -139,8 +166,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                 .source = arguments.against.empty()
                               ? "part of this peakline"
                               : fmt::format("{}", fmt::join(arguments.against, ", "))};
-  const std::vector<RuleChange> changes =
-      arguments.rules.empty() ? std::vector<RuleChange>() : read_rules(arguments.rules);
+  const std::vector<RuleChange> changes = changes_of(arguments, program);
   const ReportOutput junit("--junit", arguments.junit, kJunitBeginning);
   const ReportOutput prometheus("--prometheus", arguments.prometheus, kPrometheusBeginning);
   std::vector<Profile> profiles;
@@ -181,18 +207,11 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                     : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
-int lint_rules(const CheckArguments& arguments) {
-  const std::string& file = *arguments.lint;
-  const std::vector<Population> known = populations(arguments, {});
-  std::vector<LintedRule> rules;
-  for (const RuleChange& change : read_rules(file)) {
-    rules.push_back(lint(change, known));
-    if (const std::string& mistake = rules.back().mistake; !mistake.empty())
-      throw UsageError(fmt::format("{}, line {}: {}: {}", file, change.line,
-                                   printable(change.name, 80), mistake));
-  }
-  return print(lint_text(file, rules, {.color = color_wanted(), .width = terminal_width()}),
-               kExitOk);
+int lint_rules(const CheckArguments& arguments, const Program& program) {
+  const std::vector<LintedRule> rules = linted(*arguments.lint, arguments, program);
+  return print(
+      lint_text(*arguments.lint, rules, {.color = color_wanted(), .width = terminal_width()}),
+      kExitOk);
 }
 
 }  // namespace
@@ -279,7 +298,8 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app->callback([arguments, &program, &action] {
     action = [arguments, &program] {
       try {
-        return arguments->lint ? lint_rules(*arguments) : check_machine(*arguments, program);
+        return arguments->lint ? lint_rules(*arguments, program)
+                               : check_machine(*arguments, program);
       } catch (const UsageError& error) {
         return fail(unusable_code(arguments->exit_codes), error.what());
       } catch (const ProfileError& error) {

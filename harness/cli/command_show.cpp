@@ -6,9 +6,9 @@
 #include <string>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/read_profiles.hpp"
 #include "harness/cli/screen.hpp"
 #include "harness/cli/terminal.hpp"
-#include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/show.hpp"
@@ -75,7 +75,7 @@ void add_show_command(CLI::App& app, const Program& program, Action& action) {
       "  peakline show node7.json --json");
   show_app->callback([arguments, &program, &action] {
     action = [arguments, &program] {
-      return print(text_of(read_profile(arguments->file), program.topics, *arguments), kExitOk);
+      return print(text_of(read_one(arguments->file), program.topics, *arguments), kExitOk);
     };
   });
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <tuple>
 
+#include "harness/conclude/headlines.hpp"
 #include "harness/judge/packed.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
@@ -46,6 +47,12 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
   return files;
 }
 
+Profile read_one(const std::string& file) {
+  Profile profile = read_profile(file);
+  use_own_labels(profile);
+  return profile;
+}
+
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files) {
   // Threads are bound by memory, of which a hostile file takes a lot.
   constexpr std::size_t kMaxThreads = 4;
@@ -56,7 +63,7 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
       ReadResult& result = results[i];
       result.file = files[i];
       try {
-        result.profile = read_profile(files[i]);
+        result.profile = read_one(files[i]);
         pack(result.profile);
       } catch (...) {
         result.error = std::current_exception();

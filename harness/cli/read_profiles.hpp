@@ -9,6 +9,9 @@
 
 namespace peakline::bench {
 
+// Reads one profile, with the labels of this program. Throws ProfileError.
+Profile read_one(const std::string& file);
+
 // A packed profile (harness/judge/packed.hpp), since a fleet is in memory at once.
 struct ReadResult {
   std::string file;

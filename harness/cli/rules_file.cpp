@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@
 
 #include "harness/profile/file.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/closest.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -32,7 +34,12 @@ class RuleTable {
  public:
   RuleTable(const std::string& file, const toml::table& table) : file_(file), table_(table) {}
 
-  std::size_t line() const { return table_.source().begin.line; }
+  std::map<std::string, std::size_t> lines() const {
+    std::map<std::string, std::size_t> lines;
+    for (const auto& [key, value] : table_)
+      lines.emplace(std::string(key.str()), key.source().begin.line);
+    return lines;
+  }
 
   [[noreturn]] void fail(std::string_view what) const { fail(line(), what); }
   // key: locates the error.
@@ -66,15 +73,19 @@ class RuleTable {
     return value;
   }
 
-  void expect_only(std::span<const std::string_view> keys) const {
-    for (const auto& [key, value] : table_)
-      if (std::ranges::find(keys, key.str()) == keys.end())
-        fail(key.source().begin.line,
-             fmt::format("{}: no such key; expected {}", printable(key.str(), kShown),
-                         fmt::join(keys, ", ")));
+  void expect_only(std::span<const std::string> keys) const {
+    for (const auto& [key, value] : table_) {
+      if (std::ranges::find(keys, key.str()) != keys.end()) continue;
+      const std::string meant = did_you_mean(key.str(), keys);
+      fail(
+          key.source().begin.line,
+          fmt::format("{}: no such key{}", printable(key.str(), kShown),
+                      meant.empty() ? fmt::format("; expected {}", fmt::join(keys, ", ")) : meant));
+    }
   }
 
  private:
+  std::size_t line() const { return table_.source().begin.line; }
   [[noreturn]] void fail(std::size_t line, std::string_view what) const {
     throw UsageError(fmt::format("{}, line {}: {}", file_, line, what));
   }
@@ -92,8 +103,8 @@ std::optional<Outcome> outcome_of(const RuleTable& table) {
 }
 
 RuleChange rule_of(const RuleTable& table) {
-  static constexpr std::array<std::string_view, 6> kKeys = {"name",    "limit", "loss_percent",
-                                                            "outcome", "mode",  "reason"};
+  static const std::array<std::string, 6> kKeys = {"name",    "limit", "loss_percent",
+                                                   "outcome", "mode",  "reason"};
   table.expect_only(kKeys);
   RuleChange rule{.name = table.required_text("name", "that of a rule, see check --all")};
   rule.limit = table.number("limit", INFINITY);
@@ -102,11 +113,11 @@ RuleChange rule_of(const RuleTable& table) {
   rule.mode = table.text("mode").value_or("");
   if (!rule.mode.empty() && rule.mode != "quick" && rule.mode != "full")
     table.fail("mode", "expected \"quick\" or \"full\"");
-  if (rule.limit && rule.loss) table.fail("expected limit or loss_percent, not both");
+  if (rule.limit && rule.loss) table.fail("loss_percent", "expected it or limit, not both");
   if (!rule.limit && !rule.loss && !rule.outcome)
     table.fail("expected one of limit, loss_percent and outcome");
   rule.reason = table.required_text("reason", "why the rule differs, which is printed with it");
-  rule.line = table.line();
+  rule.lines = table.lines();
   return rule;
 }
 
@@ -120,9 +131,12 @@ std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string
     throw UsageError(fmt::format("{}, line {}: not TOML: {}", file, error.source().begin.line,
                                  printable(error.description(), kShown)));
   }
+  for (const auto& [key, value] : root)
+    if (key.str() != "rule")
+      throw UsageError(fmt::format("{}, line {}: {}: expected [[rule]] tables and nothing else",
+                                   file, key.source().begin.line, printable(key.str(), kShown)));
   const toml::array* rows = root["rule"].as_array();
-  if (rows == nullptr || root.size() != 1)
-    throw UsageError(file + ": expected [[rule]] tables and nothing else");
+  if (rows == nullptr) throw UsageError(file + ": expected [[rule]] tables");
   std::vector<RuleChange> rules;
   std::set<std::pair<std::string, std::string>> known;
   for (const toml::node& row : *rows) {

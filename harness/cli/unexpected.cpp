@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/run/plan.hpp"
+#include "harness/values/closest.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -14,21 +15,6 @@ namespace {
 
 // From the Python package; the program does not start them, as it also runs without.
 constexpr std::string_view kPythonCommands[] = {"report", "mfu"};
-
-// The name with the least edit distance, at most half of the letters; "" without one.
-std::string closest(std::string_view text, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 100;  // text longer than any name resembles none
-  if (text.size() > kLongest) return {};
-  std::string best;
-  std::size_t fewest = kLongest;
-  for (const std::string& name : names) {
-    const std::size_t edits = edit_distance(text, name);
-    if (2 * edits > std::max(text.size(), name.size()) || edits >= fewest) continue;
-    best = name;
-    fewest = edits;
-  }
-  return best;
-}
 
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -105,9 +91,7 @@ std::string unexpected(const CLI::App& app) {
 std::string meant_option(const CLI::App& command, std::string_view argument) {
   constexpr std::string_view kDashes = "--";
   if (!argument.starts_with(kDashes)) return {};
-  const std::string name =
-      closest(option_name(argument).substr(kDashes.size()), long_names(command));
-  return name.empty() ? "" : fmt::format("; did you mean {}{}?", kDashes, name);
+  return did_you_mean(option_name(argument).substr(kDashes.size()), long_names(command), kDashes);
 }
 
 }  // namespace peakline::bench

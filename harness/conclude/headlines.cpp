@@ -105,4 +105,14 @@ std::vector<Headline> derive_headlines(const Profile& profile) {
   return headlines;
 }
 
+void use_own_labels(Profile& profile) {
+  for (Resource& row : profile.resources)
+    if (const Resource* const known = find_resource(row.name))
+      row.label = label_in(*known, profile);
+  for (const Headline& own : derive_headlines(profile))
+    for (Headline& row : profile.headlines)
+      if (row.device == own.device && row.resource == own.resource && row.basis == own.basis)
+        row.label = own.label;
+}
+
 }  // namespace peakline

@@ -14,4 +14,8 @@ inline constexpr std::string_view kNotMeasured = "not measured in this run";
 // profile.missing_ceilings.
 std::vector<Headline> derive_headlines(const Profile& profile);
 
+// Gives resources and headlines of a profile by another version of the program the labels of this
+// one. Those that it does not know keep theirs.
+void use_own_labels(Profile& profile);
+
 }  // namespace peakline

@@ -143,17 +143,15 @@ Limit nvlink(int directions) {
                              const DeviceFacts& device) -> std::optional<PhysicalLimit> {
     if (m == nullptr) return std::nullopt;
     const NvLinks& links = device.nvlinks;
-    const auto payload = links.version ? nvlink_payload_bandwidth(*links.version) : std::nullopt;
-    if (!payload || !links.bytes_per_s) return std::nullopt;
+    const auto link = nvlink_payload_bandwidth(links);
+    if (!link) return std::nullopt;
     const int count = nvlinks_to(device, second_gpu(m->params));
     if (count == 0) return std::nullopt;
     const auto gpus = int_param(m->params, "gpus").value_or(1);
-    // A link that trained down carries only its current rate.
-    const double link = std::min(*payload, *links.bytes_per_s);
     return PhysicalLimit{
-        .value = link * count * directions * static_cast<double>(gpus),
+        .value = *link * count * directions * static_cast<double>(gpus),
         .how = fmt::format("{} NVLinks of version {} x {:.4g} GB/s{}{}", count, *links.version,
-                           link / 1e9, gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "",
+                           *link / 1e9, gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "",
                            directions == 2 ? ", both directions" : ""),
         .conditions = {}};
   }};

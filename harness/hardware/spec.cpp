@@ -152,6 +152,12 @@ std::optional<double> nvlink_payload_bandwidth(int version) {
   return kGigabytes[static_cast<std::size_t>(version) - 1] * 1e9;
 }
 
+std::optional<double> nvlink_payload_bandwidth(const NvLinks& links) {
+  if (!links.version || !links.bytes_per_s) return std::nullopt;
+  const auto payload = nvlink_payload_bandwidth(*links.version);
+  return payload ? std::optional(std::min(*payload, *links.bytes_per_s)) : std::nullopt;
+}
+
 std::optional<double> pcie_raw_bandwidth(int generation, int width) {
   if (generation < 1 || generation > static_cast<int>(kPcieTransfers.size())) return std::nullopt;
   if (std::ranges::find(kPcieWidths, width) == kPcieWidths.end()) return std::nullopt;

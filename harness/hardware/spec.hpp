@@ -66,6 +66,9 @@ std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 // NVIDIA's totals in both directions: 300 GB/s on 6 links (V100), 600 on 12 (A100), 900 on 18
 // (H100), 1800 on 18 (B200).
 std::optional<double> nvlink_payload_bandwidth(int version);
+// The same of each of a GPU's links, which carries no more than it says where it was trained down;
+// nullopt where version or rate is not known.
+std::optional<double> nvlink_payload_bandwidth(const NvLinks& links);
 
 // Raw PCIe rate per direction after line coding, B/s: 8b/10b up to generation 2, 128b/130b for 3 to
 // 5, 242/256 FLITs for 6. nullopt for unknown generations or widths. Headers and acknowledgements

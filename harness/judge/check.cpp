@@ -334,8 +334,9 @@ void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view
 // Whether the change concerns, or adds, a rule of the device.
 bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
   std::string_view name = change.name;
-  if (const std::string prefix = device.name + '/'; name.starts_with(prefix))
-    name.remove_prefix(prefix.size());
+  const std::string prefix = device.name + '/';
+  const bool named = name.starts_with(prefix);
+  if (named) name.remove_prefix(prefix.size());
   const auto rule =
       std::ranges::find(device.rules, fmt::format("{}/{}", device.name, name), &JudgedRule::name);
   if (rule != device.rules.end()) {
@@ -343,7 +344,9 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
     return true;
   }
   // "gpu1/..." concerns another device, and rules that pass may be absent.
-  if (!change.limit || name.starts_with("gpu")) return false;
+  if (!change.limit || name.starts_with("gpu") || name.starts_with("node/")) return false;
+  // Without a device's name, rules about links between GPUs are the node's, others a GPU's.
+  if (!named && gpu.is_node() != (rule_group_of(name) == RuleGroup::kGpuLinks)) return false;
   add_limit(gpu, change, name, device);
   return true;
 }

@@ -7,12 +7,15 @@
 #include <cctype>
 #include <string_view>
 
+#include "harness/values/closest.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline {
 namespace {
 
+constexpr std::size_t kShown = 80;  // characters of a rule's name in a message
 constexpr std::array kFacts = {
     "sm_count",        "memory",     "power_limit", "sm_clock", "memory_clock",
     "pcie_generation", "pcie_width", "nvlinks",     "ecc",      "mig"};
@@ -55,8 +58,44 @@ std::string model_of(const Population& population) {
   return facts.gpus ? fmt::format("{} x {}", *facts.gpus, facts.model) : facts.model;
 }
 
+// Names of all known figures, "tensor.bf16/burst".
+std::vector<std::string> figures_of(std::span<const Population> known, Benchmarks benchmarks) {
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks)
+    for (const CeilingRule& rule : benchmark.ceilings)
+      names.push_back(ceiling_name(rule.resource.name, rule.basis));
+  for (const Population& population : known)
+    for (const PopulationFigure& figure : population.figures)
+      names.push_back(ceiling_name(figure.resource, figure.basis));
+  return names;
+}
+
+// "nvlink.read" for the pair's "nvlink.read.0-1".
+std::string_view without_pair(std::string_view resource) {
+  const std::size_t dot = resource.rfind('.');
+  const std::string_view pair = dot == std::string_view::npos ? "" : resource.substr(dot + 1);
+  const bool is_pair = pair.find('-') != std::string_view::npos &&
+                       pair.find_first_not_of("0123456789-") == std::string_view::npos;
+  return is_pair ? resource.substr(0, dot) : resource;
+}
+
+// "; did you mean gpu0/tensor.bf16/burst?"; a basis is added where the name has none.
+std::string meant_rule(const RuleChange& change, std::string_view name,
+                       std::vector<std::string> names) {
+  const std::string_view device =
+      std::string_view(change.name).substr(0, change.name.size() - name.size());
+  const auto whole = std::ranges::find_if(
+      names, [&](const std::string& each) { return each.starts_with(std::string(name) + '/'); });
+  if (!name.empty() && whole != names.end())
+    return fmt::format("; did you mean {}{}?", device, *whole);
+  names.insert(names.end(), kFacts.begin(), kFacts.end());
+  names.insert(names.end(), kStatements.begin(), kStatements.end());
+  return did_you_mean(name, names, device);
+}
+
 // Fills in label, unit and levels; false without such a figure.
-bool describe_figure(std::string_view name, std::span<const Population> known, LintedRule& rule) {
+bool describe_figure(std::string_view name, std::span<const Population> known,
+                     const std::vector<std::string>& figures, LintedRule& rule) {
   const bool steady = take_end(name, "/steady") || take_end(name, "/twice");
   const bool beside_siblings = !steady && take_end(name, "/siblings");
   const std::size_t slash = name.rfind('/');
@@ -74,11 +113,15 @@ bool describe_figure(std::string_view name, std::span<const Population> known, L
     if (rule.change.mode.empty() || rule.change.mode == population.mode)
       rule.levels.push_back({model_of(population), population.mode, figure->median});
   }
-  const Resource* const resource = find_resource(resource_name);
-  if (resource == nullptr && unit.empty()) return false;
+  const std::string_view of_all = without_pair(resource_name);
+  const Resource* const resource = find_resource(of_all);
+  const bool is_known =
+      std::ranges::find(figures, ceiling_name(std::string(of_all), *basis)) != figures.end();
+  if (!is_known || (resource == nullptr && unit.empty())) return false;
   if (unit.empty()) unit = beside_siblings ? "1" : resource->unit;
-  rule.label =
-      ceiling_label(resource != nullptr ? resource->label : std::string(resource_name), *basis);
+  rule.label = ceiling_label(
+      resource != nullptr && of_all == resource_name ? resource->label : std::string(resource_name),
+      *basis);
   if (beside_siblings) rule.label += " beside other precisions";
   if (steady) {
     rule.levels.clear();
@@ -101,22 +144,29 @@ const HealthyLevel* far_off(const LintedRule& rule) {
 
 }  // namespace
 
-LintedRule lint(const RuleChange& change, std::span<const Population> known) {
+LintedRule lint(const RuleChange& change, std::span<const Population> known,
+                Benchmarks benchmarks) {
   LintedRule rule{.change = change};
   std::string_view name = change.name;
   rule.device = take_device(name);
-  const bool figure = describe_figure(name, known, rule);
+  const std::vector<std::string> figures = figures_of(known, benchmarks);
+  const bool figure = describe_figure(name, known, figures, rule);
   const bool fact = std::ranges::find(kFacts, name) != kFacts.end();
   if (!figure) rule.label = name;
+  const auto mistaken = [&](std::string key, std::string_view what) {
+    rule.key = std::move(key);
+    rule.mistake = fmt::format("{}: {}", printable(change.name, kShown), what);
+  };
   if (!figure && !fact && !is_statement(name))
-    rule.mistake = "name: no such rule; check --all lists them";
+    mistaken("name", fmt::format("no such rule{} (check --all lists them)",
+                                 meant_rule(change, name, figures)));
   else if (change.loss && rule.unit.empty())
-    rule.mistake = "loss_percent: the rule has no median to be below";
+    mistaken("loss_percent", "the rule has no median to be below");
   else if (change.limit && rule.unit.empty() && !fact)
-    rule.mistake = "limit: the rule has no value to compare with it";
+    mistaken("limit", "the rule has no value to compare with it");
   else if (const HealthyLevel* const level = far_off(rule))
-    rule.mistake = fmt::format("limit: {:g} {} is far from what healthy cards measure, {:.4g} {}",
-                               *change.limit, rule.unit, level->median, rule.unit);
+    mistaken("limit", fmt::format("{:g} {} is far from what healthy cards measure, {:.4g} {}",
+                                  *change.limit, rule.unit, level->median, rule.unit));
   return rule;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/judge/rules.hpp"
+#include "harness/values/benchmark.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
@@ -23,10 +24,11 @@ struct LintedRule {
   std::string label = {};   // "BF16 Tensor Cores burst"; else the rule's name
   std::string unit = {};    // empty: without value, or a fact
   std::vector<HealthyLevel> levels = {};
-  // The mistake ("name: no such rule"), beginning with the key, or "".
-  std::string mistake = {};
+  std::string key = {};      // of the mistake: "name"
+  std::string mistake = {};  // "tensor.bf61/burst: no such rule"; empty: none
 };
 
-LintedRule lint(const RuleChange& change, std::span<const Population> known);
+// Rules may name figures of the known populations and of the benchmarks.
+LintedRule lint(const RuleChange& change, std::span<const Population> known, Benchmarks benchmarks);
 
 }  // namespace peakline

@@ -105,12 +105,15 @@ bool has_others(const Points& points, std::string_view id) {
 }
 
 struct Expected {
-  bool all_tried;      // new runs measure all that old ones did
-  bool other_threads;  // than the old runs
-  bool other_version;  // the program may lack whole benchmarks
+  bool all_tried;                         // new runs measure all that old ones did
+  bool other_threads;                     // than the old runs
+  bool other_version;                     // the program may lack whole benchmarks
+  std::set<std::string_view> tried = {};  // the new runs' benchmarks
   std::size_t base_runs;
   Runs alike;  // new runs that should each have what all old ones have
 
+  // The new side's program may lack the benchmark.
+  bool may_not_exist(std::string_view id) const { return other_version && !tried.contains(id); }
   // Some new runs lack what all old ones have.
   bool lost_in_some(std::size_t in_base, std::size_t in_alike) const {
     return in_base == base_runs && in_alike > 0 && in_alike < alike.size();
@@ -121,7 +124,7 @@ struct Expected {
   }
 };
 
-Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
+Expected expected_of(const DevicePair& pair, const Points& next, const DeviceComparison& device,
                      const Restrictions& restrictions) {
   Expected expected{
       .all_tried = !device.untried,
@@ -129,6 +132,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
       .other_version = versions_of(pair.base) != versions_of(pair.next),
       .base_runs = pair.base.size(),
       .alike = {}};
+  for (const auto& [name, point] : next) expected.tried.insert(point.id);
   std::set<std::string_view> modes;
   for (const DeviceView& run : pair.next) {
     if (unusable(run) || !restrictions.known(*run.profile)) continue;
@@ -145,8 +149,6 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   std::map<std::string_view, Lost> failed, missing, unclocked, changed;
   std::int64_t unverified = 0;
   const Points alike = points_of(expected.alike);
-  std::set<std::string_view> tried;
-  for (const auto& [name, after] : next) tried.insert(after.id);
   const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
     const auto found = alike.find(name);
     return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
@@ -157,8 +159,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
         expected.other_threads && before.by_threads && has_others(next, before.id);
     const auto found = next.find(name);
     if (found == next.end()) {
-      const bool unknown = expected.other_version && !tried.contains(before.id);
-      if (expected.all_tried && !replaced && !unknown) missing[before.id].add("");
+      if (expected.all_tried && !replaced && !expected.may_not_exist(before.id))
+        missing[before.id].add("");
       continue;
     }
     const SidePoint& after = found->second;
@@ -218,7 +220,10 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
       if (before == 0) continue;
       const auto reason = why.find(name);
       const auto point = next_points.find(row->measurement);
-      const bool tried = expected.all_tried || reason != why.end() || point != next_points.end();
+      const std::string_view id =
+          std::string_view(row->measurement).substr(0, row->measurement.find('/'));
+      const bool tried = (expected.all_tried && !expected.may_not_exist(id)) ||
+                         reason != why.end() || point != next_points.end();
       const bool unclocked =
           point != next_points.end() && only_clock_missing(point->second, row->value);
       const std::string known = unclocked             ? kClockMissing
@@ -238,7 +243,7 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
 bool add_losses(const DevicePair& pair, const DeviceComparison& device,
                 const Restrictions& restrictions, Reasons& out) {
   const Points base = points_of(pair.base), next = points_of(pair.next);
-  const Expected expected = expected_of(pair, device, restrictions);
+  const Expected expected = expected_of(pair, next, device, restrictions);
   lost_ceilings(pair, next, expected, out);
   lost_benchmarks(base, next, expected, out);
   return !base.empty();

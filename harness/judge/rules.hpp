@@ -3,6 +3,7 @@
 // Rules with an outcome, common to check, compare and fleet, which excuse them by name.
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,7 +69,7 @@ struct RuleChange {
   std::optional<Outcome> outcome = {};  // if it does not pass: kWarn or kExcused
   std::string mode = {};                // of runs it applies to; empty: any
   std::string reason = {};
-  std::size_t line = 0;  // in its file
+  std::map<std::string, std::size_t> lines = {};  // in its file, by key
 };
 
 class RulesOf {

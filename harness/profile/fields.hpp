@@ -291,7 +291,9 @@ void fields(auto& a, Like<Measurement> auto& v) {
 
 void fields(auto& a, Like<Resource> auto& v) {
   a("name", v.name, {.what = "hbm.read, cuda_core.fp32, tensor.bf16, ...", .min_length = 1});
-  a("label", v.label, {.what = "As a person reads it."});
+  a("label", v.label,
+    {.what =
+         "As a person reads it. Readers prefer what x-labels calls the resource: it is newer."});
   a("unit", v.unit);
   a("kind", v.kind, {.what = "memory: a slope of the roofline; compute: a roof."});
   a.maybe("precision", v.precision, {.what = "Of a compute resource: fp32, bf16, ..."});

@@ -8,6 +8,7 @@
 #include "harness/profile/json.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace profile_format {
@@ -206,6 +207,11 @@ std::string profile_schema() {
   json schema = file_schema<Profile>(kProfileSchema, kProfileSchemaVersion, "peakline profile",
                                      "One run of peakline on one machine.");
   schema["x-earlier-versions-read-by"] = kReadsEarlierVersions;
+  json labels = json::object();
+  // HBM is called what the device has instead of it.
+  for (const Resource& resource : known_resources())
+    if (part_of(resource.name) != "hbm") labels[resource.name] = resource.label;
+  schema["x-labels"] = std::move(labels);
   return pretty(schema, 0, 0) + "\n";
 }
 

@@ -74,12 +74,12 @@ void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, b
   column(several ? "slowest" : "measured", right(2));
   if (several) column("", left(1));
   if (references) {
-    column(held_against, right(2, 2));
+    column(held_against, right(2, 3));
     column("share", right(2));
   }
-  if (healthy) column("healthy from", right(2));
+  if (healthy) column("healthy from", right(2, several ? 1 : 0));
   if (several) column("spread", right(2));
-  column("next run", right(2, several ? 1 : 0));
+  column("next run", right(2, several ? 2 : 0));
   for (const FigureRow& row : rows) {
     const auto known = [](bool is, auto&& text) { return is ? text() : not_known(); };
     const FigureRow::Of* slowest = row.measured.empty() ? nullptr : &row.measured.front();

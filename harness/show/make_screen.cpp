@@ -62,13 +62,11 @@ Screen make_screen(const Profile& profile, const Checks& checks) {
     add(std::move(figures));
     add(mfu_section(group, labels));
     add(memory_map_section(group));
-    add(host_link_section(group, labels));
+    add(host_link_section(checks, group, labels));
   }
-  for (const DeviceOverview& device : content.devices) {
-    if (device.device != kHostDevice) continue;
-    if (groups.empty()) add(host_section(profile, device));
-    add(storage_section(profile, device, labels));
-  }
+  for (const DeviceOverview& device : content.devices)
+    if (device.device == kHostDevice && groups.empty()) add(host_section(profile, device));
+  add(storage_section(profile, content, labels));
   add_findings(profile, screen);
   return screen;
 }

@@ -256,7 +256,10 @@ std::vector<std::string> traits_of(const DeviceFacts& d) {
   }
   if (const NvLinks& links = d.nvlinks; links.up() > 0) {
     parts.push_back(fmt::format("{} NVLinks", links.up()));
-    if (links.bytes_per_s) parts.back() += " of " + format_rate(*links.bytes_per_s, "B/s");
+    if (const auto payload = nvlink_payload_bandwidth(links))
+      parts.back() += " of " + format_rate(*payload, "B/s");
+    else if (links.bytes_per_s)
+      parts.back() += fmt::format(" of {} raw", format_rate(*links.bytes_per_s, "B/s"));
   }
   if (d.ecc_enabled) parts.emplace_back(*d.ecc_enabled ? "ECC on" : "ECC off");
   return parts;

@@ -22,10 +22,12 @@ Screen::Section gpus_section(const Profile& profile, const Alike& group,
 Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels);
 // Memory levels of the first GPU; no rows without latencies.
 Screen::Section memory_map_section(const Alike& group);
-// Compared with the raw rate without packet headers, if known.
-Screen::Section host_link_section(const Alike& group, const ResourceLabels& labels);
+// Compared with the raw rate less packet headers, if known.
+Screen::Section host_link_section(const Checks& checks, const Alike& group,
+                                  const ResourceLabels& labels);
 Screen::Section host_section(const Profile& profile, const DeviceOverview& host);
-Screen::Section storage_section(const Profile& profile, const DeviceOverview& host,
+// How fast files reach the host and the slowest GPU.
+Screen::Section storage_section(const Profile& profile, const Overview& content,
                                 const ResourceLabels& labels);
 
 }  // namespace peakline

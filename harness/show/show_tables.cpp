@@ -10,6 +10,7 @@
 
 #include "harness/conclude/sittings.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/resources.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -101,14 +102,14 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
                           std::size_t width) {
   if (rows.empty()) return {};
   // Columns in the order in which they are dropped.
-  enum { kNever, kObserved, kDatasheet, kNextRun, kEfficiency };
-  TextTable table({left(2), left(1), right(1), right(2), right(1), right(2, kDatasheet),
-                   right(1, kDatasheet), right(2, kObserved), right(1, kObserved),
+  enum { kNever, kObserved, kPublished, kNextRun, kEfficiency };
+  TextTable table({left(2), left(1), right(1), right(2), right(1), right(2, kPublished),
+                   right(1, kPublished), right(2, kObserved), right(1, kObserved),
                    right(2, kEfficiency), right(2, kEfficiency), right(2, kNextRun), left(2)});
   const auto clock = std::ranges::find_if(rows, [](const auto& r) { return !!r.max_clock_hz; });
   const std::string peak =
       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
-  table.row({"", "", "measured", peak, "%", "datasheet", "%", "observed", "%", "/clk/SM", "T/J",
+  table.row({"", "", "measured", peak, "%", "published", "%", "observed", "%", "/clk/SM", "T/J",
              "next run", "why not 100 %"});
   // Groups resources by unit, even if the profile separates them.
   std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
@@ -143,6 +144,56 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
          table.render(width);
 }
 
+std::string mfu_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
+                      std::size_t width) {
+  const auto of = [&](const std::string& resource, Basis basis) {
+    return std::ranges::find_if(rows, [&](const ComputeRow& row) {
+      return row.resource == resource && row.basis == basis && row.measured;
+    });
+  };
+  std::vector<std::string> resources;
+  for (const ComputeRow& row : rows) {
+    const std::string_view unit = part_of(row.resource);
+    const bool loaded = row.basis == Basis::kBurst || row.basis == Basis::kSustained;
+    if (loaded && row.measured && (unit == "tensor" || unit == "gemm") &&
+        std::ranges::find(resources, row.resource) == resources.end())
+      resources.push_back(row.resource);
+  }
+  if (resources.empty()) return {};
+  // Columns in the order in which they are dropped.
+  enum { kNever, kShares, kBurst };
+  TextTable table({left(2), right(2), right(2, kBurst), right(1, kBurst), right(2),
+                   right(1, kShares), right(2), right(1, kShares)});
+  table.row({"", "published", "burst", "%", "achievable", "%", "model", "%"});
+  bool any_computed = false;
+  for (const std::string& resource : resources) {
+    const ComputeRow& known = *std::ranges::find(rows, resource, &ComputeRow::resource);
+    const bool computed = !known.datasheet && known.peak_at_max_clock;
+    const auto peak = computed ? known.peak_at_max_clock : known.datasheet;
+    const std::string published = scaled(peak, kTera);
+    std::vector<std::string> cells = {labels(resource),
+                                      computed ? "(" + published + ")" : published};
+    for (const Basis basis : {Basis::kBurst, Basis::kSustained, Basis::kModelShaped}) {
+      const auto row = of(resource, basis);
+      const bool there = row != rows.end();
+      cells.push_back(there ? measured_cell(row->measured, row->next_run, kTera) : not_known());
+      cells.push_back(there ? percent(row->measured, peak) : "");
+    }
+    table.row(std::move(cells));
+    any_computed = any_computed || computed;
+  }
+  std::string text = section("Peaks for MFU, TFLOP/s",
+                             "burst: large GEMMs from rest; achievable: the same, sustained; "
+                             "model: a transformer's layers, sustained",
+                             width) +
+                     table.render(width);
+  if (any_computed)
+    text += hanging("  ",
+                    "In brackets: computed from units and clocks; what is published is not known.",
+                    width);
+  return text;
+}
+
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
                        std::size_t width) {
   TextTable table({left(2), right(2), right(2), left(2, 1)});
@@ -165,12 +216,12 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             std::size_t width) {
   if (rows.empty()) return {};
   // Columns in the order in which they are dropped.
-  enum { kNever, kPeak, kNotes, kDatasheet };
-  TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kDatasheet),
-                   right(1, kDatasheet), right(2), left(2, kNotes)});
-  table.row({"", "measured", "peak", "%", "datasheet", "%", "next run", "notes"});
+  enum { kNever, kPeak, kNotes, kPublished };
+  TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kPublished),
+                   right(1, kPublished), right(2), left(2, kNotes)});
+  table.row({"", "measured", "peak", "%", "published", "%", "next run", "notes"});
   for (const BandwidthRow& row : rows) {
-    // Compare links without packet headers; notes have the raw rate.
+    // Links are compared with the rate that packet headers leave; notes have the raw rate.
     const auto& peak = row.data_rate ? row.data_rate : row.theoretical;
     table.row({labels(row.resource), measured_cell(row.measured, row.next_run, kGiga),
                scaled(peak, kGiga), percent(row.measured, peak), scaled(row.datasheet, kGiga),

@@ -24,6 +24,9 @@ std::string precision_of(const std::string& label);
 
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width);
+// The peaks that an MFU can divide by, of each precision that GEMMs were measured in.
+std::string mfu_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
+                      std::size_t width);
 std::string bandwidth_table(std::string_view title, std::string_view counted,
                             const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
                             std::size_t width);

@@ -210,6 +210,7 @@ std::vector<Part> parts_of(const Profile& profile, const DeviceOverview& device,
     add("host", host_table(device, labels, width));
   } else {
     add("compute", compute_table(device.compute, labels, width));
+    add("mfu", mfu_table(device.compute, labels, width));
     add(device.device == kNodeDevice ? "links" : "bandwidth", bandwidths(device, labels, width));
     add("memory map", memory_map_table(device.memory_map, width));
   }

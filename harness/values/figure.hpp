@@ -74,5 +74,8 @@ inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 inline constexpr const char* kPageableToDevice = "link.pageable_to_device";
 inline constexpr const char* kPageableToHost = "link.pageable_to_host";
 
+// Reads of small blocks in random places, per s, by "block" in B and "depth", the reads under way.
+inline constexpr const char* kRandomReads = "storage.random_reads";
+
 }  // namespace role
 }  // namespace peakline

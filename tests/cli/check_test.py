@@ -179,7 +179,10 @@ def test_rules_of_a_site(checked):
         (f"{REASONED}limit = -1\n", ["line 4", "limit"]),
         (f"{REASONED}loss_percent = 100\n", ["line 4", "loss_percent"]),
         (f'{REASONED}outcome = "pass"\n', ["line 4", "outcome", "warn", "ignore"]),
-        (f"{REASONED}limits = 1\n", ["line 4", "limits", "loss_percent"]),
+        (f"{REASONED}limits = 1\n", ["line 4: limits", "did you mean limit?"]),
+        (f"{REASONED}x = 1\n", ["line 4: x", "expected name, limit, loss_percent"]),
+        (f"{REASONED}limit = 1\nloss_percent = 1\n", ["line 5: loss_percent", "limit"]),
+        (f"{REASONED}limit = 1\n[[rules]]\n", ["line 5: rules", "[[rule]]"]),
         (STRICT + STRICT, ["line 6", "name", "hbm.read/measured"]),
     ],
 )
@@ -246,20 +249,24 @@ def test_lint_knows_every_rule_of_a_check(rules):
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ('name = "tensor.bf61/burst"\nlimit = 7e14', ["tensor.bf61/burst", "name"]),
-        ('name = "tensor.bf16/bursts"\nlimit = 7e14', ["tensor.bf16/bursts", "name"]),
-        ('name = "gpux/ecc"\noutcome = "warn"', ["gpux/ecc", "name"]),
-        ('name = "health/"\noutcome = "warn"', ["health/", "name"]),
-        ('name = "coverage/ram"\noutcome = "warn"', ["coverage/ram", "name"]),
-        ('name = "health/xid"\nlimit = 1', ["health/xid", "limit"]),
-        ('name = "ecc"\nloss_percent = 3', ["ecc", "loss_percent"]),
-        ('name = "hbm.read/measured/steady"\nlimit = 4e12', ["steady", "limit"]),
-        ('name = "tensor.bf16/burst"\nlimit = 780', ["780 FLOP/s", "far from"]),
+        ('name = "tensor.bf61/burst"\nlimit = 7e14', ["line 6: name:", "tensor.bf16/burst?"]),
+        ('name = "tensor.bf16/bursts"\nlimit = 7e14', ["line 6: name:", "tensor.bf16/burst?"]),
+        ('name = "gpu1/pcie.h2d"\nlimit = 5e10', ["line 6: name:", "gpu1/pcie.h2d/measured?"]),
+        ('name = "pcie.h2d/burst"\nlimit = 5e10', ["line 6: name:", "pcie.h2d/burst: no such"]),
+        ('name = "gpux/ecc"\noutcome = "warn"', ["line 6: name:", "gpux/ecc: no such rule"]),
+        ('name = "health/"\noutcome = "warn"', ["line 6: name:", "health/: no such rule"]),
+        ('name = "coverage/ram"\noutcome = "warn"', ["line 6: name:", "coverage/ram"]),
+        ('name = "health/xid"\nlimit = 1', ["line 7: limit:", "health/xid"]),
+        ('name = "ecc"\nloss_percent = 3', ["line 7: loss_percent:", "ecc"]),
+        ('name = "hbm.read/measured/steady"\nlimit = 4e12', ["line 7: limit:", "steady"]),
+        ('limit = 780\nname = "tensor.bf16/burst"', ["line 6: limit:", "780 FLOP/s is far from"]),
     ],
 )
 def test_lint_finds_what_judges_nothing(rules, rule, words):
     sound = 'name = "hbm.read/measured"\nlimit = 4e12'
-    refused("check", "--lint", rules(sound, rule), words=["rules.toml", "line 5", *words])
+    for option in ("--lint", "--rules"):
+        profile = [REFERENCE] if option == "--rules" else []
+        refused("check", *profile, option, rules(sound, rule), words=["rules.toml", *words])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -59,8 +60,21 @@ def test_every_command_that_it_prints_runs(demo, subtests):
                 text=True,
                 timeout=PATIENCE_S,
             )
-            assert done.returncode == 0, done.stderr
+            # Some machines do not meet the site's own limit.
+            assert done.returncode == (1 if "--rules" in arguments else 0), done.stderr
             assert done.stdout
+
+
+def test_a_machine_that_fails_is_named(demo):
+    folder, _ = demo
+    arguments = ("check", "profiles/", "--rules", "rules.toml")
+    failed = stdout_of(*arguments, code=1, cwd=folder)
+    assert failed.startswith("FAIL  ")
+    verdicts = re.findall(r"^(\w+)  profiles/(node\d)\.json$", failed, re.M)
+    assert [name for word, name in verdicts if word == "FAIL"] == ["node3", "node4"]
+    assert len(verdicts) == 5
+    assert re.findall(r"^  fail  (\S+)", failed, re.M) == ["gpu0/pcie.bidirectional/measured"] * 2
+    assert "limit 90.0 GB/s by the rules: checkpoints are written" in " ".join(failed.split())
 
 
 @pytest.mark.parametrize("name", ["empty", "empty/", "new", "new/", "link"])

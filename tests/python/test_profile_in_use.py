@@ -9,7 +9,8 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import GOLDEN, TWO_GPUS, document_of, loaded, only
+from conftest import GOLDEN, GPU, TWO_GPUS, document_of, loaded, only
+from peakline.page.headlines import headlines
 
 
 def test_repr_is_one_line(profile: peakline.Profile) -> None:
@@ -29,6 +30,30 @@ def test_html_shows_the_ceilings(document: dict[str, Any], profile: peakline.Pro
     assert "<th>model_shaped</th></tr>" in page
     document["devices"][0]["name"] = "<script>"
     assert "<script>" not in loaded(only(document))._repr_html_()
+
+
+def test_labels_of_other_versions_are_this_versions(document: dict[str, Any]) -> None:
+    older = {"pcie.h2d": "PCIe to device", "tensor.bf16": "BF16 matrix units"}
+    for row in [*document["resources"], *document["headlines"]]:
+        name = row.get("resource") or row["name"]
+        row["label"] = older.get(name, row["label"])
+    document["resources"].append(
+        {"name": "tensor.fp2", "label": "FP2 units", "unit": "FLOP/s", "kind": "compute"}
+    )
+    profile = loaded(document)
+    assert profile.label("pcie.h2d") == "PCIe H2D"
+    assert profile.label("tensor.bf16") == "BF16 Tensor Cores"
+    assert profile.label("tensor.fp2") == "FP2 units"
+    # A GPU that shares the host's memory has no PCIe.
+    for row in document["resources"]:
+        if row["name"] == "pcie.d2h":
+            row["label"] = "Shared memory D2H"
+    assert loaded(document).label("pcie.d2h") == "Shared memory D2H"
+    section = headlines(profile, GPU)
+    assert section is not None
+    shown = [label for label, _ in section.rows]
+    assert "PCIe H2D" in shown
+    assert "PCIe to device" not in shown
 
 
 def test_measurements_as_a_frame(

@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
   try {
     Profile profile = read_profile(files[0]);
     if (anonymize) profile = anonymized(std::move(profile));
-    bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
+    bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1),
+                              .storage = profile.host.storage.has_value()};
     if (profile.devices.size() > 1) {
       input.gpus.clear();
       for (const DeviceFacts& device : profile.devices) input.gpus.push_back(device.index);

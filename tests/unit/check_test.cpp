@@ -331,6 +331,24 @@ TEST(CheckRules, ALimitIsAddedWhereNoPopulationHasOne) {
   EXPECT_EQ(limited(1, "tensor.fp4/burst").verdict(), Outcome::kCannotJudge);
 }
 
+TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes) {
+  const Profile pair = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json");
+  const auto judged = [&](std::string name) {
+    const CheckResult result =
+        by_rules({{.name = std::move(name), .limit = 1e9, .reason = "the contract"}}, pair);
+    EXPECT_NE(result.verdict(), Outcome::kCannotJudge);
+    std::vector<std::string> names;
+    for (const CheckedDevice& device : result.devices)
+      for (const JudgedRule& rule : device.rules)
+        if (rule.reason == "the contract") names.push_back(rule.name);
+    return names;
+  };
+  EXPECT_THAT(
+      judged("pcie.bidirectional/measured"),
+      testing::ElementsAre("gpu0/pcie.bidirectional/measured", "gpu1/pcie.bidirectional/measured"));
+  EXPECT_THAT(judged("nvlink.read/measured"), testing::ElementsAre("node/nvlink.read/measured"));
+}
+
 TEST(Check, WhatPassesTheSecondTimeWarns) {
   const Profile slow =
       changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });

@@ -132,7 +132,7 @@ TEST(FirstScreen, AnswersForOneGpu) {
         "\n  model       658 TFLOP/s  ",
         "\n  An MFU of 50 % is 70.6 % of achievable and 75.2 % of model.\n",
         "\nHost link: packets of 256 B leave 57.6 GB/s of the raw 63.0 GB/s each way\n",
-        "\n  PCIe H2D        55.5 GB/s      57.6 GB/s  96.3 %    ±0.9 %\n",
+        "\n  PCIe H2D        55.5 GB/s      57.6 GB/s  96.3 %     53.9 GB/s    ±0.9 %\n",
         "\n  Large pageable copies: 6.71 GB/s H2D, 13.4 GB/s D2H. Pin buffers that you copy "
         "often.\n",
         "\nMemory map\n",
@@ -224,8 +224,10 @@ TEST(FirstScreen, OneOfAModelThatLagsIsNamed) {
   EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0  NVIDIA H200, "), HasSubstr("\nGPU 1  NVIDIA H200, "),
                           HasSubstr("PCIe 5.0 x8")));
   // Its own link allows half.
-  EXPECT_THAT(text,
-              HasSubstr("\n  PCIe H2D        27.7 GB/s GPU 1      28.8 GB/s  96.3 %  100.3 %"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n  PCIe H2D        27.7 GB/s GPU 1      28.8 GB/s  96.3 %     53.9 GB/s  100.3 %"));
 }
 
 TEST(FirstScreen, GpusOfSeveralModelsHaveTablesOfTheirOwn) {
@@ -383,7 +385,35 @@ TEST(FirstScreen, StorageHasALineWhereItWasMeasured) {
   storage.direct = true;
   EXPECT_THAT(screen(profile),
               AllOf(HasSubstr("\nStorage: /dev/nvme0n1p1, ext4, past the page cache\n"),
-                    HasSubstr("\n  storage read  3.21 GB/s")));
+                    HasSubstr("\n  storage read  3.21 GB/s"),
+                    HasSubstr("\n  Is that enough? peakline-report FILE --bytes-per-sample SIZE")));
+}
+
+TEST(FirstScreen, StorageHasRandomReadsAndTheWayToTheSlowestGpu) {
+  Profile profile = reference("nvidia-h200-x2");
+  profile.resources.push_back(resource("input.pipeline"));
+  for (std::size_t gpu : {0U, 1U}) {
+    Ceiling& row = profile.ceilings.emplace_back();
+    row.device = profile.devices[gpu].uuid;
+    row.resource = "input.pipeline";
+    row.basis = Basis::kMeasured;
+    row.value = gpu == 0 ? 2.5e9 : 2.1e9;
+    row.unit = "B/s";
+  }
+  Curve& curve = profile.curves.emplace_back();
+  curve.device = std::string(kHostDevice);
+  curve.topic = "storage";
+  for (const auto& [depth, rate] : {std::pair{1, 10266.3}, {64, 34313.4}})
+    curve.figures.push_back({.id = "host.storage.read",
+                             .name = "reads_per_s",
+                             .by = {{"block", 4096}, {"depth", depth}},
+                             .value = rate,
+                             .unit = "IOPS",
+                             .role = role::kRandomReads});
+  const std::string text = screen(profile);
+  EXPECT_THAT(text, HasSubstr("\n  storage to GPU, slowest  2.10 GB/s"));
+  EXPECT_THAT(text, HasSubstr("\n  Random reads of 4 KiB: 10266 per s at depth 1, 34313 per s at "
+                              "depth 64.\n"));
 }
 
 TEST(FirstScreen, HasAsManyCellsARowAsColumnsAndSaysWhatItPrints) {
@@ -448,6 +478,27 @@ TEST(ShowTopics, HoldSentenceAndFigures) {
   EXPECT_THAT(text, HasSubstr("L1 33034 GB/s up to 208 KiB per SM; "));
   EXPECT_THAT(text, HasSubstr("level l1"));
   EXPECT_LE(widest_of(text), 80U);
+}
+
+TEST(ShowTopics, MfuNamesThePeaksAsTheFirstScreenDoes) {
+  const std::string text = topic(reference("nvidia-h200"), "mfu");
+  for (const char* line :
+       {"                     published  burst    %  achievable    %  model    %\n",
+        "  BF16 Tensor Cores        989    831 84.0         701 70.8    658 66.5\n",
+        "  FP32 GEMM               66.9   55.7 83.3        55.0 82.2      –\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  for (const char* other : {"datasheet", "sustained  ", "model-shaped", "CUDA cores"})
+    EXPECT_THAT(text, Not(HasSubstr(other)));
+  EXPECT_LE(widest_of(topic(reference("nvidia-h200"), "mfu", 60)), 60U);
+  // A quick run has no sustained rates.
+  EXPECT_THAT(topic(concluded(reference("nvidia-h200"), true), "mfu"),
+              HasSubstr("  BF16 Tensor Cores        989    831 84.0"));
+  // Of a card that nothing is published of, the rate is computed.
+  Profile unknown = reference("nvidia-h200");
+  std::erase_if(unknown.ceilings,
+                [](const Ceiling& row) { return row.basis == Basis::kDatasheet; });
+  EXPECT_THAT(topic(unknown, "mfu"), AllOf(HasSubstr("  BF16 Tensor Cores     (1071)"),
+                                           HasSubstr("In brackets: computed")));
 }
 
 TEST(ShowTopics, EveryOneThatIsListedIsThere) {

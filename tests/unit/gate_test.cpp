@@ -138,6 +138,17 @@ TEST(Gate, AnotherVersionMayLackABenchmark) {
   EXPECT_THAT(reasons(gate_of({good}, {older})), ElementsAre("missing gpu0/launch.submit"));
   older.software.git_revision = "another";
   EXPECT_THAT(reasons(gate_of({good}, {older})), IsEmpty());
+  // Neither are its ceilings.
+  Profile without = older;
+  const auto of_tf32 = [](const Ceiling& row) { return row.measurement.starts_with("gemm.tf32/"); };
+  std::erase_if(without.measurements, [](const Measurement& m) { return m.id == "gemm.tf32"; });
+  ASSERT_GT(std::erase_if(without.ceilings, of_tf32), 0);
+  const CompareResult result = compare(std::vector{good}, std::vector{without}, {});
+  EXPECT_THAT(reasons(result.gate), IsEmpty());
+  EXPECT_THAT(result.devices[0].only_base, Contains("tensor.tf32/sustained"));
+  // Those of a benchmark that it has are missed.
+  without.measurements = older.measurements;
+  EXPECT_THAT(reasons(gate_of({good}, {without})), Contains("missing gpu0/tensor.tf32/sustained"));
   // Points of a benchmark that it has are missed.
   for (Measurement& m : older.measurements)
     if (m.id == "gemm.tf32") m.status = Status::kError;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/conclude/headlines.hpp"
 #include "harness/values/labels.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -199,6 +200,27 @@ TEST(Labels, NameDevicesByIndex) {
   EXPECT_EQ(ResourceLabels(p)("tensor.bf16"), "BF16 Tensor Cores");
   EXPECT_EQ(ResourceLabels(p)("made.up"), "made.up");
   EXPECT_EQ(basis_label(Basis::kModelShaped), "model-shaped");
+}
+
+TEST(Labels, OfProfilesByOtherVersionsAreThisPrograms) {
+  auto p = sample::h200_run();
+  const auto label_of = [&](std::string_view name) -> std::string& {
+    return std::ranges::find(p.resources, name, &Resource::name)->label;
+  };
+  const auto headline = std::ranges::find(p.headlines, "pcie.h2d", &Headline::resource);
+  headline->label = label_of("pcie.h2d") = "PCIe to device";
+  const Resource future = {
+      .name = "tensor.fp2", .label = "FP2 Tensor Cores", .unit = "FLOP/s", .precision = {}};
+  p.resources.push_back(future);
+  use_own_labels(p);
+  EXPECT_EQ(headline->label, "PCIe H2D");
+  EXPECT_EQ(ResourceLabels(p)("pcie.h2d"), "PCIe H2D");
+  EXPECT_EQ(ResourceLabels(p)("tensor.fp2"), "FP2 Tensor Cores");
+
+  p.devices[0].compute_major = 12, p.devices[0].compute_minor = 0;
+  label_of("hbm.read") = "memory read of a device";
+  use_own_labels(p);
+  EXPECT_EQ(ResourceLabels(p)("hbm.read"), "GDDR read");
 }
 
 }  // namespace

@@ -4,7 +4,11 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <vector>
+
+#include "harness/values/closest.hpp"
 
 namespace peakline {
 namespace {
@@ -64,6 +68,14 @@ TEST(EditDistance, CountsWhatTurnsOneTextIntoTheOther) {
   EXPECT_EQ(edit_distance("quik", "quick"), 1);
   EXPECT_EQ(edit_distance("quick", "quik"), 1);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
+TEST(DidYouMean, NamesWhatDiffersLeast) {
+  const std::vector<std::string> names = {"limit", "loss_percent", "outcome"};
+  EXPECT_EQ(did_you_mean("limits", names), "; did you mean limit?");
+  EXPECT_EQ(did_you_mean("los-percent", names, "--"), "; did you mean --loss_percent?");
+  EXPECT_EQ(did_you_mean("x", names), "");
+  EXPECT_EQ(did_you_mean(std::string(1'000'000, 'x'), names), "");
 }
 
 }  // namespace

@@ -21,23 +21,24 @@ def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
 
 def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
     """The row of a headline, whose value is a ceiling of the profile."""
+    label = profile.headline_label(headline)
     row = profile.ceiling(headline.device, headline.resource, headline.basis)
     if row is None:
-        return headline.label, (NO_VALUE, headline.missing or "not measured in this run")
+        return label, (NO_VALUE, headline.missing or "not measured in this run")
     value = units.rate(row.value, row.unit)
     reference = headline.reference_basis and profile.ceiling(
         headline.device, headline.resource, headline.reference_basis
     )
     if row.varies:
-        return headline.label, (value, "varies by tens of percent")
+        return label, (value, "varies by tens of percent")
     if not reference:
-        return headline.label, (value, basis_name(headline.basis))
+        return label, (value, basis_name(headline.basis))
     limit = units.rate(reference.value, reference.unit)
     # A link's packets have headers, which no copy can do without.
     if packets := next((f.value for f in row.factors if f.name == "packets"), None):
         allowed = reference.value * packets
         share = units.percent(row.value / allowed)
         detail = f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
-        return headline.label, (value, detail)
+        return label, (value, detail)
     share = units.percent(row.value / reference.value)
-    return headline.label, (value, f"{share} of {basis_name(reference.basis)} {limit}")
+    return label, (value, f"{share} of {basis_name(reference.basis)} {limit}")

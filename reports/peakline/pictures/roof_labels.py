@@ -29,8 +29,9 @@ _FONT = 8.5
 
 def short_label(label: str) -> str:
     """A resource's label for narrow pictures: "BF16 tensor", "HBM"."""
-    label = label.replace(" Tensor Cores", " tensor").replace(" CUDA cores", "")
-    return re.sub(r" read\b", "", label.replace(" matrix product", " GEMM"))
+    return re.sub(
+        r" read\b", "", label.replace(" Tensor Cores", " tensor").replace(" CUDA cores", "")
+    )
 
 
 def slope_angle(axes: Axes) -> float:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from peakline import units
 from peakline.names import is_of_node, level_of, plain_label
-from peakline.profile import notebook
+from peakline.profile import notebook, schema
 from peakline.profile.conclusions import (
     BASES,
     Ceiling,
@@ -157,9 +157,21 @@ class Profile:
         return list(dict.fromkeys([*listed, *present]))
 
     def label(self, resource: str) -> str:
-        """The label of a resource."""
+        """The label of a resource: this version's where it knows the resource, else the file's.
+
+        A file's label that begins with another word names the device's own memory or link.
+        """
         found = self._resource.get(resource)
-        return found.label if found else plain_label(resource)
+        known = schema.labels().get(resource)
+        if found is None or known is None:
+            return known or (found.label if found else plain_label(resource))
+        return known if known.split()[:1] == found.label.split()[:1] else found.label
+
+    def headline_label(self, headline: Headline) -> str:
+        """The label of a headline: its resource's where the file calls both alike."""
+        found = self._resource.get(headline.resource)
+        alike = found is not None and found.label == headline.label
+        return self.label(headline.resource) if alike else headline.label
 
     def precision(self, resource: str) -> str:
         """The precision of a compute resource; empty for any other."""

@@ -50,6 +50,12 @@ def limits() -> dict[str, int]:
     return found
 
 
+def labels() -> dict[str, str]:
+    """What this version calls resources, by their names."""
+    found: dict[str, str] = document("profile")["x-labels"]
+    return found
+
+
 def magnitudes() -> tuple[float, float]:
     """The bounds of a number that is not 0: what is computed from a few is still a float."""
     positive = document("profile")["definitions"]["positive"]["anyOf"][0]
