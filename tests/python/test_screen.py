@@ -130,7 +130,7 @@ def test_answers_are_the_sections_in_order(alone: peakline.Profile, shown: dict[
 
 def test_without_a_screen_the_first_figures_are_the_answers(alone: peakline.Profile) -> None:
     page = answers(alone, "there is none")
-    assert "BF16 burst" in page and "% of datasheet" in page
+    assert "BF16 burst" in page and "% of published" in page
     assert answers(loaded({**only(document_of()), "headlines": []}), "") == ""
 
 

@@ -23,11 +23,13 @@ from made_traces import Made
 from peakline.commands.condition import condition
 from peakline.commands.report import main
 from peakline.page.html import escape
+from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
 from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
+from peakline.workload.text import lines
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
@@ -94,6 +96,9 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     peak = reference(ONE_GPU).peak("bf16", basis="datasheet")
     assert shares["MFU (datasheet)"] == pytest.approx(flop / found["step_s"] / peak)
     assert "of achievable (sustained)" in shares
+    printed = {basis: Utilization(0.5, "") for basis in ("datasheet", "burst", "sustained")}
+    text = "A step reaches 50.0 % MFU (published), 50.0 % of burst, 50.0 % of achievable."
+    assert text in lines(analyze(reference(ONE_GPU), [ITEM]), printed, 80)
     impossible = ("--step-flop", "1e15", "--dtype", "bf16")
     code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *impossible)
     assert code == 2 and "--step-flop: MFU of" in err

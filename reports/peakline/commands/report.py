@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +240,7 @@ class _Found:
 
     placements: Sequence[Placement] = ()
     ran: Analysis | Change | None = None
-    shares: Sequence[Utilization] = ()
+    shares: Mapping[str, Utilization] = field(default_factory=dict)  # by basis
 
 
 def _found(profile: Profile, options: argparse.Namespace) -> _Found:
@@ -360,7 +360,7 @@ def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict
     if isinstance(found.ran, Change):
         return change_text.document(found.ran)
     if found.ran:
-        return document(found.ran, found.shares)
+        return document(found.ran, found.shares.values())
     return kernel_document(profile, found.placements)
 
 
@@ -395,10 +395,12 @@ def _model(options: argparse.Namespace) -> Served | None:
         raise PeakError(str(error)) from error
 
 
-def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -> list[Utilization]:
-    """MFU of a step, and its shares of the measured peaks; none without its FLOPs."""
+def _shares(
+    profile: Profile, analysis: Analysis, options: argparse.Namespace
+) -> dict[str, Utilization]:
+    """MFU of a step, and its shares of the measured peaks, by basis; none without its FLOPs."""
     if not options.step_flop:
-        return []
+        return {}
     unmarked = [rank.timeline.trace.name for rank in analysis.ranks if not rank.by]
     if unmarked:
         raise WorkloadError(
@@ -414,7 +416,7 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
     if "datasheet" in peaks:
         peaks.pop("theoretical", None)
     try:
-        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks.values()]
+        return {b: mfu(options.step_flop, analysis.step_s, peak) for b, peak in peaks.items()}
     except ValueError as error:
         raise WorkloadError(f"--step-flop: {error}") from error
 

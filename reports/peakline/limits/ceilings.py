@@ -8,14 +8,9 @@ from peakline.limits.roofline import MEASURED
 from peakline.profile import BASES, Ceiling, Profile
 
 
-def basis_name(basis: str) -> str:
-    """The printed name of a basis: "model-shaped"."""
-    return basis.replace("_", "-")
-
-
 def ceiling_label(label: str, basis: str) -> str:
-    """The printed name of a ceiling, by the label of its resource: "BF16 Tensor Cores burst"."""
-    return label if basis == "measured" else f"{label} {basis_name(basis)}"
+    """The name of a ceiling in the program's verdicts: "BF16 Tensor Cores burst"."""
+    return label if basis == "measured" else f"{label} {basis.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peakline import units
-from peakline.limits.ceilings import basis_name
+from peakline.names import basis_name
 from peakline.page.screen import Section
 from peakline.profile import Headline, Profile
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.ceilings import ceiling_table
+from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
@@ -55,7 +56,21 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
         if shares:
             line.append(figure(row.share, units.percent))
         cells.append(line)
-    return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}")
+    means = "; ".join(f"{basis_name(b)}: {_BASES[b]}" for b in bases if b in _BASES)
+    how = f'<p class="how">{means}.</p>' if means else ""
+    return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}{how}")
+
+
+# The meaning of each basis that its name does not tell.
+_BASES = {
+    "theoretical": "units and lanes at their maximum clock",
+    "datasheet": "the peak in the datasheet",
+    "instruction": "matrix instructions alone",
+    "burst": "from rest",
+    "sustained": "under unbroken load",
+    "model_burst": "GEMMs of transformer layers, from rest",
+    "model_shaped": "the same GEMMs under unbroken load",
+}
 
 
 def factors(profile: Profile, device: str, identity: str) -> str:

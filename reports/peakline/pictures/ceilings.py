@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.limits.ceilings import CeilingRow, basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, ceiling_table
+from peakline.names import basis_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 # Name, marker, fill and colour: filled is the peak of a resource itself, hollow is anything else.
 # Burst is how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
 _MARKS: dict[str, tuple[str, str, str, str]] = {
-    "datasheet": ("datasheet", "D", "none", INK),
+    "datasheet": ("published", "D", "none", INK),
     "instruction": ("instruction", "^", "none", INK),
     "measured": ("measured (burst)", "o", "full", SERIES[0]),
     "burst": ("measured (burst)", "o", "full", SERIES[0]),
-    "sustained": ("sustained", "s", "full", SERIES[1]),
-    "model_burst": ("model-burst", "^", "none", SERIES[0]),
-    "model_shaped": ("model-shaped", "v", "none", SERIES[1]),
+    "sustained": ("achievable", "s", "full", SERIES[1]),
+    "model_burst": ("model burst", "^", "none", SERIES[0]),
+    "model_shaped": ("model", "v", "none", SERIES[1]),
 }
 
 
@@ -56,9 +57,10 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "ceilings",
         "Share of theoretical: every basis",
         "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
-        "squares under load: the gap between burst and sustained is the price of unbroken load. "
-        "Hollow marks are the datasheet, matrix instructions alone, and what the GEMMs of "
-        "transformer layers reach from rest (model-burst) and under load (model-shaped).",
+        "squares (achievable) under sustained load: the gap between the two is the price of "
+        "unbroken load. Hollow marks are the datasheet's peak (published), matrix instructions "
+        "alone, and what the GEMMs of transformer layers reach from rest (model burst) and under "
+        "sustained load (model).",
         draw,
         every_device=True,
         headline=_headline(profile, rows),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.ceilings import ceiling_table
 from peakline.limits.roofline import MEASURED
+from peakline.names import basis_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label
@@ -60,7 +61,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Why not 100 %: from theoretical to measured",
         "The blue bar is what was measured; what stands right of it was lost on the way down from "
         "the theoretical value at the maximum clock. Where a row has two bars, the upper one is "
-        "burst and the lower one sustained. The table below has every factor.",
+        "burst and the lower one achievable (sustained). The table below has every factor.",
         lambda canvas: _draw(canvas, rows),
         headline=_headline(rows),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.peaks.mfu import Utilization
+from peakline.peaks.mfu import Utilization, printed_name
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
@@ -173,11 +173,11 @@ def wrapped(text: str, width: int, first: str = "") -> str:
     )
 
 
-def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list[str]:
-    """All that a terminal gets of the steps."""
+def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
+    """All that a terminal gets of the steps; shares: of peaks, by basis."""
     found = [wrapped(f"{headline(analysis)}.", width), wrapped(spread(analysis), width), ""]
     found += [table(analysis), ""]
-    reached = ", ".join(map(str, shares))
+    reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
     if reached:
         found += [wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
