@@ -34,8 +34,8 @@ def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
         return headline.label, (value, basis_name(headline.basis))
     limit = units.rate(reference.value, reference.unit)
     # A link's packets have headers, which no copy can do without.
-    if packets := next((f.value for f in row.factors if f.name == "packets"), None):
-        allowed = reference.value * packets
+    if row.packets != 1:
+        allowed = reference.value * row.packets
         share = units.percent(row.value / allowed)
         detail = f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
         return headline.label, (value, detail)

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.limits.ceilings import ceiling_table
+from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
-from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.profile import Curve, Measurement, Profile
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     advice,
@@ -25,10 +25,14 @@ from peakline.workload.placement import Answer, Placement
 from peakline.workload.table import Table
 
 
-def _ceiling(row: Ceiling | None) -> str:
-    unit = row.unit if row else ""
-    varies = " (varies)" if row and row.varies else ""
-    return figure(row.value if row else None, lambda value: units.rate(value, unit) + varies)
+def _ceiling(row: CeilingRow | None, *bases: str) -> str:
+    """The first of these ceilings that a row has, a theoretical one as far as packets allow it."""
+    found = next((row.by_basis[b] for b in bases if b in row.by_basis), None) if row else None
+    if row is None or found is None:
+        return figure(None, str)
+    theory = found.basis == "theoretical"
+    more = row.raw if theory else " (varies)" if found.varies else ""
+    return figure(row.limit if theory else found.value, lambda v: units.rate(v, found.unit) + more)
 
 
 def ceilings(profile: Profile, device: str, identity: str) -> str:
@@ -51,8 +55,8 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
     for row in rows:
         line = [cell(profile.label(row.resource), raw=row.resource)]
         for basis in bases:
-            either = row.by_basis.get("measured") if one_column and basis == "burst" else None
-            line.append(_ceiling(row.by_basis.get(basis) or either))
+            either = ("measured",) if one_column and basis == "burst" else ()
+            line.append(_ceiling(row, basis, *either))
         if shares:
             line.append(figure(row.share, units.percent))
         cells.append(line)
@@ -63,7 +67,7 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
 
 # The meaning of each basis that its name does not tell.
 _BASES = {
-    "theoretical": "units and lanes at their maximum clock",
+    "theoretical": "what units, lanes and packets allow at the maximum clock",
     "datasheet": "the peak in the datasheet",
     "instruction": "matrix instructions alone",
     "burst": "from rest",
@@ -78,12 +82,12 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     found = [row for row in profile.ceilings if row.device == device and row.factors]
     if not found:
         return ""
-    names = list(dict.fromkeys(factor.name for row in found for factor in row.factors))
+    names = list(dict.fromkeys(factor.name for row in found for factor in row.losses))
     # The unexplained rest comes last.
     names.sort(key=lambda name: name == "rest")
     rows = []
     for row in found:
-        values = {factor.name: factor.value for factor in row.factors}
+        values = {factor.name: factor.value for factor in row.losses}
         line = [cell(profile.label(row.resource), raw=row.resource), cell(basis_name(row.basis))]
         line.append(figure(math.prod(values.values()), units.percent))
         line += [figure(values.get(name), units.percent) for name in names]
@@ -111,7 +115,6 @@ _FACTORS = {
     "turnaround": "mixed traffic against reads and writes alone",
     "memory clock": "observed over maximum",
     "DRAM": "refresh and opening rows",
-    "packets": "payload against headers",
     "rest": "what these do not explain",
 }
 
@@ -277,21 +280,20 @@ def _raw_row(m: Measurement, device: str) -> list[str]:
 
 def side_by_side(items: Sequence[tuple[str, Profile, str]]) -> str:
     """The ceilings of several (name, profile, device), and of two their ratio."""
-    tables = [
-        {(r.resource, b): c for r in ceiling_table(p, d)[1] for b, c in r.by_basis.items()}
-        for _, p, d in items
-    ]
+    tables = [{row.resource: row for row in ceiling_table(p, d)[1]} for _, p, d in items]
     labels = {resource: p.label(resource) for _, p, d in items for resource in p.resources_of(d)}
     heads = ["resource", "basis", *(name for name, _, _ in items)]
     if len(items) == 2:
         heads.append(f"{items[1][0]} / {items[0][0]}")
     rows = []
-    for resource, basis in dict.fromkeys(key for found in tables for key in found):
-        found = [ceilings_.get((resource, basis)) for ceilings_ in tables]
+    for resource, basis in dict.fromkeys(
+        (resource, b) for found in tables for resource, row in found.items() for b in row.by_basis
+    ):
+        found = [rows_.get(resource) for rows_ in tables]
         line = [cell(labels[resource], raw=resource), cell(basis_name(basis))]
-        line += [_ceiling(row) for row in found]
+        line += [_ceiling(row, basis) for row in found]
         if len(items) == 2:
-            first, second = found
+            first, second = (row and row.by_basis.get(basis) for row in found)
             ratio = second.value / first.value if first and second else None
             line.append(figure(ratio, "{:.3f}".format))
         rows.append(line)

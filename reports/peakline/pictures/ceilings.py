@@ -44,7 +44,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     entries = {_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS} | {"theoretical"}
 
     def draw(canvas: Canvas) -> Figure:
-        figure, axes = canvas.row_panel(labels, 0.25, [_best(row) for row in rows], entries)
+        best = [_best(row) + ("" if canvas.narrow else row.raw) for row in rows]
+        figure, axes = canvas.row_panel(labels, 0.25, best, entries)
         used: set[str] = set()
         lowest = min(_draw_row(axes, y, row, used) for y, row in enumerate(rows))
         axes.axvline(100, label="theoretical", **LIMIT)
@@ -56,7 +57,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "ceilings",
         "Share of theoretical: every basis",
-        "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
+        "The dashed line is what clock and unit counts allow, of a link what its packets allow. "
+        "Circles were measured from rest, "
         "squares (achievable) under sustained load: the gap between the two is the price of "
         "unbroken load. Hollow marks are the datasheet's peak (published), matrix instructions "
         "alone, and what the GEMMs of transformer layers reach from rest (model burst) and under "
@@ -71,12 +73,11 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
     """The measured mark that stays furthest from the theoretical value."""
     marks = []
     for row in rows:
-        limit = row.by_basis["theoretical"].value
         for basis, ceiling in row.by_basis.items():
             if basis in _MARKS and basis not in PUBLISHED_BASES:
                 # A bandwidth has one way of being measured: it needs no word.
                 how = "" if basis == "measured" else f", {basis_name(basis)}"
-                marks.append((ceiling.value / limit, f"{profile.label(row.resource)}{how}"))
+                marks.append((ceiling.value / row.limit, f"{profile.label(row.resource)}{how}"))
     share, furthest = min(marks)
     return f"Furthest below theoretical: {furthest}, at {units.percent(share)}"
 
@@ -89,8 +90,7 @@ def _best(row: CeilingRow) -> str:
 
 def _draw_row(axes: Axes, y: int, row: CeilingRow, used: set[str]) -> float:
     """One resource's marks; returns the lowest share in percent. used: names in the legend."""
-    limit = row.by_basis["theoretical"].value
-    shares = {b: c.value / limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
+    shares = {b: c.value / row.limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
     axes.plot([min(shares.values()), max(shares.values())], [y, y], color=MUTED, lw=0.8, zorder=1)
     for basis, share in shares.items():
         name, marker, fill, color = _MARKS[basis]
