@@ -148,7 +148,7 @@ def test_kernels_on_the_roofline_at_one_height_per_kernel(profile: peakline.Prof
     placed = place(profile, [counted, without], "0")
     drawn = kernel_roofline.picture(profile, placed[0].device, placed)
     assert drawn is not None
-    assert drawn.headline == "Of 1 kernel with FLOPs, device memory limits 0, the FLOP rate 1"
+    assert drawn.headline == "The FLOP rate limits the kernel with FLOPs"
     (axes,) = draw(drawn).axes
     marks = [mark.get_offsets()[0].tolist() for mark in axes.collections if len(mark.get_offsets())]
     assert sorted(marks) == [[5.0, 2e13], [20.0, 2e13]]

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import peakline
 import pytest
 from conftest import (
     GPU,
@@ -20,6 +21,7 @@ from conftest import (
     unfolded,
 )
 from made_traces import Made
+from peakline import units
 from peakline.commands.condition import condition
 from peakline.commands.report import main
 from peakline.page.html import escape
@@ -41,12 +43,15 @@ run = functools.partial(outcome, main)
 
 
 def test_the_terminal_gets_parts_that_add_up(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
+    profile: peakline.Profile,
+    ceilings_path: str,
+    tmp_path: Path,
 ) -> None:
     out = str(tmp_path / "out")
     code, text, err = run(capsys, ceilings_path, "--trace", ITEM, "-o", out)
     assert code == 0, err
-    assert text.startswith("A step takes 2.86 ms, of which kernels at their bound need 46.")
+    assert text.startswith("A step takes 2.86 ms, of which kernels at their lower bound need 46.")
     rows = re.findall(r"^(\S.*?) +(\d+\.\d{3}) +(\d+\.\d) %$", text, re.MULTILINE)
     *parts, whole = rows
     assert whole[0] == "the step"
@@ -57,7 +62,11 @@ def test_the_terminal_gets_parts_that_add_up(
         "assumed: 5 µs for a launch call, 10 µs from the call to the kernel's start, 10 µs between "
         "queued kernels. Measure it"
     ) in " ".join(text.split())
-    assert "nvjet_sm90_tst" in text  # the kernels' table
+    # The table has the figures of a step, as all that stands above it.
+    beyond = analyze(profile, [ITEM]).parts[Part.KERNELS_BEYOND] / 3 * 1e-9
+    assert f"takes {units.time(beyond)} a step more than its lower bound" in " ".join(text.split())
+    row = r"Your kernels in a step:\n.*\n +1  nvjet_sm90_tst\S+ +32 +1\.44 ms +100\.0 %\n"
+    assert re.search(row + f".* at most {units.time(beyond)} to gain\n", text)
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert page.index('id="steps"') < page.index('id="kernels-of-0"')
     # What is about the machine alone is on its own page.

@@ -252,8 +252,7 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     if options.against:
         after = analyze(profile, options.against, options.device, options.range)
         return _Found(ran=compare(analysis, after))
-    kernels = analysis.ranks[analysis.leading].bounds.table
-    return _Found(kernels, analysis, _shares(profile, analysis, options))
+    return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
 
 
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
@@ -337,15 +336,16 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
     """The answers as text, as wide as the terminal."""
     width = shutil.get_terminal_size().columns
     said: list[str] = []
-    steps = 1
+    called = kernel_text.YOURS
     if isinstance(found.ran, Change):
         print("\n".join(change_text.lines(found.ran, width)))
     elif found.ran:
         print("\n".join(lines(found.ran, found.shares, width)))
-        steps = len(found.ran.ranks[found.ran.leading].steps)
+        called = found.ran.kernels_called
+        print(f"{called}:")
     if found.placements:
-        print(kernel_text.table(profile, found.placements, width, steps))
-        said += kernel_text.advice(profile, found.placements)
+        print(kernel_text.table(profile, found.placements, width))
+        said += kernel_text.advice(profile, found.placements, called)
     said += [str(bound)] if bound else []
     if model:
         said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))

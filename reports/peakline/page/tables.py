@@ -14,9 +14,11 @@ from peakline.pictures import sentence, with_signs
 from peakline.profile import Curve, Measurement, Profile
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
+    YOURS,
     advice,
     described,
     explained,
+    launches,
     reached,
     total_seconds,
 )
@@ -144,26 +146,26 @@ def kernels(
     placements: Sequence[Placement],
     identity: str,
     curves_at: Mapping[str, str] = MappingProxyType({}),
-    steps: int = 1,
+    called: str = YOURS,
 ) -> str:
     """Kernels with their two answers, most to gain as written first.
 
-    curves_at: where the page has the picture of a topic's curve. steps: those that times are of.
+    curves_at: where the page has the picture of a topic's curve. called: what they are.
     """
     # A phone shows the first of them.
-    heads = ["#", "kernel", "time", "to gain ≤", *(["a step"] if steps > 1 else []), "of time"]
+    heads = ["#", "kernel", "time", "to gain ≤", "of time"]
     heads += ["as written", "rewritten", "to gain ≤", "launches"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
-        _kernel(profile, number, p, names[p.label], total, curves_at, steps)
+        _kernel(profile, number, p, names[p.label], total, curves_at)
         for number, p in enumerate(placements, start=1)
     ]
-    said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements))
+    said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements, called))
     return card(
         "kernel-table",
-        f"<h3>Your kernels in figures</h3>{said}"
-        f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. As '
+        f"<h3>{escape(called)}: all figures</h3>{said}"
+        f'{table(identity, heads, rows)}<p class="how">Times are sums over the launches. As '
         "written, the busiest unit decides: the profiler's share of its peak, or the share of its "
         "measured ceiling below the name where this is more. A stage or unit without a name is a "
         "summary of the profiler, which only caps what there is to gain. Rewritten, the same bytes "
@@ -179,7 +181,6 @@ def _kernel(
     name: str,
     total: float,
     curves_at: Mapping[str, str],
-    steps: int,
 ) -> list[str]:
     details = [f"{reached(profile, p)}." if p.shares else ""]
     if p.flops_per_s:
@@ -202,7 +203,6 @@ def _kernel(
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         figure(seconds, units.time),
         figure(p.as_written.gain_s if p.as_written else None, units.time),
-        *([figure(seconds and seconds / steps, units.time)] if steps > 1 else []),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
@@ -212,7 +212,7 @@ def _kernel(
             raw=", ".join(_bound_by(p.rewritten)),
         ),
         figure(p.rewritten.gain_s if p.rewritten else None, units.time),
-        cell(p.kernel.launches, number=True),
+        cell(launches(p), number=True, raw=p.kernel.launches),
     ]
 
 

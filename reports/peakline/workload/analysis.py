@@ -13,6 +13,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.kernel_text import other_device
 from peakline.workload.model import Did, Finding, Kind, Trace, Way
 from peakline.workload.part import Part
+from peakline.workload.placement import Placement, in_one
 from peakline.workload.ranks import meetings_of
 from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
@@ -65,6 +66,17 @@ class Analysis:
         """Nanoseconds of each part, over all steps and ranks: their sum is `nanoseconds`."""
         total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
         return {part: time for part, time in total.items() if time}
+
+    @property
+    def kernels(self) -> list[Placement]:
+        """The kernels of the leading rank in a step, most to gain as written first."""
+        rank = self.ranks[self.leading]
+        return [in_one(p, len(rank.steps)) for p in rank.bounds.table]
+
+    @property
+    def kernels_called(self) -> str:
+        """What `kernels` are, to begin a sentence with."""
+        return f"Your kernels in a {self.one}"
 
     def share(self, part: Part) -> float:
         """Of the steps' time."""
@@ -186,9 +198,9 @@ def _recorded(analysis: Analysis) -> list[Finding]:
         ),
         "clipped": (
             clipped,
-            f"Activities that own less time than their bound: {clipped}. Others ran beside them, "
-            "they are smaller than what was measured, their data came from a cache, or they ran at "
-            "higher clocks; the bound counts up to what they own.",
+            f"Activities faster than their lower bound: {clipped}. Others ran beside them, they "
+            "are smaller than anything measured, their data came from a cache, or clocks were "
+            "higher; their bound counts up to the time that they took.",
         ),
         "one_rank": (
             len(ranks) > 1,

@@ -17,7 +17,7 @@ from peakline.workload.table import Line, Table, printed
 
 # The parts that one answer removes have one name together.
 _GROUPS = {
-    "kernels beyond their bound": (Part.KERNELS_BEYOND,),
+    "kernels above their lower bound": (Part.KERNELS_BEYOND,),
     "collectives that nothing hides": (
         Part.COLLECTIVES,
         Part.COLLECTIVES_BEYOND,
@@ -58,13 +58,13 @@ def headline(analysis: Analysis) -> str:
     beside = "kernels"
     if Part.KERNELS in analysis.parts:
         needed = units.percent(analysis.share(Part.KERNELS))
-        text += f", of which kernels at their bound need {needed}"
+        text += f", of which kernels at their lower bound need {needed}"
         beside = "them"
     share, said = _first(analysis, beside)
     found = [(share, said)] if said else []
     if unknown >= _WORTH_A_WORD:
         found.append(
-            (unknown, f"the bound of kernels that take {units.percent(unknown)} is not known")
+            (unknown, f"the lower bound of kernels that take {units.percent(unknown)} is not known")
         )
     found.sort(key=lambda row: -row[0])
     return "; ".join([text, *(said for _, said in found)])
@@ -119,7 +119,7 @@ def module_table(analysis: Analysis) -> Table:
     return Table(
         "step-modules",
         "By module",
-        ("module", "forward", "backward", f"of {analysis.one}", "beyond bound"),
+        ("module", "forward", "backward", f"of {analysis.one}", "above bound"),
         (units.time, units.time, units.percent, units.time),
         tuple(
             Line(
