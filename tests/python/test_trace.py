@@ -200,8 +200,8 @@ def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> 
     assert found.nanoseconds == 35_000
     assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
     assert headline(found) == (
-        "The trace takes 35.0 µs; the lower bound of kernels that take 71.4 % is not known; the most "
-        "to save is launching kernels, at most 9.32 µs (26.6 %)"
+        "The trace takes 35.0 µs; the lower bound of kernels that take 71.4 % is not known; the "
+        "most to save is launching kernels, at most 9.32 µs (26.6 %)"
     )
     lines = table(found).splitlines()
     assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")
@@ -476,7 +476,7 @@ def test_gpus_of_an_export_are_told_apart(tmp_path: Path) -> None:
     assert [rank.timeline.device for rank in found.ranks] == [2, 3]
     assert [rank.idle for rank in found.ranks] == [0, 0]
     assert not any("Warning" in note for note in found.notes)
-    assert any("are about one rank alone" in note for note in found.notes)
+    assert any("are about rank 0 alone: " in note for note in found.notes)
 
 
 # --- What activities own against their bounds ----------------------------------------------------

@@ -31,7 +31,7 @@ from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
-from peakline.workload.text import lines
+from peakline.workload.text import headline, lines, table
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
@@ -229,12 +229,20 @@ def test_several_ranks_have_columns(tmp_path: Path) -> None:
     analysis = analyze(reference(ONE_GPU), paths)
     assert sum(analysis.parts.values()) == analysis.nanoseconds
     page = build([QUICK], ["html"], (), analysis)["report.html"].decode()
-    assert "rank 2" in page and "rank 5" in page
+    # Each figure is a mean of the ranks, or names its rank.
+    mean = "(mean of 2 ranks)"
+    assert f"The step in figures {mean}" in page
+    assert all(f">of step, rank {rank}<" in page for rank in (2, 5))
+    assert headline(analysis).startswith(f"A step takes 1.00 ms {mean}")
+    assert table(analysis).startswith(f"part of a step {mean} ")
+    assert figure_of(waterfall_pictures(analysis)[0]).axes[0].get_xlabel() == f"µs of a step {mean}"
+    assert analysis.kernels_called == "Kernels of rank 2 in a step"
+    assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
     # What is drawn of one rank is headed by its figures.
     _, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
-    assert idle.headline == "Nothing runs on the device of the first rank in 0.0 % of the time"
+    assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
 
 
 def test_what_is_assumed_of_a_launch_is_named() -> None:

@@ -81,7 +81,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     """The step's parts, and its idle share over time."""
     first = analysis.ranks[0]
     found, idle = sawtooth(first), first.idle / first.nanoseconds
-    rank = " of the first rank" if len(analysis.ranks) > 1 else ""
+    named = analysis.named(0)
+    rank = f" of {named}" if named else ""
     profile = analysis.profile
     device = profile.device_name(first.device)
     stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
@@ -148,7 +149,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         canvas.above_rows(axes, names)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
-    canvas.labels(axes, f"{unit} of a {analysis.one}")
+    canvas.labels(axes, f"{unit} of a {analysis.one}{analysis.mean}")
     return figure
 
 

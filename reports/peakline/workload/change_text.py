@@ -29,6 +29,7 @@ def headline(change: Change) -> str:
     before, after = change.before, change.after
     one = "A step" if after.one == "step" else f"The {after.one}"
     text = f"{one} takes {units.time(after.step_s)} instead of {units.time(before.step_s)}"
+    text += after.mean
     if not change.change_s:
         return text
     text += f", {share(change.share)}"

@@ -54,7 +54,7 @@ def headline(analysis: Analysis) -> str:
     """Where the time goes, in one sentence without its full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
     one = "A step" if analysis.one == "step" else f"The {analysis.one}"
-    text = f"{one} takes {units.time(analysis.step_s)}"
+    text = f"{one} takes {units.time(analysis.step_s)}{analysis.mean}"
     beside = "kernels"
     if Part.KERNELS in analysis.parts:
         needed = units.percent(analysis.share(Part.KERNELS))
@@ -102,8 +102,9 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 def table(analysis: Analysis) -> str:
     """The parts of a step, whose sum is the step."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
-    width = max(len(part.label) for part in shown) + 2
-    lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
+    head = f"part of a {one}{analysis.mean}"
+    width = max(len(head), *(len(part.label) for part in shown)) + 2
+    lines = [f"{head:{width}}{'ms':>12}{f'of {one}':>10}"]
     lines += [
         f"{part.label:{width}}{time / 1000:12.3f}{units.percent(analysis.share(part)):>10}"
         for part, time in shown.items()
@@ -116,9 +117,10 @@ def module_table(analysis: Analysis) -> Table:
     """Modules, record_function and NVTX ranges of the leading rank."""
     rank = analysis.ranks[analysis.leading]
     scale = 1e-9 / len(rank.steps)
+    named = analysis.named(analysis.leading)
     return Table(
         "step-modules",
-        "By module",
+        f"By module{f', {named}' if named else ''}",
         ("module", "forward", "backward", f"of {analysis.one}", "above bound"),
         (units.time, units.time, units.percent, units.time),
         tuple(
