@@ -127,6 +127,8 @@ def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile: peaklin
     assert said in texts(drawn(profile, placed))
     page = build([profile], placements=placed)["report.html"].decode("utf-8")
     (link,) = re.findall(r'<a href="#([^"]+)">Its picture</a>', page)
+    # The picture is in a group that the link opens.
+    assert f'id="{link}"' in page.partition('<details class="group" id="measured-0">')[2]
     assert f'<section class="card" id="{link}" data-picture="launch">' in page
 
 

@@ -11,7 +11,7 @@ from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
-from peakline.page.sections import contents, picture
+from peakline.page.sections import contents, folded_group, picture
 from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
@@ -65,9 +65,10 @@ def work_page(
         if others:
             heading = f"What was measured on {profile.device_name(device)}"
             entries.append((f"measured-{number}", heading, True))
-            body.append(f'<h2 id="measured-{number}">{escape(heading)}</h2>')
-            entries += [(f"at-{p.key}-{number}", p.subject, False) for p in others]
-            body += _pictures(others, number, numbers)
+            subjects = ", ".join(p.subject for p in others)
+            cards = "".join(_pictures(others, number, numbers))
+            group = folded_group(f"measured-{number}", heading, subjects, cards, opened=False)
+            body.append(f'<div class="groups">{group}</div>')
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
