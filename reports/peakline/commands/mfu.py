@@ -233,17 +233,17 @@ def _allowed(step: Mapping[str, Any]) -> str:
     missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
     return (
         f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
-        f"{step['tokens_per_s']:.4g} tokens/s, bound by {step['limiter']}{missing}."
+        f"{units.number(step['tokens_per_s'])} tokens/s, bound by {step['limiter']}{missing}."
     )
 
 
 def _counts(parameters: Mapping[str, float]) -> str:
-    """ "46,702,792,704 parameters, 12,879,925,248 for a token, 12,748,853,248 in products (N)"."""
+    """ "46,702,792,704 parameters, 12,879,925,248 for a token, 12,748,853,248 in GEMMs (N)"."""
     total, active, matmul = (parameters[key] for key in ("total", "active", "matmul"))
     parts = [f"{total:,.0f} parameters"]
     if active != total:
         parts.append(f"{active:,.0f} of them for a token")
-    parts.append(f"{matmul:,.0f} in matrix products (N)")
+    parts.append(f"{matmul:,.0f} in GEMMs (N)")
     return ", ".join(parts)
 
 
@@ -252,8 +252,8 @@ def _published(result: dict[str, Any]) -> str:
     figure = next((row for row in result["utilization"] if row["basis"] in PUBLISHED_BASES), None)
     if figure is None:
         return (
-            "Nothing to publish: MFU is a share of the datasheet's peak, which the profile does "
-            "not have; of achievable is against what this hardware was measured to do."
+            "Nothing to publish: MFU divides by the datasheet's peak, which this profile lacks; "
+            "the other shares divide by what this hardware was measured to do."
         )
     how = [f"{result['convention']}'s convention"] if result["convention"] else []
     if result["causal"]:
@@ -262,8 +262,8 @@ def _published(result: dict[str, Any]) -> str:
         how.append(f"{result['sequence']} tokens a sequence")
     return (
         f"To publish: {units.percent(figure['share'])} {_called(figure)}"
-        f"{', by ' + ', '.join(how) if how else ''}. Of achievable is against what this hardware "
-        "was measured to do, and compares with no published figure."
+        f"{', by ' + ', '.join(how) if how else ''}. Shares of measured peaks do not compare with "
+        "published figures."
     )
 
 
@@ -336,7 +336,7 @@ def _text(result: dict[str, Any], every: bool) -> str:
         lines.append(
             f"Above 100 %: {', '.join(above)}. No run does more than the hardware can: check "
             "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
-            "a sustained peak."
+            "what is achievable under load."
         )
     lines += [*result["notes"], _published(result)]
     return "\n".join(lines)

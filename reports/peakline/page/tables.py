@@ -166,11 +166,11 @@ def kernels(
         "kernel-table",
         f"<h3>{escape(called)}: all figures</h3>{said}"
         f'{table(identity, heads, rows)}<p class="how">Times are sums over the launches. As '
-        "written, the busiest unit decides: the profiler's share of its peak, or the share of its "
-        "measured ceiling below the name where this is more. A stage or unit without a name is a "
-        "summary of the profiler, which only caps what there is to gain. Rewritten, the same bytes "
-        "of the device's memory and FLOPs remain, at the measured ceilings; reads and writes share "
-        "one bus and are held against the pattern nearest to their mix.</p>",
+        "written, the busiest unit decides: its share of its peak, as the profiler counts it, or "
+        "its share of the measured ceiling where that is higher (below the name). “An L2 stage” "
+        "and the like are summaries of the profiler, which only cap what there is to gain. "
+        "Rewritten, FLOPs and bytes of device memory stay as they are, at the measured ceilings; "
+        "reads and writes share one bus: the pattern nearest to their mix counts.</p>",
     )
 
 
@@ -182,7 +182,7 @@ def _kernel(
     total: float,
     curves_at: Mapping[str, str],
 ) -> list[str]:
-    details = [f"{reached(profile, p)}." if p.shares else ""]
+    details = [f"{said}." if (said := reached(profile, p)) else ""]
     if p.flops_per_s:
         details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
     if p.kernel.from_shapes:

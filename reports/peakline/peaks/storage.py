@@ -72,7 +72,9 @@ class InputBound:
 
     def __str__(self) -> str:
         slowest = self.binding
+        words = {True: "Input keeps up", False: "Input does not keep up"}
         text = (
+            f"{words.get(self.enough, 'The links measured keep up')}: "
             f"{units.rate(self.bytes_per_s, 'B/s')} needed; the slowest link measured, "
             f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} "
             f"({units.number(self.samples_per_s)} samples/s)"

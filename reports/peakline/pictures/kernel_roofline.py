@@ -51,11 +51,11 @@ def picture(
     return Picture(
         "kernel-roofline",
         f"{called} on the roofline: what they do with each byte",
-        "A mark is a kernel, numbered as in the table; its area is its time. Marks of one kernel "
-        "stand at one height, its FLOP/s, and one for each memory level, at the FLOPs for each "
-        "byte of that level. A kernel cannot lie above the slope of its level, nor above the roof "
-        "of its format: how far below both it lies is what there is to gain. Only roofs that these "
-        "kernels use are drawn, at the best rates that were measured here.",
+        "A mark is a kernel, numbered as in the table; its area is its time. "
+        "A kernel has a mark for each memory level, at its FLOPs per byte of that level. No kernel "
+        "can lie above the slope of a level or the roof of its format; the distance below both is "
+        "what there is to gain. Only roofs that these kernels use are drawn, at the best rates "
+        "measured here.",
         lambda canvas: _draw(canvas, profile, roofs, chosen),
         headline=_headline(bound, len(chosen)),
     )

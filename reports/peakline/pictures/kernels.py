@@ -54,12 +54,12 @@ def picture(
     return Picture(
         "kernels",
         f"{called}: the busiest unit decides",
-        "A bar is the time of all launches of a kernel. As it is written, it cannot take less than "
-        "its full colour: that is what its busiest unit needs at its peak, or at the ceiling that "
-        "was measured where this needs more. Pale is what there is to gain at the most; with "
-        '"at least", not every unit was counted. The upright stroke is what the same bytes of the '
-        "device's memory and FLOPs need at the measured ceilings if the kernel is rewritten. The "
-        "figures beside a name and the sum in the heading are those as written.",
+        "A bar is the time of all launches of a kernel. Full colour is the least that it takes as "
+        "it is written: what its busiest unit needs at its peak, or at its measured ceiling where "
+        "that takes longer. Pale is the most that there is to gain; with “at least”, not every "
+        "unit was counted. The upright stroke is what a rewritten kernel needs for the same FLOPs "
+        "and bytes of device memory at the measured ceilings. Figures below a name and the sum in "
+        "the heading are those as written.",
         lambda canvas: _draw(canvas, profile, placements, drawn, left),
         headline=headline(placements, called),
     )

@@ -118,7 +118,7 @@ def kernel_document(profile: Profile, placements: Sequence[Placement]) -> dict[s
         "as_written": _total(kernel_text.total(placements, lambda p: p.as_written)),
         "rewritten": _total(kernel_text.total(placements, lambda p: p.rewritten)),
         "kernels": kernel_rows(profile, placements),
-        "notes": list(kernel_text.advice(profile, placements)),
+        "notes": kernel_text.advice(profile, placements),
     }
 
 

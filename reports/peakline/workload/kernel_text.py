@@ -182,8 +182,12 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
     )
 
 
-def advice(profile: Profile, placements: Sequence[Placement], called: str = YOURS) -> Iterator[str]:
+def advice(profile: Profile, placements: Sequence[Placement], called: str = YOURS) -> list[str]:
     """Sentences on where there is most to gain, and on what cannot be said."""
+    return list(_sentences(profile, placements, called))
+
+
+def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -> Iterator[str]:
     written = total(placements, lambda p: p.as_written)
     rewritten = total(placements, lambda p: p.rewritten)
     ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
@@ -195,14 +199,13 @@ def advice(profile: Profile, placements: Sequence[Placement], called: str = YOUR
         yield f"{headline(placements, called)}{rest}."
     if rewritten.answered_s:
         yield (
-            "Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
+            "Rewritten, with the same FLOPs and bytes of device memory at the measured "
             f"ceilings: at most {units.percent(rewritten.share)} to gain."
         )
     yield _conditions(placements)
     if any(p.as_written and not p.as_written.complete for p in placements):
         yield (
-            '"At least": not every unit was counted, so another may be busier, and there is less '
-            "to gain."
+            '"At least": not every unit was counted; if another is busier, there is less to gain.'
         )
     above = [p for p in placements if p.impossible]
     if above:
@@ -214,14 +217,14 @@ def advice(profile: Profile, placements: Sequence[Placement], called: str = YOUR
         )
     if any(p.kernel.from_shapes and p.as_written for p in placements):
         yield (
-            "FLOPs and bytes of matrix products, attention and convolutions follow from their "
-            "shapes, and so do the bytes of elementwise operators and normalizations: the bytes "
-            "are compulsory ones, each operand moved once."
+            "By shapes: FLOPs and bytes of GEMMs, attention and convolutions, and bytes of "
+            "elementwise operators and normalizations, are computed from the shapes of the "
+            "operands, each moved once."
         )
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
-        yield f"FLOPs of {names} are held against nothing: the profile has no ceiling."
+        yield f"FLOPs of {names} are not judged: the profile has no ceiling for them."
     yield from _what_is_missing(placements)
 
 
@@ -233,35 +236,34 @@ def _conditions(placements: Sequence[Placement]) -> str:
         low, high = units.clock(min(clocks)), units.clock(max(clocks))
         return (
             f"SM clock of the export: {low if low == high else f'{low} to {high}'}; ceilings that "
-            "follow the clock are scaled to each kernel's."
+            "follow the clock are scaled to each kernel's clock."
         )
     if not loads:
         return (
-            "The file tells no SM clock: ceilings are taken at the clock that they were measured "
-            "at."
+            "The file tells no SM clock: ceilings stand at the clock at which they were measured."
         )
     longest = units.time(max(loads))
     sustained = [p for p in placements if p.load == "sustained"]
     if not sustained:
         return (
-            "Held against burst ceilings: the device had been busy without a rest for no more than "
-            f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+            f"Compared with burst ceilings: the GPU was busy without a rest for {longest} at most, "
+            f"and sustained ceilings apply from {units.time(SUSTAINED_FROM_S)} on."
         )
     which = "" if len(sustained) == len(placements) else f" for {_names(sustained)}"
     return (
-        f"Held against sustained ceilings{which}: the device had been busy without a rest for up "
-        f"to {longest}, on average over a kernel's launches."
+        f"Compared with sustained ceilings{which}: the GPU had been busy without a rest for up to "
+        f"{longest}, on average over a kernel's launches."
     )
 
 
 # What tells the work that is missing.
 _REMEDIES = {
     "shapes": "The trace has no concrete shapes: record it with "
-    "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the work of "
-    "matrix products, attention and convolutions and the bytes of elementwise operators; ncu "
-    "counts the work of every kernel.",
-    "flops": "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
-    "inside a CUDA graph only with its capture; ncu counts that of every kernel.",
+    "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, for the work of GEMMs, "
+    "attention and convolutions and the bytes of elementwise operators; ncu counts the work of "
+    "every kernel.",
+    "flops": "A trace gives FLOPs of GEMMs, attention and convolutions only, inside a CUDA graph "
+    "only if it holds the capture; ncu counts the FLOPs of every kernel.",
     "dtype": "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
     "precision.",
 }
