@@ -1,4 +1,4 @@
-"""Printed names of formats, resources and findings."""
+"""Printed names of formats, resources, bases and findings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ def format_name(name: str) -> str:
 def plain_label(resource: str) -> str:
     """The printed name of a resource without a label: "tensor.bf16" is "tensor bf16"."""
     return resource.replace(".", " ").replace("_", " ")
+
+
+# The peaks that MFU is divided by are called as `peakline show` calls them.
+_BASES = {"datasheet": "published", "sustained": "achievable", "model_shaped": "model"}
+
+
+def basis_name(basis: str) -> str:
+    """The printed name of a basis: "sustained" is "achievable", "model_burst" is "model burst"."""
+    return _BASES.get(basis, basis.replace("_", " "))
 
 
 _ACRONYMS = re.compile(r"\b(cpu|ecc|l2|nvlink|pcie|tlb)\b")

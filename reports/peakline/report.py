@@ -20,6 +20,7 @@ from peakline.profile import HOST, NODE, Profile
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
+from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
 _OF_WORK = ("kernels", "kernel-roofline", "input")
@@ -92,6 +93,7 @@ def _build_work(
     of_steps = waterfall_pictures(steps) if isinstance(steps, Analysis) else []
     if isinstance(steps, Change):
         of_steps = change_pictures(steps)
+    called = steps.kernels_called if isinstance(steps, Analysis) else YOURS
     topics = {p.reason.topic for p in placements if p.reason}
     if isinstance(steps, Analysis):
         topics |= {found.topic for found in advice(steps)}
@@ -100,7 +102,7 @@ def _build_work(
         mine = [p for p in placements if p.device == device]
         drawn[device] = [
             picture
-            for picture in pictures(profile, device, mine, need)
+            for picture in pictures(profile, device, mine, need, called)
             if picture.key in _OF_WORK or topics.intersection(picture.topics)
         ]
     files = {}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import peakline
-from conftest import GPU, by_key, ceiling, document_of, loaded, only
+import pytest
+from conftest import GPU, by_key, ceiling, document_of, figure_of, loaded, only, unfolded
 from drawing import texts
 from peakline import units
 from peakline.limits.ceilings import ceiling_table
 from peakline.limits.roofline import limits
 from peakline.names import plain_label
+from peakline.page import tables
 from peakline.page.headlines import headlines
 from peakline.page.screen import Section
 
@@ -42,12 +45,12 @@ def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
     memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "datasheet")
     assert shown["HBM read"] == (
         f"{memory / 1e9:.0f} GB/s",
-        f"{100 * memory / sheet:.1f} % of datasheet {sheet / 1e9:.0f} GB/s",
+        f"{100 * memory / sheet:.1f} % of published {sheet / 1e9:.0f} GB/s",
     )
     burst, sheet = ceiling("tensor.bf16", "burst"), ceiling("tensor.bf16", "datasheet")
     assert shown["BF16 burst"] == (
         f"{burst / 1e12:.0f} TFLOP/s",
-        f"{100 * burst / sheet:.1f} % of datasheet {sheet / 1e12:.0f} TFLOP/s",
+        f"{100 * burst / sheet:.1f} % of published {sheet / 1e12:.0f} TFLOP/s",
     )
     read = ceiling("memory.read", "measured", "host") / 1e9
     assert rows_of(profile, "host")["memory read"] == (
@@ -70,6 +73,40 @@ def test_headlines_that_were_not_measured() -> None:
     assert rows_of(loaded(document), GPU)[label] == ("–", "skipped: no memory")
     document["ceilings"] = []
     assert headlines(loaded(document), GPU) is None
+
+
+def test_the_page_names_peaks_as_the_first_screen_does(profile: peakline.Profile) -> None:
+    shown = tables.ceilings(profile, GPU, "ceilings")
+    shown += unfolded(tables.factors(profile, GPU, "factors"))
+    for name in ("published", "achievable", "model"):
+        assert f">{name}<" in shown
+    assert not re.search(r">(datasheet|sustained|model[-_]shaped)<", shown)
+
+
+def test_links_are_held_against_what_their_packets_allow(profile: peakline.Profile) -> None:
+    raw, copied = (ceiling("pcie.h2d", basis) for basis in ("theoretical", "measured"))
+    row = next(r for r in ceiling_table(profile, GPU)[1] if r.resource == "pcie.h2d")
+    allowed = raw * next(f.value for f in row.by_basis["measured"].factors if f.name == "packets")
+    assert row.share == pytest.approx(copied / allowed)
+    bracket = f"(raw {raw / 1e9:.1f})"
+    for table in (
+        tables.ceilings(profile, GPU, "ceilings"),
+        tables.side_by_side([("a", profile, GPU)]),
+    ):
+        assert f">{units.rate(allowed, 'B/s')} {bracket}<" in table
+    share = units.percent(copied / allowed)
+    assert f">{share}<" in unfolded(tables.factors(profile, GPU, "factors"))
+    drawn = {key: by_key(profile)[key] for key in ("ceilings", "factors")}
+    for picture in drawn.values():
+        assert f"{units.rate(copied, 'B/s')} {bracket}" in texts(picture)
+    marks = [
+        float(line.get_xdata()[0])
+        for line in figure_of(drawn["ceilings"]).axes[0].get_lines()
+        if len(line.get_xdata()) == 1
+    ]
+    assert pytest.approx(100 * copied / allowed) in marks
+    bars = [bar.get_width() for bar in figure_of(drawn["factors"]).axes[0].patches]
+    assert pytest.approx(100 * copied / allowed) in bars
 
 
 def test_ceiling_table(profile: peakline.Profile) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import unfolded
 from peakline.commands.documents import read_document
 from peakline.commands.report import main
 from peakline.page import comparison_page
@@ -105,6 +106,9 @@ def test_the_page_says_what_compare_says(document: dict[str, Any]) -> None:
     assert "1 ceilings: 1 inconclusive" in page.replace("\N{NO-BREAK SPACE}", " ")
     for cell in ("<td>HBM read</td>", "<td>slower</td>", "<td>heat</td>", "580.2"):
         assert cell in page
+    # What one side alone measured opens on a click.
+    assert "Only in base: 1 measurement</summary>" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "layout.transpose" not in page and "<td>layout.transpose</td>" in unfolded(page)
     assert "hbm.read" not in page
     assert HOSTILE not in page
 

@@ -51,7 +51,7 @@ def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [">no</td>" in row for row in rows] == [not row["fits"] for row in document["decode"]]
     for note in document["notes"]:
         assert note in text
-    assert "First token, at the least: " in text
+    assert "First token, by the length of the prompt, no sooner than: " in text
 
 
 def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:

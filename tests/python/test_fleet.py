@@ -108,6 +108,25 @@ def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]
     assert re.findall(r'data-strip="(\d)"', page) == ["0", "2", "1"]
 
 
+def test_marks_stand_at_the_values_where_nothing_is_judged(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    group["judged"] = False
+    wanted = [round(100 * member["ceilings"][0]["deviation"], 2) for member in group["members"]]
+    for each in group["members"]:
+        each["ceilings"][0]["deviation"] = 0.0
+    assert strips(fleet_page(fleet))[0]["values"] == wanted
+
+
+def test_a_device_without_peers_is_compared_with_nothing(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    alone = {**group, "members": group["members"][:1]}
+    alone["ceilings"] = [{**group["ceilings"][0], "low": 0, "lowest": 4.6e12, "highest": 4.6e12}]
+    fleet["groups"].append(alone)
+    page = fleet_page(fleet).partition('id="group-1"')[2]
+    assert "It has no peers here." in page and "1 ceiling</span>" in page
+    assert "of the median" not in page.partition("<script")[0].partition("aria-label")[0]
+
+
 def test_a_gpu_measured_in_two_modes_counts_once(fleet: dict[str, Any]) -> None:
     (group,) = fleet["groups"]
     group["members"] = group["members"][:1]

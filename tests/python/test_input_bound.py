@@ -46,7 +46,8 @@ def test_the_slowest_link_binds() -> None:
     too_much = peakline.input_bound(profile, 600e3, 9000)
     assert too_much.enough is False
     assert str(too_much) == (
-        "5.40 GB/s needed; the slowest link measured, storage to GPU, carries 2.10 GB/s "
+        "Input does not keep up: 5.40 GB/s needed; the slowest link measured, "
+        "storage to GPU, carries 2.10 GB/s "
         "(3500 samples/s)"
     )
 

@@ -113,7 +113,10 @@ def test_the_report_says_and_shows_it(
     out = tmp_path / "out"
     assert main([str(path), "-o", str(out), "--format", "svg", *NEED]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "5.40 GB/s needed; the slowest link measured, storage to GPU, carries 2.10 GB/s" in said
+    assert (
+        "Input does not keep up: 5.40 GB/s needed; the slowest link measured, "
+        "storage to GPU, carries 2.10 GB/s" in said
+    )
     assert "needed: 5.40 GB/s" in (out / "input.svg").read_text()
     assert main([str(path), "--json", *NEED]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)

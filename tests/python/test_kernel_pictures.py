@@ -127,6 +127,8 @@ def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile: peaklin
     assert said in texts(drawn(profile, placed))
     page = build([profile], placements=placed)["report.html"].decode("utf-8")
     (link,) = re.findall(r'<a href="#([^"]+)">Its picture</a>', page)
+    # The picture is in a group that the link opens.
+    assert f'id="{link}"' in page.partition('<details class="group" id="measured-0">')[2]
     assert f'<section class="card" id="{link}" data-picture="launch">' in page
 
 
@@ -148,7 +150,7 @@ def test_kernels_on_the_roofline_at_one_height_per_kernel(profile: peakline.Prof
     placed = place(profile, [counted, without], "0")
     drawn = kernel_roofline.picture(profile, placed[0].device, placed)
     assert drawn is not None
-    assert drawn.headline == "Of 1 kernel with FLOPs, device memory limits 0, the FLOP rate 1"
+    assert drawn.headline == "The FLOP rate limits the kernel with FLOPs"
     (axes,) = draw(drawn).axes
     marks = [mark.get_offsets()[0].tolist() for mark in axes.collections if len(mark.get_offsets())]
     assert sorted(marks) == [[5.0, 2e13], [20.0, 2e13]]

@@ -632,7 +632,7 @@ def test_units_without_a_ceiling_are_named(profile: peakline.Profile) -> None:
     assert placed.missing == ("ceiling",)
     assert placed.rewritten is not None and not placed.rewritten.complete
     text = " ".join(advice(profile, [placed]))
-    assert "FLOPs of fp4 are held against nothing" in text
+    assert "FLOPs of fp4 are not judged: the profile has no ceiling for them" in text
     assert "not known: a ceiling for what it uses" in table(profile, [placed], 120)
 
 

@@ -152,10 +152,7 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
     for options, names in (
         ([], named),
         (more, [*named, *hardware, "of the roofline (burst)"]),
-        (
-            ["--all"],
-            [*named[:1], "of achievable (burst)", *named[1:2], "of achievable (model-burst)"],
-        ),
+        (["--all"], [*named[:1], "of burst", *named[1:2], "of model burst", *named[2:]]),
     ):
         code, out, _ = run(capsys, *arguments, *options)
         assert code == 0

@@ -100,9 +100,9 @@ def test_peaks_say_what_ran(profile: peakline.Profile) -> None:
     bare = profile.peak("fp32", basis="burst")
     assert (bare.resource, bare.work) == ("cuda_core.fp32", "FMAs alone")
     product = profile.peak("gemm.fp32", basis="burst")
-    assert (product.resource, product.work) == ("gemm.fp32", "matrix product")
+    assert (product.resource, product.work) == ("gemm.fp32", "GEMM")
     assert product < bare
-    assert profile.peak("bf16", basis="burst").work == "matrix product"
+    assert profile.peak("bf16", basis="burst").work == "GEMM"
     assert profile.peak("bf16", basis="instruction").work == "matrix instructions alone"
     assert profile.peak("bf16", basis="datasheet").work == ""
     assert pickle.loads(pickle.dumps(product)).work == product.work

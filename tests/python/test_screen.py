@@ -126,11 +126,22 @@ def test_answers_are_the_sections_in_order(alone: peakline.Profile, shown: dict[
     one = '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>'
     assert one in page
     assert page.count('data-picture="answer"') == len(shown["sections"])
+    assert "whole" not in page
+
+
+def test_no_narrow_answer_stands_alone(alone: peakline.Profile, shown: dict[str, Any]) -> None:
+    """A table of many columns has the width of the page, and so has one that is left beside it."""
+    wide = {"name": "wide", "title": "", "notes": [], "columns": list("abcde")}
+    wide["rows"] = [{"label": "row", "cells": list("12345")}]
+    for sections, whole in (([0, 1], 0), ([0, wide, 1], 3), ([0, 1, wide, 2, 3, 4], 1)):
+        found = [s if isinstance(s, dict) else shown["sections"][s] for s in sections]
+        page = answers(alone, read_screen({**shown, "sections": found}))
+        assert page.count('class="whole"') == whole
 
 
 def test_without_a_screen_the_first_figures_are_the_answers(alone: peakline.Profile) -> None:
     page = answers(alone, "there is none")
-    assert "BF16 burst" in page and "% of datasheet" in page
+    assert "BF16 burst" in page and "% of published" in page
     assert answers(loaded({**only(document_of()), "headlines": []}), "") == ""
 
 

@@ -200,8 +200,8 @@ def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> 
     assert found.nanoseconds == 35_000
     assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
     assert headline(found) == (
-        "The trace takes 35.0 µs; the bound of kernels that take 71.4 % is not known; the most to "
-        "save is launching kernels, at most 9.32 µs (26.6 %)"
+        "The trace takes 35.0 µs; the lower bound of kernels that take 71.4 % is not known; the "
+        "most to save is launching kernels, at most 9.32 µs (26.6 %)"
     )
     lines = table(found).splitlines()
     assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")
@@ -442,7 +442,7 @@ def test_gpus_of_an_export_are_told_apart(tmp_path: Path) -> None:
     assert [rank.timeline.device for rank in found.ranks] == [2, 3]
     assert [rank.idle for rank in found.ranks] == [0, 0]
     assert not any("Warning" in note for note in found.notes)
-    assert any("are about one rank alone" in note for note in found.notes)
+    assert any("are about rank 0 alone: " in note for note in found.notes)
 
 
 # --- What activities own against their bounds ----------------------------------------------------
@@ -467,7 +467,7 @@ def test_a_bound_above_the_owned_time_is_clipped_and_counted(analyzed: Analyzed)
     found = analyzed(made)
     assert found.parts == {Part.KERNELS: 900_000, Part.KERNELS_UNKNOWN: 900_000}
     assert found.ranks[0].clipped == 1
-    assert any("own less time than their bound: 1." in note for note in found.notes)
+    assert any("faster than their lower bound: 1." in note for note in found.notes)
 
 
 def test_copies_at_the_rate_of_their_memory(analyzed: Analyzed) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import peakline
 import pytest
 from conftest import (
     GPU,
@@ -20,14 +21,17 @@ from conftest import (
     unfolded,
 )
 from made_traces import Made
+from peakline import units
 from peakline.commands.condition import condition
 from peakline.commands.report import main
 from peakline.page.html import escape
+from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
 from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
+from peakline.workload.text import headline, lines, table
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
@@ -39,12 +43,15 @@ run = functools.partial(outcome, main)
 
 
 def test_the_terminal_gets_parts_that_add_up(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
+    profile: peakline.Profile,
+    ceilings_path: str,
+    tmp_path: Path,
 ) -> None:
     out = str(tmp_path / "out")
     code, text, err = run(capsys, ceilings_path, "--trace", ITEM, "-o", out)
     assert code == 0, err
-    assert text.startswith("A step takes 2.86 ms, of which kernels at their bound need 46.")
+    assert text.startswith("A step takes 2.86 ms, of which kernels at their lower bound need 46.")
     rows = re.findall(r"^(\S.*?) +(\d+\.\d{3}) +(\d+\.\d) %$", text, re.MULTILINE)
     *parts, whole = rows
     assert whole[0] == "the step"
@@ -55,7 +62,11 @@ def test_the_terminal_gets_parts_that_add_up(
         "assumed: 5 µs for a launch call, 10 µs from the call to the kernel's start, 10 µs between "
         "queued kernels. Measure it"
     ) in " ".join(text.split())
-    assert "nvjet_sm90_tst" in text  # the kernels' table
+    # The table has the figures of a step, as all that stands above it.
+    beyond = analyze(profile, [ITEM]).parts[Part.KERNELS_BEYOND] / 3 * 1e-9
+    assert f"takes {units.time(beyond)} a step more than its lower bound" in " ".join(text.split())
+    row = r"Your kernels in a step:\n.*\n +1  nvjet_sm90_tst\S+ +32 +1\.44 ms +100\.0 %\n"
+    assert re.search(row + f".* at most {units.time(beyond)} to gain\n", text)
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert page.index('id="steps"') < page.index('id="kernels-of-0"')
     # What is about the machine alone is on its own page.
@@ -94,6 +105,9 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     peak = reference(ONE_GPU).peak("bf16", basis="datasheet")
     assert shares["MFU (datasheet)"] == pytest.approx(flop / found["step_s"] / peak)
     assert "of achievable (sustained)" in shares
+    printed = {basis: Utilization(0.5, "") for basis in ("datasheet", "burst", "sustained")}
+    text = "A step reaches 50.0 % MFU (published), 50.0 % of burst, 50.0 % of achievable."
+    assert text in lines(analyze(reference(ONE_GPU), [ITEM]), printed, 80)
     impossible = ("--step-flop", "1e15", "--dtype", "bf16")
     code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *impossible)
     assert code == 2 and "--step-flop: MFU of" in err
@@ -215,12 +229,20 @@ def test_several_ranks_have_columns(tmp_path: Path) -> None:
     analysis = analyze(reference(ONE_GPU), paths)
     assert sum(analysis.parts.values()) == analysis.nanoseconds
     page = build([QUICK], ["html"], (), analysis)["report.html"].decode()
-    assert "rank 2" in page and "rank 5" in page
+    # Each figure is a mean of the ranks, or names its rank.
+    mean = "(mean of 2 ranks)"
+    assert f"The step in figures {mean}" in page
+    assert all(f">of step, rank {rank}<" in page for rank in (2, 5))
+    assert headline(analysis).startswith(f"A step takes 1.00 ms {mean}")
+    assert table(analysis).startswith(f"part of a step {mean} ")
+    assert figure_of(waterfall_pictures(analysis)[0]).axes[0].get_xlabel() == f"µs of a step {mean}"
+    assert analysis.kernels_called == "Kernels of rank 2 in a step"
+    assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
     # What is drawn of one rank is headed by its figures.
     _, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
-    assert idle.headline == "Nothing runs on the device of the first rank in 0.0 % of the time"
+    assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
 
 
 def test_what_is_assumed_of_a_launch_is_named() -> None:

@@ -27,7 +27,7 @@ CAUSES: dict[str, tuple[str, tuple[Part, ...]]] = {
     "loader": ("waiting for data", (Part.LOADER,)),
     "python": ("waiting for the CPU (Python)", (Part.PYTHON,)),
     "launch": ("launching kernels", LAUNCHES),
-    "kernels": ("kernels beyond their bound", (Part.KERNELS_BEYOND,)),
+    "kernels": ("kernels above their lower bound", (Part.KERNELS_BEYOND,)),
     "allocation": ("allocating memory", (Part.ALLOCATION,)),
 }
 

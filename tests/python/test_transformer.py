@@ -552,7 +552,7 @@ def test_command_by_convention(
     assert out.startswith(
         f"model: {expected:.5g} FLOP per token ({convention})\n"
         f"       8,030,261,248 parameters, {from_hf_config(path).counted_params(convention):,} in "
-        "matrix products (N)\n"
+        "GEMMs (N)\n"
     )
     result = json.loads(run(capsys, *arguments, *shape, "--json")[1])
     assert (result["convention"], result["flops_per_token"]) == (convention, expected)
@@ -586,7 +586,7 @@ def test_one_figure_is_named_to_be_published(
     assert out.count("To publish: ") == 1
     assert "% MFU (published), by palm's convention, half of the attention matrix, 8192 tok" in out
     out = run(capsys, *arguments, "--flops-per-token", "1e9")[1]
-    assert "MFU (published). Of achievable" in out
+    assert "MFU (published). Shares of measured peaks do not compare" in out
 
 
 def test_without_a_published_peak_nothing_is_to_be_published(

@@ -123,7 +123,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
 def _text(result: dict[str, Any]) -> str:
     lines = [result["device"] + (f" x {result['tp']}" if result["tp"] > 1 else "")]
     lines.append(
-        f"{'batch':>6} {'context':>8} {'bound':>9} {'kernels':>9} tokens/s  {'limiter':12} memory"
+        f"{'':15} {'tokens/s':>9} {'library':>9}\n"
+        f"{'batch':>6} {'context':>8} {'at most':>9} {'kernels':>9}  {'limiter':12} memory"
     )
     for row in result["decode"]:
         kernels = row["kernels_tokens_per_s"]
@@ -131,7 +132,7 @@ def _text(result: dict[str, Any]) -> str:
         largest = row["largest_batch"]
         lines.append(
             f"{row['batch']:>6} {row['context']:>8} {units.number(row['tokens_per_s']):>9} "
-            f"{units.number(kernels) if kernels else '–':>9}           {row['limiter']:12} "
+            f"{units.number(kernels) if kernels else '–':>9}  {row['limiter']:12} "
             f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
             + (f" (largest batch {largest})" if largest is not None else "")
         )

@@ -16,7 +16,7 @@ from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
 from peakline.peaks.export import export
-from peakline.peaks.mfu import attainable, hfu, mfu, transformer_flops
+from peakline.peaks.mfu import Kind, attainable, hfu, mfu, printed_name, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,
@@ -233,27 +233,27 @@ def _allowed(step: Mapping[str, Any]) -> str:
     missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
     return (
         f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
-        f"{step['tokens_per_s']:.4g} tokens/s, bound by {step['limiter']}{missing}."
+        f"{units.number(step['tokens_per_s'])} tokens/s, bound by {step['limiter']}{missing}."
     )
 
 
 def _counts(parameters: Mapping[str, float]) -> str:
-    """ "46,702,792,704 parameters, 12,879,925,248 for a token, 12,748,853,248 in products (N)"."""
+    """ "46,702,792,704 parameters, 12,879,925,248 for a token, 12,748,853,248 in GEMMs (N)"."""
     total, active, matmul = (parameters[key] for key in ("total", "active", "matmul"))
     parts = [f"{total:,.0f} parameters"]
     if active != total:
         parts.append(f"{active:,.0f} of them for a token")
-    parts.append(f"{matmul:,.0f} in matrix products (N)")
+    parts.append(f"{matmul:,.0f} in GEMMs (N)")
     return ", ".join(parts)
 
 
 def _published(result: dict[str, Any]) -> str:
     """The one figure that others can compare with, and what it takes to read it."""
-    figure = result["publish"]
+    figure = next((row for row in result["utilization"] if row["basis"] in PUBLISHED_BASES), None)
     if figure is None:
         return (
-            "Nothing to publish: MFU is a share of the datasheet's peak, which the profile does "
-            "not have; of achievable is against what this hardware was measured to do."
+            "Nothing to publish: MFU divides by the datasheet's peak, which this profile lacks; "
+            "the other shares divide by what this hardware was measured to do."
         )
     how = [f"{result['convention']}'s convention"] if result["convention"] else []
     if result["causal"]:
@@ -261,9 +261,9 @@ def _published(result: dict[str, Any]) -> str:
     if result["sequence"]:
         how.append(f"{result['sequence']} tokens a sequence")
     return (
-        f"To publish: {units.percent(figure['share'])} {_called(figure['name'])}"
-        f"{', by ' + ', '.join(how) if how else ''}. Of achievable is against what this hardware "
-        "was measured to do, and compares with no published figure."
+        f"To publish: {units.percent(figure['share'])} {_called(figure)}"
+        f"{', by ' + ', '.join(how) if how else ''}. Shares of measured peaks do not compare with "
+        "published figures."
     )
 
 
@@ -273,25 +273,21 @@ _NAMED = (
     ("sustained", "burst", "measured", "instruction"),
     ("model_shaped",),
 )
-_CALLED = {"(datasheet)": "(published)", " (sustained)": "", "achievable (model-shaped)": "model"}
 
 
-def _called(name: str) -> str:
-    """A share by the name that its peak has on every screen: "of achievable"."""
-    for basis, named in _CALLED.items():
-        name = name.replace(basis, named)
-    return name
+def _kind(row: Mapping[str, Any]) -> Kind:
+    return "HFU" if row["name"].startswith(("HFU", "hardware")) else "MFU"
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    return printed_name(row["basis"], _kind(row))
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The shares of the named peaks: of MFU first, then of HFU."""
     found: list[Mapping[str, Any]] = []
-    for hardware in (False, True):
-        shares = {
-            row["basis"]: row
-            for row in rows
-            if row["name"].startswith(("HFU", "hardware")) == hardware
-        }
+    for kind in ("MFU", "HFU"):
+        shares = {row["basis"]: row for row in rows if _kind(row) == kind}
         for bases in _NAMED:
             found += [shares[basis] for basis in bases if basis in shares][:1]
     return found
@@ -310,10 +306,10 @@ def _text(result: dict[str, Any], every: bool) -> str:
         f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
     ]
     rows = result["utilization"] if every else _named(result["utilization"])
-    width = max(len(_called(row["name"])) for row in rows)
+    width = max(len(_called(row)) for row in rows)
     for row in rows:
         lines.append(
-            f"{units.percent(row['share']):>8}  {_called(row['name']):{width}}  of "
+            f"{units.percent(row['share']):>8}  {_called(row):{width}}  of "
             f"{units.rate(row['peak'], row['unit'])}, {row['resource']}"
             f"{' (' + row['work'] + ')' if row['work'] else ''}, {row['device']}"
         )
@@ -327,7 +323,7 @@ def _text(result: dict[str, Any], every: bool) -> str:
         )
     if result["train_bound"]:
         lines.append(_allowed(result["train_bound"]))
-    above = [_called(row["name"]) for row in rows if row["share"] > 1]
+    above = [_called(row) for row in rows if row["share"] > 1]
     if roofline and roofline["share_of_limit"] > 1:
         if roofline["intensity"] < roofline["ridge_intensity"]:
             lines.append(
@@ -340,7 +336,7 @@ def _text(result: dict[str, Any], every: bool) -> str:
         lines.append(
             f"Above 100 %: {', '.join(above)}. No run does more than the hardware can: check "
             "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
-            "a sustained peak."
+            "what is achievable under load."
         )
     lines += [*result["notes"], _published(result)]
     return "\n".join(lines)

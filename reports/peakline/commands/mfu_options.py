@@ -40,9 +40,7 @@ def _peak_options(parser: argparse.ArgumentParser) -> None:
         help="profiles that peakline run wrote; of several (a fleet) the slowest device counts",
     )
     parser.add_argument(
-        "--dtype",
-        required=True,
-        help="precision of the matrix products: bf16, fp16, tf32, fp8, fp32, ...",
+        "--dtype", required=True, help="precision of the GEMMs: bf16, fp16, tf32, fp8, fp32, ..."
     )
     parser.add_argument("--device", help="index, UUID, model or host (default: the GPUs)")
 

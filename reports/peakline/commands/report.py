@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +240,7 @@ class _Found:
 
     placements: Sequence[Placement] = ()
     ran: Analysis | Change | None = None
-    shares: Sequence[Utilization] = ()
+    shares: Mapping[str, Utilization] = field(default_factory=dict)  # by basis
 
 
 def _found(profile: Profile, options: argparse.Namespace) -> _Found:
@@ -252,8 +252,7 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     if options.against:
         after = analyze(profile, options.against, options.device, options.range)
         return _Found(ran=compare(analysis, after))
-    kernels = analysis.ranks[analysis.leading].bounds.table
-    return _Found(kernels, analysis, _shares(profile, analysis, options))
+    return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
 
 
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
@@ -337,15 +336,16 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
     """The answers as text, as wide as the terminal."""
     width = shutil.get_terminal_size().columns
     said: list[str] = []
-    steps = 1
+    called = kernel_text.YOURS
     if isinstance(found.ran, Change):
         print("\n".join(change_text.lines(found.ran, width)))
     elif found.ran:
         print("\n".join(lines(found.ran, found.shares, width)))
-        steps = len(found.ran.ranks[found.ran.leading].steps)
+        called = found.ran.kernels_called
+        print(f"{called}:")
     if found.placements:
-        print(kernel_text.table(profile, found.placements, width, steps))
-        said += kernel_text.advice(profile, found.placements)
+        print(kernel_text.table(profile, found.placements, width))
+        said += kernel_text.advice(profile, found.placements, called)
     said += [str(bound)] if bound else []
     if model:
         said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))
@@ -360,7 +360,7 @@ def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict
     if isinstance(found.ran, Change):
         return change_text.document(found.ran)
     if found.ran:
-        return document(found.ran, found.shares)
+        return document(found.ran, found.shares.values())
     return kernel_document(profile, found.placements)
 
 
@@ -395,10 +395,12 @@ def _model(options: argparse.Namespace) -> Served | None:
         raise PeakError(str(error)) from error
 
 
-def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -> list[Utilization]:
-    """MFU of a step, and its shares of the measured peaks; none without its FLOPs."""
+def _shares(
+    profile: Profile, analysis: Analysis, options: argparse.Namespace
+) -> dict[str, Utilization]:
+    """MFU of a step, and its shares of the measured peaks, by basis; none without its FLOPs."""
     if not options.step_flop:
-        return []
+        return {}
     unmarked = [rank.timeline.trace.name for rank in analysis.ranks if not rank.by]
     if unmarked:
         raise WorkloadError(
@@ -414,7 +416,7 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
     if "datasheet" in peaks:
         peaks.pop("theoretical", None)
     try:
-        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks.values()]
+        return {b: mfu(options.step_flop, analysis.step_s, peak) for b, peak in peaks.items()}
     except ValueError as error:
         raise WorkloadError(f"--step-flop: {error}") from error
 

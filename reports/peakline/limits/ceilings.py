@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from peakline import units
 from peakline.limits.roofline import MEASURED
 from peakline.profile import BASES, Ceiling, Profile
 
 
-def basis_name(basis: str) -> str:
-    """The printed name of a basis: "model-shaped"."""
-    return basis.replace("_", "-")
-
-
 def ceiling_label(label: str, basis: str) -> str:
-    """The printed name of a ceiling, by the label of its resource: "BF16 Tensor Cores burst"."""
-    return label if basis == "measured" else f"{label} {basis_name(basis)}"
+    """The name of a ceiling in the program's verdicts: "BF16 Tensor Cores burst"."""
+    return label if basis == "measured" else f"{label} {basis.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +27,24 @@ class CeilingRow:
         return next((self.by_basis[b] for b in MEASURED if b in self.by_basis), None)
 
     @property
+    def limit(self) -> float:
+        """The theoretical value, of a link what its packets allow. Raises KeyError without one."""
+        return self.by_basis["theoretical"].value * (self.best.packets if self.best else 1.0)
+
+    @property
+    def raw(self) -> str:
+        """The raw rate of a link whose packets allow less: " (raw 63.0)", else nothing."""
+        raw = self.by_basis.get("theoretical")
+        if raw is None or self.limit == raw.value:
+            return ""
+        return f" (raw {units.rate(raw.value, raw.unit).partition(' ')[0]})"
+
+    @property
     def share(self) -> float | None:
-        """The best measured over the theoretical one; None where one of them is missing."""
-        limit = self.by_basis.get("theoretical")
-        return self.best.value / limit.value if self.best and limit else None
+        """The best measured over the limit; None where one of them is missing."""
+        if self.best is None or "theoretical" not in self.by_basis:
+            return None
+        return self.best.value / self.limit
 
 
 def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[CeilingRow]]:

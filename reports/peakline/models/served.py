@@ -194,19 +194,21 @@ def answer(document: Mapping[str, Any]) -> str:
 def first_tokens(document: Mapping[str, Any]) -> str:
     """When the first token comes, by context."""
     times = ", ".join(
-        f"{units.time(row['seconds'])} after {row['context']} tokens" for row in document["prefill"]
+        f"{units.time(row['seconds'])} for {row['context']} tokens" for row in document["prefill"]
     )
-    return f"First token, at the least: {times}."
+    return f"First token, by the length of the prompt, no sooner than: {times}."
 
 
 def turning(document: Mapping[str, Any]) -> str:
     """From which batch on reading weights no longer binds."""
     turns = document["turning_batches"]
-    parts = [f"dense products at batch {turns['products']:.0f}"]
+    parts = [f"dense GEMMs from batch {turns['products']:.0f} on"]
     if turns["experts"]:
-        parts.append(f"experts at {turns['experts']:.0f}")
+        parts.append(f"experts from {turns['experts']:.0f} on")
     if turns["kv_cache"]:
-        parts.append(f"the KV cache exceeds the weights at {units.number(turns['kv_cache'])}")
+        parts.append(
+            f"the KV cache is larger than the weights from {units.number(turns['kv_cache'])} on"
+        )
     step = turns["step"]
-    parts.append(f"the whole step at {step}" if step else "the whole step never")
-    return f"Reading weights no longer binds (context {turns['context']}): {', '.join(parts)}."
+    parts.append(f"the whole step from {step} on" if step else "the whole step at no batch")
+    return f"Reading weights stops binding at context {turns['context']}: {', '.join(parts)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -53,10 +54,16 @@ def answers(profile: Profile, screen: Screen | str) -> str:
             headlines(profile, d, device_heading(profile, d) if several else "") for d in shown
         ]
         sections = [section for section in found if section]
-    cards = "".join(map(_section, sections))
+    cards = ""
+    for wide, run in itertools.groupby(sections, lambda s: len(_joined(s)[0]) >= _WIDE):
+        shown = [_section(section) for section in run]
+        # One narrow card alone would leave half of the page empty beside it.
+        whole = wide or len(shown) == 1
+        cards += "".join(f'<div class="whole">{s}</div>' if whole else s for s in shown)
     return f'<div class="answers" id="answers">{cards}</div>' if cards else ""
 
 
+_WIDE = 5  # columns from which on a table needs the width of the page
 # A column of which every cell is short and begins so holds numbers.
 _NUMBER = re.compile(r"([±+−-]?\d.{,20}|–|)$")
 

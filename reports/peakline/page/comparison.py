@@ -221,11 +221,12 @@ def _differences(device: Mapping[str, Any], identity: str) -> Iterator[str]:
     rows = [
         [cell(row["what"]), cell(row["base"]), cell(row["new"])] for row in device["differences"]
     ]
-    for side in ("base", "new"):
-        rows += [
-            [cell("measured"), *(cell(name if side == of else "–") for of in ("base", "new"))]
-            for name in device[f"only_{side}"]
-        ]
     if rows:
         heads = ["what differs", "base", "new"]
         yield card("differences", f"<h3>What else differs</h3>{table(identity, heads, rows)}")
+    for side in ("base", "new"):
+        names = device[f"only_{side}"]
+        if names:
+            summary = f"Only in {side}: {count(len(names), 'measurement')}"
+            only = table(f"{identity}-{side}", ["measured"], [[cell(name)] for name in names])
+            yield card("differences", folded(summary, only))

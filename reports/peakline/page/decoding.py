@@ -25,8 +25,8 @@ def of_decoding(
             "decoding-table",
             f"<h3>{escape(answer(document))}</h3>{_table(document, label)}"
             + "".join(f"<p>{escape(text)}</p>" for text in texts)
-            + '<p class="how">The bound: no program that makes one token a forward pass is faster. '
-            "Kernels: library kernels one after the other, an estimate.</p>",
+            + '<p class="how">At most: no program that makes one token a forward pass is faster. '
+            "Library kernels: an estimate in tokens/s, one kernel after the other.</p>",
         )
     )
     return "".join(body)
@@ -38,7 +38,7 @@ def heading(document: Mapping[str, Any]) -> str:
 
 
 def _table(document: Mapping[str, Any], label: Callable[[str], str]) -> str:
-    heads = ["batch", "context", "bound, tokens/s", "kernels, tokens/s", "limiter", "memory, GB"]
+    heads = ["batch", "context", "tokens/s at most", "library kernels", "limiter", "memory, GB"]
     heads += ["fits", "largest batch"]
     rows = []
     for row in document["decode"]:

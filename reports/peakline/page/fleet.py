@@ -152,10 +152,12 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
         furthest: tuple[float, int] | None = None
         for row in member["ceilings"]:
             column = columns[row["resource"], row["basis"]]
-            values[column][index] = round(row["deviation"] * 100, 2)  # in hundredths of a percent
+            # The program states no deviation of what it does not judge.
+            deviation = row["value"] / group["ceilings"][column]["median"] - 1
+            values[column][index] = round(deviation * 100, 2)  # in hundredths of a percent
             if row["standing"] in ("low", "unsteady"):
                 low[column].append(index)
-                furthest = min(furthest or (math.inf, 0), (row["deviation"], column))
+                furthest = min(furthest or (math.inf, 0), (deviation, column))
         # In every strip its name would be all that one sees.
         if furthest:
             named[furthest[1]].append(index)
@@ -178,16 +180,19 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
     data = json.dumps({"names": names, "nodes": nodes, "strips": strips}, separators=(",", ":"))
     lines = "".join(shown)
     if flat:
+        several = len(group["members"]) > 1
+        within = f" within {_FLAT:g} % of the median" if several else ""
         lines += folded_group(
             f"flat-{number}",
-            f"{_of(len(flat), 'ceiling')} within {_FLAT:g} % of the median",
-            "and without an outlier",
+            f"{_of(len(flat), 'ceiling')}{within}",
+            "and without an outlier" if several else "with nothing to compare them with",
             "".join(flat),
-            opened=not shown and len(group["members"]) > 1,
+            opened=not shown and several,
         )
+    how = "" if number else f'<p class="how">{_HOW}</p>'  # once a page
     # "<" ends no script where it is written as JSON may write it.
     return (
-        f'<section class="card strips" data-picture="strips"><p class="how">{_HOW}</p>{lines}'
+        f'<section class="card strips" data-picture="strips">{how}{lines}'
         f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script></section>'
     )
 

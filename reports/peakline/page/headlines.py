@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peakline import units
-from peakline.limits.ceilings import basis_name
+from peakline.names import basis_name
 from peakline.page.screen import Section
 from peakline.profile import Headline, Profile
 
@@ -35,8 +35,8 @@ def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
         return label, (value, basis_name(headline.basis))
     limit = units.rate(reference.value, reference.unit)
     # A link's packets have headers, which no copy can do without.
-    if packets := next((f.value for f in row.factors if f.name == "packets"), None):
-        allowed = reference.value * packets
+    if row.packets != 1:
+        allowed = reference.value * row.packets
         share = units.percent(row.value / allowed)
         detail = f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
         return label, (value, detail)

@@ -40,9 +40,9 @@ def _advice(analysis: Analysis) -> str:
 def _figures(analysis: Analysis) -> str:
     several = len(analysis.ranks) > 1
     one = analysis.one
-    heads = ["part", f"in a {one}", f"of {one}", f"ns of all {one}s"]
+    heads = ["part", f"in a {one}", f"of {one}", f"ns of all {one}s{' and ranks' * several}"]
     if several:
-        heads += [f"rank {analysis.number(place)}" for place in range(len(analysis.ranks))]
+        heads += [f"of {one}, {analysis.named(place)}" for place in range(len(analysis.ranks))]
     rows = []
     for part, time in analysis.parts.items():
         line = [
@@ -56,7 +56,7 @@ def _figures(analysis: Analysis) -> str:
         rows.append(line)
     return card(
         "step-table",
-        f"<h3>The {one} in figures</h3><p>{escape(spread(analysis))}</p>"
+        f"<h3>The {one} in figures{analysis.mean}</h3><p>{escape(spread(analysis))}</p>"
         f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the whole, to the '
         "nanosecond.</p>",
     )

@@ -7,15 +7,18 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, ceiling_table
+from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
-from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.profile import Curve, Measurement, Profile
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
+    YOURS,
     advice,
     described,
     explained,
+    launches,
     reached,
     total_seconds,
 )
@@ -24,10 +27,14 @@ from peakline.workload.placement import Answer, Placement
 from peakline.workload.table import Table
 
 
-def _ceiling(row: Ceiling | None) -> str:
-    unit = row.unit if row else ""
-    varies = " (varies)" if row and row.varies else ""
-    return figure(row.value if row else None, lambda value: units.rate(value, unit) + varies)
+def _ceiling(row: CeilingRow | None, *bases: str) -> str:
+    """The first of these ceilings that a row has, a theoretical one as far as packets allow it."""
+    found = next((row.by_basis[b] for b in bases if b in row.by_basis), None) if row else None
+    if row is None or found is None:
+        return figure(None, str)
+    theory = found.basis == "theoretical"
+    more = row.raw if theory else " (varies)" if found.varies else ""
+    return figure(row.limit if theory else found.value, lambda v: units.rate(v, found.unit) + more)
 
 
 def ceilings(profile: Profile, device: str, identity: str) -> str:
@@ -50,12 +57,26 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
     for row in rows:
         line = [cell(profile.label(row.resource), raw=row.resource)]
         for basis in bases:
-            either = row.by_basis.get("measured") if one_column and basis == "burst" else None
-            line.append(_ceiling(row.by_basis.get(basis) or either))
+            either = ("measured",) if one_column and basis == "burst" else ()
+            line.append(_ceiling(row, basis, *either))
         if shares:
             line.append(figure(row.share, units.percent))
         cells.append(line)
-    return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}")
+    means = "; ".join(f"{basis_name(b)}: {_BASES[b]}" for b in bases if b in _BASES)
+    how = f'<p class="how">{means}.</p>' if means else ""
+    return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}{how}")
+
+
+# The meaning of each basis that its name does not tell.
+_BASES = {
+    "theoretical": "what units, lanes and packets allow at the maximum clock",
+    "datasheet": "the peak in the datasheet",
+    "instruction": "matrix instructions alone",
+    "burst": "from rest",
+    "sustained": "under unbroken load",
+    "model_burst": "GEMMs of transformer layers, from rest",
+    "model_shaped": "the same GEMMs under unbroken load",
+}
 
 
 def factors(profile: Profile, device: str, identity: str) -> str:
@@ -63,12 +84,12 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     found = [row for row in profile.ceilings if row.device == device and row.factors]
     if not found:
         return ""
-    names = list(dict.fromkeys(factor.name for row in found for factor in row.factors))
+    names = list(dict.fromkeys(factor.name for row in found for factor in row.losses))
     # The unexplained rest comes last.
     names.sort(key=lambda name: name == "rest")
     rows = []
     for row in found:
-        values = {factor.name: factor.value for factor in row.factors}
+        values = {factor.name: factor.value for factor in row.losses}
         line = [cell(profile.label(row.resource), raw=row.resource), cell(basis_name(row.basis))]
         line.append(figure(math.prod(values.values()), units.percent))
         line += [figure(values.get(name), units.percent) for name in names]
@@ -96,7 +117,6 @@ _FACTORS = {
     "turnaround": "mixed traffic against reads and writes alone",
     "memory clock": "observed over maximum",
     "DRAM": "refresh and opening rows",
-    "packets": "payload against headers",
     "rest": "what these do not explain",
 }
 
@@ -126,31 +146,31 @@ def kernels(
     placements: Sequence[Placement],
     identity: str,
     curves_at: Mapping[str, str] = MappingProxyType({}),
-    steps: int = 1,
+    called: str = YOURS,
 ) -> str:
     """Kernels with their two answers, most to gain as written first.
 
-    curves_at: where the page has the picture of a topic's curve. steps: those that times are of.
+    curves_at: where the page has the picture of a topic's curve. called: what they are.
     """
     # A phone shows the first of them.
-    heads = ["#", "kernel", "time", "to gain ≤", *(["a step"] if steps > 1 else []), "of time"]
+    heads = ["#", "kernel", "time", "to gain ≤", "of time"]
     heads += ["as written", "rewritten", "to gain ≤", "launches"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
-        _kernel(profile, number, p, names[p.label], total, curves_at, steps)
+        _kernel(profile, number, p, names[p.label], total, curves_at)
         for number, p in enumerate(placements, start=1)
     ]
-    said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements))
+    said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements, called))
     return card(
         "kernel-table",
-        f"<h3>Your kernels in figures</h3>{said}"
-        f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. As '
-        "written, the busiest unit decides: the profiler's share of its peak, or the share of its "
-        "measured ceiling below the name where this is more. A stage or unit without a name is a "
-        "summary of the profiler, which only caps what there is to gain. Rewritten, the same bytes "
-        "of the device's memory and FLOPs remain, at the measured ceilings; reads and writes share "
-        "one bus and are held against the pattern nearest to their mix.</p>",
+        f"<h3>{escape(called)}: all figures</h3>{said}"
+        f'{table(identity, heads, rows)}<p class="how">Times are sums over the launches. As '
+        "written, the busiest unit decides: its share of its peak, as the profiler counts it, or "
+        "its share of the measured ceiling where that is higher (below the name). “An L2 stage” "
+        "and the like are summaries of the profiler, which only cap what there is to gain. "
+        "Rewritten, FLOPs and bytes of device memory stay as they are, at the measured ceilings; "
+        "reads and writes share one bus: the pattern nearest to their mix counts.</p>",
     )
 
 
@@ -161,9 +181,8 @@ def _kernel(
     name: str,
     total: float,
     curves_at: Mapping[str, str],
-    steps: int,
 ) -> list[str]:
-    details = [f"{reached(profile, p)}." if p.shares else ""]
+    details = [f"{said}." if (said := reached(profile, p)) else ""]
     if p.flops_per_s:
         details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
     if p.kernel.from_shapes:
@@ -184,7 +203,6 @@ def _kernel(
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         figure(seconds, units.time),
         figure(p.as_written.gain_s if p.as_written else None, units.time),
-        *([figure(seconds and seconds / steps, units.time)] if steps > 1 else []),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
@@ -194,7 +212,7 @@ def _kernel(
             raw=", ".join(_bound_by(p.rewritten)),
         ),
         figure(p.rewritten.gain_s if p.rewritten else None, units.time),
-        cell(p.kernel.launches, number=True),
+        cell(launches(p), number=True, raw=p.kernel.launches),
     ]
 
 
@@ -262,21 +280,20 @@ def _raw_row(m: Measurement, device: str) -> list[str]:
 
 def side_by_side(items: Sequence[tuple[str, Profile, str]]) -> str:
     """The ceilings of several (name, profile, device), and of two their ratio."""
-    tables = [
-        {(r.resource, b): c for r in ceiling_table(p, d)[1] for b, c in r.by_basis.items()}
-        for _, p, d in items
-    ]
+    tables = [{row.resource: row for row in ceiling_table(p, d)[1]} for _, p, d in items]
     labels = {resource: p.label(resource) for _, p, d in items for resource in p.resources_of(d)}
     heads = ["resource", "basis", *(name for name, _, _ in items)]
     if len(items) == 2:
         heads.append(f"{items[1][0]} / {items[0][0]}")
     rows = []
-    for resource, basis in dict.fromkeys(key for found in tables for key in found):
-        found = [ceilings_.get((resource, basis)) for ceilings_ in tables]
+    for resource, basis in dict.fromkeys(
+        (resource, b) for found in tables for resource, row in found.items() for b in row.by_basis
+    ):
+        found = [rows_.get(resource) for rows_ in tables]
         line = [cell(labels[resource], raw=resource), cell(basis_name(basis))]
-        line += [_ceiling(row) for row in found]
+        line += [_ceiling(row, basis) for row in found]
         if len(items) == 2:
-            first, second = found
+            first, second = (row and row.by_basis.get(basis) for row in found)
             ratio = second.value / first.value if first and second else None
             line.append(figure(ratio, "{:.3f}".format))
         rows.append(line)

@@ -11,13 +11,14 @@ from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
-from peakline.page.sections import contents, picture
+from peakline.page.sections import contents, folded_group, picture
 from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
 from peakline.profile import Profile
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
+from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
 _KERNELS = ("kernels", "kernel-roofline")
@@ -50,23 +51,24 @@ def work_page(
         body.append(of_steps(steps, drawn, numbers))
     if steps is not None:
         entries.append(("steps", title.partition(" on ")[0], True))
-    count = len(steps.ranks[steps.leading].steps) if isinstance(steps, Analysis) else 1
+    called = steps.kernels_called if isinstance(steps, Analysis) else YOURS
     for number, (device, items) in enumerate(pictures.items()):
         own = [p for p in items if p.key in _KERNELS]
         others = [p for p in items if p.key not in _KERNELS]
-        entries.append((f"kernels-of-{number}", "Your kernels", True))
+        entries.append((f"kernels-of-{number}", called, True))
         entries += [(f"at-{p.key}-{number}", p.subject, False) for p in own[1:]]
-        body.append(f'<h2 id="kernels-of-{number}">Your kernels</h2>')
+        body.append(f'<h2 id="kernels-of-{number}">{escape(called)}</h2>')
         body += _pictures(own, number, numbers)
         curves_at = {topic: f"at-{p.key}-{number}" for p in others for topic in p.topics}
         mine = [p for p in placements if p.device == device]
-        body.append(kernels(profile, mine, f"kernels-{number}", curves_at, count))
+        body.append(kernels(profile, mine, f"kernels-{number}", curves_at, called))
         if others:
             heading = f"What was measured on {profile.device_name(device)}"
             entries.append((f"measured-{number}", heading, True))
-            body.append(f'<h2 id="measured-{number}">{escape(heading)}</h2>')
-            entries += [(f"at-{p.key}-{number}", p.subject, False) for p in others]
-            body += _pictures(others, number, numbers)
+            subjects = ", ".join(p.subject for p in others)
+            cards = "".join(_pictures(others, number, numbers))
+            group = folded_group(f"measured-{number}", heading, subjects, cards, opened=False)
+            body.append(f'<div class="groups">{group}</div>')
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Literal
 
 from peakline.models.transformer import Recompute, attention_flops, recomputed, require_positive
+from peakline.names import basis_name
 from peakline.profile import PUBLISHED_BASES, Peak
 from peakline.profile.errors import shown_argument
 from peakline.profile.schema import is_amount
@@ -44,7 +45,17 @@ class Utilization(float):
         return Utilization, (float(self), self.name)
 
 
-def utilization_name(peak: float, kind: Literal["MFU", "HFU"] = "MFU") -> str:
+Kind = Literal["MFU", "HFU"]
+
+
+def printed_name(basis: str, kind: Kind = "MFU") -> str:
+    """The name of a share on a screen: "MFU (published)", "of achievable", "of burst"."""
+    if basis in PUBLISHED_BASES:
+        return f"{kind} ({basis_name(basis)})"
+    return f"{'' if kind == 'MFU' else 'hardware FLOPs, '}of {basis_name(basis)}"
+
+
+def utilization_name(peak: float, kind: Kind = "MFU") -> str:
     """The name of a share of this peak.
 
     Against a published basis it is MFU (HFU). Against a measured one it is "of achievable", since
@@ -58,9 +69,7 @@ def utilization_name(peak: float, kind: Literal["MFU", "HFU"] = "MFU") -> str:
     return f"{prefix}of achievable ({peak.basis.replace('_', '-')})"
 
 
-def _share(
-    flops: float, seconds: float, peak: float, devices: int, kind: Literal["MFU", "HFU"]
-) -> Utilization:
+def _share(flops: float, seconds: float, peak: float, devices: int, kind: Kind) -> Utilization:
     require_positive(seconds=seconds, peak=peak, devices=devices)
     if not is_amount(flops):
         raise ValueError(f"flops must be a number of at least 0, not {shown_argument(flops)}")

@@ -72,7 +72,13 @@ class InputBound:
 
     def __str__(self) -> str:
         slowest = self.binding
+        words = {
+            True: "Input keeps up",
+            False: "Input does not keep up",
+            None: "The links measured keep up",
+        }
         text = (
+            f"{words[self.enough]}: "
             f"{units.rate(self.bytes_per_s, 'B/s')} needed; the slowest link measured, "
             f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} "
             f"({units.number(self.samples_per_s)} samples/s)"

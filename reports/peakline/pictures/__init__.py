@@ -32,6 +32,7 @@ from peakline.pictures.picture import (
     require_matplotlib,
 )
 from peakline.profile import NODE, Profile
+from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
 
@@ -40,14 +41,20 @@ def pictures(
     device: str,
     placements: Sequence[Placement] = (),
     need: InputNeed | None = None,
+    called: str = YOURS,
 ) -> list[Picture]:
     """The pictures that a device's measurements support.
 
     First those that stand for the device as a whole, then those of single topics in the profile's
     order. device: a uuid of the profile, "node" or "host". placements: kernels that ran on it.
-    need: what it is to get from storage.
+    need: what it is to get from storage. called: what `placements` are.
     """
-    first, of_topics = _own(profile, device, placements, need)
+    first, of_topics = _own(profile, device, need)
+    if placements:
+        first[:0] = [
+            kernels.picture(profile, placements, called),
+            kernel_roofline.picture(profile, device, placements, called),
+        ]
     places = {picture.topics[-1]: picture for picture in of_topics if picture}
     shown = [picture for picture in first if picture]
     for curve in profile.curves:
@@ -58,7 +65,7 @@ def pictures(
 
 
 def _own(
-    profile: Profile, device: str, placements: Sequence[Placement], need: InputNeed | None
+    profile: Profile, device: str, need: InputNeed | None
 ) -> tuple[list[Picture | None], list[Picture | None]]:
     """The pictures that this package draws by itself, those of single topics apart; None for what
     was not measured."""
@@ -67,8 +74,6 @@ def _own(
             node.concurrent(profile, NODE)
         ]
     return [
-        kernels.picture(profile, placements),
-        kernel_roofline.picture(profile, device, placements),
         roofline.picture(profile, device),
         roofline.every(profile, device),
         factors.picture(profile, device),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.limits.ceilings import CeilingRow, basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, ceiling_table
+from peakline.names import basis_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 # Name, marker, fill and colour: filled is the peak of a resource itself, hollow is anything else.
 # Burst is how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
 _MARKS: dict[str, tuple[str, str, str, str]] = {
-    "datasheet": ("datasheet", "D", "none", INK),
+    "datasheet": ("published", "D", "none", INK),
     "instruction": ("instruction", "^", "none", INK),
     "measured": ("measured (burst)", "o", "full", SERIES[0]),
     "burst": ("measured (burst)", "o", "full", SERIES[0]),
-    "sustained": ("sustained", "s", "full", SERIES[1]),
-    "model_burst": ("model-burst", "^", "none", SERIES[0]),
-    "model_shaped": ("model-shaped", "v", "none", SERIES[1]),
+    "sustained": ("achievable", "s", "full", SERIES[1]),
+    "model_burst": ("model burst", "^", "none", SERIES[0]),
+    "model_shaped": ("model", "v", "none", SERIES[1]),
 }
 
 
@@ -43,7 +44,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     entries = {_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS} | {"theoretical"}
 
     def draw(canvas: Canvas) -> Figure:
-        figure, axes = canvas.row_panel(labels, 0.25, [_best(row) for row in rows], entries)
+        best = [_best(row) + ("" if canvas.narrow else row.raw) for row in rows]
+        figure, axes = canvas.row_panel(labels, 0.25, best, entries)
         used: set[str] = set()
         lowest = min(_draw_row(axes, y, row, used) for y, row in enumerate(rows))
         axes.axvline(100, label="theoretical", **LIMIT)
@@ -55,10 +57,12 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "ceilings",
         "Share of theoretical: every basis",
-        "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
-        "squares under load: the gap between burst and sustained is the price of unbroken load. "
-        "Hollow marks are the datasheet, matrix instructions alone, and what the GEMMs of "
-        "transformer layers reach from rest (model-burst) and under load (model-shaped).",
+        "The dashed line is what clock and unit counts allow, of a link what its packets allow. "
+        "Circles were measured from rest, "
+        "squares (achievable) under sustained load: the gap between the two is the price of "
+        "unbroken load. Hollow marks are the datasheet's peak (published), matrix instructions "
+        "alone, and what the GEMMs of transformer layers reach from rest (model burst) and under "
+        "sustained load (model).",
         draw,
         every_device=True,
         headline=_headline(profile, rows),
@@ -69,12 +73,11 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
     """The measured mark that stays furthest from the theoretical value."""
     marks = []
     for row in rows:
-        limit = row.by_basis["theoretical"].value
         for basis, ceiling in row.by_basis.items():
             if basis in _MARKS and basis not in PUBLISHED_BASES:
                 # A bandwidth has one way of being measured: it needs no word.
                 how = "" if basis == "measured" else f", {basis_name(basis)}"
-                marks.append((ceiling.value / limit, f"{profile.label(row.resource)}{how}"))
+                marks.append((ceiling.value / row.limit, f"{profile.label(row.resource)}{how}"))
     share, furthest = min(marks)
     return f"Furthest below theoretical: {furthest}, at {units.percent(share)}"
 
@@ -87,8 +90,7 @@ def _best(row: CeilingRow) -> str:
 
 def _draw_row(axes: Axes, y: int, row: CeilingRow, used: set[str]) -> float:
     """One resource's marks; returns the lowest share in percent. used: names in the legend."""
-    limit = row.by_basis["theoretical"].value
-    shares = {b: c.value / limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
+    shares = {b: c.value / row.limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
     axes.plot([min(shares.values()), max(shares.values())], [y, y], color=MUTED, lw=0.8, zorder=1)
     for basis, share in shares.items():
         name, marker, fill, color = _MARKS[basis]

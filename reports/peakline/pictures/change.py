@@ -69,5 +69,5 @@ def _draw(canvas: Canvas, change: Change) -> Figure:
         canvas.above_rows(axes, names)
     axes.set_xlim(left=0)
     axes.grid(visible=False, axis="y")
-    canvas.labels(axes, f"{unit} of a {change.after.one}")
+    canvas.labels(axes, f"{unit} of a {change.after.one}{change.after.mean}")
     return figure

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.limits.ceilings import basis_name, ceiling_table
+from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.limits.roofline import MEASURED
+from peakline.names import basis_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label
@@ -32,27 +33,30 @@ _STEPS = {
     "launch": ("start and end of the launch", SERIES[3]),
     "turnaround": ("reads and writes take turns", SERIES[6]),
     "DRAM": ("refresh and opening rows", SERIES[5]),
-    "packets": ("packet headers", SERIES[2]),
 }
 _OF_LINK = ("flow control and host memory", SERIES[7])
 
 
+# A resource, its label, and its ceilings that have factors.
+_Row = tuple[CeilingRow, str, list[Ceiling]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """One ceiling: its share of the theoretical value, and what each step takes, top down."""
+    """One ceiling: its share of its limit, and what each step takes, top down."""
 
     share: float
-    lost: tuple[tuple[str, str, float], ...]  # (step, colour, share of the theoretical value)
+    lost: tuple[tuple[str, str, float], ...]  # (step, colour, share of the limit)
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
     """Each ceiling's way down from the theoretical value; None where no factors say it."""
-    rows: list[tuple[str, list[Ceiling]]] = []
+    rows: list[_Row] = []
     for row in ceiling_table(profile, device)[1]:
         best = [row.by_basis[b] for b in MEASURED if b in row.by_basis and b != "instruction"]
-        shown = [c for c in dict.fromkeys([*best[:1], *best[-1:]]) if c.factors]
+        shown = [c for c in dict.fromkeys([*best[:1], *best[-1:]]) if c.losses]
         if shown:
-            rows.append((profile.label(row.resource), shown))
+            rows.append((row, profile.label(row.resource), shown))
     if not rows:
         return None
     return Picture(
@@ -60,7 +64,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Why not 100 %: from theoretical to measured",
         "The blue bar is what was measured; what stands right of it was lost on the way down from "
         "the theoretical value at the maximum clock. Where a row has two bars, the upper one is "
-        "burst and the lower one sustained. The table below has every factor.",
+        "burst and the lower one achievable (sustained). The limit of a link is what its packets "
+        "allow. The table below has every factor.",
         lambda canvas: _draw(canvas, rows),
         headline=_headline(rows),
     )
@@ -69,20 +74,19 @@ def picture(profile: Profile, device: str) -> Picture | None:
 def _bar(row: Ceiling) -> _Bar:
     lost: dict[str, tuple[str, float]] = {}
     left = 1.0
-    for factor in row.factors:
-        link = any(f.name == "packets" for f in row.factors)
-        rest = _OF_LINK if link else (_LIBRARY, SERIES[4])
+    rest = _OF_LINK if row.packets != 1 else (_LIBRARY, SERIES[4])
+    for factor in row.losses:
         step, color = _STEPS.get(factor.name, rest)
         lost[step] = (color, lost.get(step, (color, 0.0))[1] + left * (1 - factor.value))
         left *= factor.value
     return _Bar(left, tuple((step, color, share) for step, (color, share) in lost.items()))
 
 
-def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
+def _headline(rows: Sequence[_Row]) -> str:
     """The largest loss of all, in words."""
     losses = (
         (share, step, label, row)
-        for label, shown in rows
+        for _, label, shown in rows
         for row in shown
         for step, _, share in _bar(row).lost
     )
@@ -92,25 +96,21 @@ def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"
 
 
-def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
-    names = [short_label(label) if canvas.narrow else label for label, _ in rows]
-    steps = dict.fromkeys(
-        step for _, shown in rows for row in shown for step, _, share in _bar(row).lost if share > 0
-    )
-    amounts = [] if canvas.narrow else [_amounts(shown) for _, shown in rows]
+def _draw(canvas: Canvas, rows: Sequence[_Row]) -> Figure:
+    names = [short_label(label) if canvas.narrow else label for _, label, _ in rows]
+    lost = [loss for _, _, shown in rows for row in shown for loss in _bar(row).lost]
+    steps = dict.fromkeys(step for step, _, share in lost if share > 0)
+    amounts = [] if canvas.narrow else [_amounts(shown) + row.raw for row, _, shown in rows]
     legend = ["measured", *steps]
     figure, axes = canvas.row_panel(names, 0.3, amounts, legend, spare=0.75)
     used: set[str] = set()
-    lowest = 1.0
-    for y, (_, shown) in enumerate(rows):
+    for y, (_, _, shown) in enumerate(rows):
         height = 0.72 / len(shown)
         for i, row in enumerate(shown):
-            bar = _bar(row)
-            lowest = min(lowest, bar.share)
-            _draw_bar(axes, bar, y + (i - (len(shown) - 1) / 2) * height, height, used)
+            _draw_bar(axes, _bar(row), y + (i - (len(shown) - 1) / 2) * height, height, used)
     axes.axvline(100, **LIMIT)
     # The axis begins at 0, since a bar says its value by its length.
-    axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, shown in rows for row in shown)))
+    axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, _, shown in rows for row in shown)))
     canvas.legend_above(axes, canvas.columns(legend))
     canvas.labels(axes, "% of theoretical" + ("" if canvas.narrow else ", at the maximum clock"))
     return figure

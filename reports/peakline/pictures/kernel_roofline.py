@@ -15,6 +15,7 @@ from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile
+from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ _MARGIN = 4.0  # times beyond the outermost mark
 _HOVERED = 200  # characters of a name that the pointer shows
 
 
-def picture(profile: Profile, device: str, placements: Sequence[Placement]) -> Picture | None:
+def picture(
+    profile: Profile, device: str, placements: Sequence[Placement], called: str = YOURS
+) -> Picture | None:
     """The kernels whose FLOPs and bytes are known; None without any, or without roofs."""
     numbered = [
         (number, p)
@@ -45,19 +48,25 @@ def picture(profile: Profile, device: str, placements: Sequence[Placement]) -> P
     chosen = sorted(numbered, key=lambda row: -(row[1].kernel.seconds or 0.0))[:_MOST]
     roofs = _used(found, [p for _, p in chosen])
     bound = sum(_is_memory_bound(p, roofs) for _, p in chosen)
-    kernels = f"{len(chosen)} kernel{'' if len(chosen) == 1 else 's'}"
     return Picture(
         "kernel-roofline",
-        "Kernels on the roofline: what they do with each byte",
-        "A mark is a kernel, numbered as in the table; its area is its time. Marks of one kernel "
-        "stand at one height, its FLOP/s, and one for each memory level, at the FLOPs for each "
-        "byte of that level. A kernel cannot lie above the slope of its level, nor above the roof "
-        "of its format: how far below both it lies is what there is to gain. Only roofs that these "
-        "kernels use are drawn, at the best rates that were measured here.",
+        f"{called} on the roofline: what they do with each byte",
+        "A mark is a kernel, numbered as in the table; its area is its time. "
+        "A kernel has a mark for each memory level, at its FLOPs per byte of that level. No kernel "
+        "can lie above the slope of a level or the roof of its format; the distance below both is "
+        "what there is to gain. Only roofs that these kernels use are drawn, at the best rates "
+        "measured here.",
         lambda canvas: _draw(canvas, profile, roofs, chosen),
-        headline=f"Of {kernels} with FLOPs, device memory limits {bound}, the FLOP rate "
-        f"{len(chosen) - bound}",
+        headline=_headline(bound, len(chosen)),
     )
+
+
+def _headline(bound: int, drawn: int) -> str:
+    """What limits the kernels; bound: those that device memory does."""
+    if 0 < bound < drawn:
+        return f"Device memory limits {bound} of {drawn} kernels, the FLOP rate {drawn - bound}"
+    limit = "Device memory" if bound else "The FLOP rate"
+    return f"{limit} limits {f'all {drawn} kernels' if drawn > 1 else 'the kernel'} with FLOPs"
 
 
 def _moved(p: Placement) -> dict[str, float]:

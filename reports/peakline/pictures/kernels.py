@@ -10,7 +10,7 @@ from peakline.pictures.canvas import Canvas, text_width
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
-from peakline.workload.kernel_text import described, headline, total_seconds
+from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
 from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
 
@@ -39,8 +39,10 @@ _UNKNOWN = ("not known", GRID)
 _GAIN, _REWRITTEN = "pale: at most to gain", "rewritten"
 
 
-def picture(profile: Profile, placements: Sequence[Placement]) -> Picture | None:
-    """The kernels with their time; None without any that has one."""
+def picture(
+    profile: Profile, placements: Sequence[Placement], called: str = YOURS
+) -> Picture | None:
+    """The kernels with their time; None without any that has one. called: what they are."""
     timed = [p for p in placements if p.kernel.seconds]
     if not timed:
         return None
@@ -51,15 +53,15 @@ def picture(profile: Profile, placements: Sequence[Placement]) -> Picture | None
     left = [p for p in placements if id(p) not in chosen]
     return Picture(
         "kernels",
-        "Your kernels: the busiest unit decides",
-        "A bar is the time of all launches of a kernel. As it is written, it cannot take less than "
-        "its full colour: that is what its busiest unit needs at its peak, or at the ceiling that "
-        "was measured where this needs more. Pale is what there is to gain at the most; with "
-        '"at least", not every unit was counted. The upright stroke is what the same bytes of the '
-        "device's memory and FLOPs need at the measured ceilings if the kernel is rewritten. The "
-        "figures beside a name and the sum in the heading are those as written.",
+        f"{called}: the busiest unit decides",
+        "A bar is the time of all launches of a kernel. Full colour is the least that it takes as "
+        "it is written: what its busiest unit needs at its peak, or at its measured ceiling where "
+        "that takes longer. Pale is the most that there is to gain; with “at least”, not every "
+        "unit was counted. The upright stroke is what a rewritten kernel needs for the same FLOPs "
+        "and bytes of device memory at the measured ceilings. Figures below a name and the sum in "
+        "the heading are those as written.",
         lambda canvas: _draw(canvas, profile, placements, drawn, left),
-        headline=headline(placements),
+        headline=headline(placements, called),
     )
 
 

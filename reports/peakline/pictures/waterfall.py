@@ -35,21 +35,20 @@ _BIN_NS = 1_000_000
 _MOST_BINS = 600
 
 RULES = (
-    "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
-    "Compute kernels that run at once share it equally; copies and fills within the device's "
-    "memory count as kernels. What activities own is held against their bound, the least time by "
-    "what was measured here; a bound above what they own is clipped to it. A step runs from the "
-    "first activity launched in it to that of the next, and the last, open one is left out; a "
-    "single one ends with the last activity that it launched. A gap belongs to the activity that "
-    "ends it. Until that was launched, it is what the launching "
-    "thread did: waiting for the device, allocating, loading data, else launching where little "
-    "time passes from call to call, else Python. From the launch call to the start it is launch "
-    "latency, up to the measured one. If the launch was already queued, the gap is dispatch, up to "
-    "twice the measured time between empty kernels (assumed). What remains is a wait for another "
-    "stream where a call shows one, else a late start whose cause is not recorded. What the "
-    "profiler itself takes is apart. Clocks of ranks are not compared: the shortest time of a "
-    "collective over all ranks of its group is its transfer, what a rank needs beyond that is "
-    "waiting for the others."
+    "Each instant of a device belongs to one owner: compute, else a collective, else a copy, else "
+    "nobody. Kernels that run at once share it equally; copies and fills within the device's "
+    "memory count as kernels. The time that an activity owns is compared with its lower bound, the "
+    "least time by what was measured here; where the bound is longer, it counts up to that time. A "
+    "step runs from the first activity launched in it to that of the next; the last, open one is "
+    "left out; a single one ends with the last activity that it launched. A gap belongs to the "
+    "activity that ends it. Until that was launched, the gap is what the launching thread did: "
+    "waiting for the device, allocating, loading data, launching where little time passes between "
+    "calls, else Python. From the launch call to the start it is launch latency, up to the "
+    "measured one. If the launch was already queued, the gap is dispatch, up to twice the measured "
+    "time between empty kernels (assumed). What remains is a wait for another stream where a call "
+    "shows one, else a late start whose cause is not recorded. The profiler's own time stands "
+    "apart. Clocks of ranks are not compared: the shortest time of a collective over all ranks of "
+    "its group is its transfer; a rank that takes longer waits for the others."
 )
 
 
@@ -82,7 +81,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     """The step's parts, and its idle share over time."""
     first = analysis.ranks[0]
     found, idle = sawtooth(first), first.idle / first.nanoseconds
-    rank = " of the first rank" if len(analysis.ranks) > 1 else ""
+    named = analysis.named(0)
+    rank = f" of {named}" if named else ""
     profile = analysis.profile
     device = profile.device_name(first.device)
     stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
@@ -91,8 +91,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             "waterfall",
             "Where the time of a step goes: parts that add up to it",
             "Each bar begins where the one above ends, so the last ends with the step. Full colour "
-            "is what this machine needs at the least, pale what is beyond it, grey what is not "
-            f"known. {RULES}",
+            "is the least that this machine needs, pale is time above it, grey is not known. "
+            f"{RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
             stamp=stamp,
@@ -149,7 +149,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         canvas.above_rows(axes, names)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
-    canvas.labels(axes, f"{unit} of a {analysis.one}")
+    canvas.labels(axes, f"{unit} of a {analysis.one}{analysis.mean}")
     return figure
 
 

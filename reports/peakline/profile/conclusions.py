@@ -73,6 +73,18 @@ class Ceiling:
     factors: tuple[Factor, ...] = ()  # their product is value / theoretical
 
     @property
+    def packets(self) -> float:
+        """The share of a link's raw rate that the headers of its packets leave; 1 where there are
+        none.
+        """
+        return next((f.value for f in self.factors if f.name == "packets"), 1.0)
+
+    @property
+    def losses(self) -> tuple[Factor, ...]:
+        """The factors below what packets allow: what the device and its software lose."""
+        return tuple(f for f in self.factors if f.name != "packets")
+
+    @property
     def varies(self) -> bool:
         """Whether the next run may differ by more than an interval can say."""
         return self.spread is not None and self.ci_low is None

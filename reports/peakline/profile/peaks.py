@@ -100,7 +100,7 @@ COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
 # A bare precision never means products on the plain cores, which are asked for by name.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
 # The first part of a measurement's id tells what ran where a peak was measured.
-_WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "FMAs alone"}
+_WORK = {"gemm": "GEMM", "mma": "matrix instructions alone", "fma": "FMAs alone"}
 
 
 def work_of(measurement: str) -> str:

@@ -171,7 +171,7 @@ def _larger(analysis: Analysis, *parts: Part) -> Part:
 
 
 def _kernels(analysis: Analysis) -> Iterator[Finding]:
-    """The kernels that take longest beyond their bound, each with what its shape tells."""
+    """The kernels that take longest above their lower bound, each with what its shape tells."""
     # By name and work, since one kernel may compute products of many shapes: of the rank that loses
     # the most by it.
     found: dict[tuple[str, Work | None], tuple[float, int, Placement]] = {}
@@ -196,8 +196,10 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
         if why is None and p.reason:
             why = p.reason.text, p.reason.topic
         cause_, topic = why or ("", "")
-        text = f"the kernel {label} takes {units.time(saving)} beyond its bound"
-        text += f": {cause_}" if cause_ else ""
+        text = (
+            f"the kernel {label} takes {units.time(saving)} a {analysis.one} more than its lower "
+            f"bound{f': {cause_}' if cause_ else ''}"
+        )
         one = _said(analysis, Part.KERNELS_BEYOND, saving, text, topic, number)
         yield dataclasses.replace(one, subject=f"the kernel {label}")
 
@@ -239,7 +241,7 @@ def _trouble(
 
 
 def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
-    """Seconds that each kernel owns beyond its bound, over all steps."""
+    """Seconds that each kernel owns above its lower bound, over all steps."""
     least, owned, kernel = rank.bounds.least, rank.owned, rank.bounds.kernel
     known = (kernel >= 0) & (least != UNKNOWN)
     sums = np.bincount(

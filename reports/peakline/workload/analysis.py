@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from peakline import units
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.kernel_text import other_device
+from peakline.workload.kernel_text import YOURS, other_device
 from peakline.workload.model import Did, Finding, Kind, Trace, Way
 from peakline.workload.part import Part
+from peakline.workload.placement import Placement, in_one
 from peakline.workload.ranks import meetings_of
 from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
@@ -66,6 +67,23 @@ class Analysis:
         total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
         return {part: time for part, time in total.items() if time}
 
+    @property
+    def kernels(self) -> list[Placement]:
+        """The kernels of the leading rank in a step, most to gain as written first."""
+        rank = self.ranks[self.leading]
+        return [in_one(p, len(rank.steps)) for p in rank.bounds.table]
+
+    @property
+    def kernels_called(self) -> str:
+        """What `kernels` are, to begin a sentence with."""
+        rank = self.named(self.leading)
+        return f"{f'Kernels of {rank}' if rank else YOURS} in a {self.one}"
+
+    @property
+    def mean(self) -> str:
+        """What figures over several ranks are: " (mean of 2 ranks)"; nothing for one."""
+        return f" (mean of {len(self.ranks)} ranks)" if len(self.ranks) > 1 else ""
+
     def share(self, part: Part) -> float:
         """Of the steps' time."""
         return self.parts.get(part, 0) / self.nanoseconds
@@ -74,6 +92,10 @@ class Analysis:
         """The number of a rank among all of the run, as its trace states it."""
         stated = self.ranks[place].timeline.trace.rank
         return place if stated is None else stated
+
+    def named(self, place: int) -> str:
+        """A rank of several: "rank 1"; nothing for the only one."""
+        return f"rank {self.number(place)}" if len(self.ranks) > 1 else ""
 
     @property
     def idle(self) -> float:
@@ -153,9 +175,10 @@ def _recorded(analysis: Analysis) -> list[Finding]:
     """What the traces do not tell, and what they are compared with that was not measured."""
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
+    over = " over all ranks" if len(ranks) > 1 else ""
     assumed = ", ".join(ranks[0].costs.assumed)
     shapes = any(rank.timeline.trace.has_shapes for rank in ranks)
-    table = ranks[analysis.leading].timeline.trace.name
+    leading = analysis.leading
     replays = sum(_of_unknown_graphs(rank) for rank in ranks) / analysis.nanoseconds
     found = {
         "no_steps": (
@@ -186,13 +209,14 @@ def _recorded(analysis: Analysis) -> list[Finding]:
         ),
         "clipped": (
             clipped,
-            f"Activities that own less time than their bound: {clipped}. Others ran beside them, "
-            "they are smaller than what was measured, their data came from a cache, or they ran at "
-            "higher clocks; the bound counts up to what they own.",
+            f"Activities faster than their lower bound: {clipped}{over}. Others ran beside them, "
+            "they are smaller than anything measured, their data came from a cache, or clocks were "
+            "higher; their bound counts up to the time that they took.",
         ),
         "one_rank": (
             len(ranks) > 1,
-            f"The kernels' table and --fail-on impossible are about one rank alone: {table}.",
+            f"Kernels, modules and --fail-on impossible are about {analysis.named(leading)} alone: "
+            f"{ranks[leading].timeline.trace.name}.",
         ),
     }
     return [Finding(code, "note", text) for code, (holds, text) in found.items() if holds]

@@ -28,9 +28,10 @@ def headline(change: Change) -> str:
     """How the step changed and what changed most, without its full stop."""
     before, after = change.before, change.after
     one = "A step" if after.one == "step" else f"The {after.one}"
-    text = f"{one} takes {units.time(after.step_s)} instead of {units.time(before.step_s)}"
     if not change.change_s:
-        return text
+        return f"{one} takes {units.time(after.step_s)}{after.mean} in both runs"
+    text = f"{one} takes {units.time(after.step_s)} instead of {units.time(before.step_s)}"
+    text += after.mean
     text += f", {share(change.share)}"
     if change.overlap and before.steps + after.steps > 2:
         return f"{text}, within the scatter of the steps"

@@ -61,7 +61,7 @@ class Kernel:
     """
 
     name: str
-    launches: int
+    launches: float  # on average in a step, where the kernel is of one
     seconds: float | None  # None: not known
     flops: Mapping[str, float]  # by resource: "tensor.bf16", "cuda_core.fp32", UNKNOWN_UNIT
     # "hbm.read" and "hbm.write" of the device's memory, or "hbm" where only their sum is known;

@@ -61,6 +61,7 @@ _WIDTH_IN_HEADING = 28
 _WORTH_A_WORD = 0.01
 _MOST_REACHED = 5
 _NAMED = 3  # kernels named in a sentence; the table has them all
+YOURS = "Your kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +167,27 @@ def explained(placement: Placement) -> str:
     return f"{found.text}{curve}"
 
 
-def headline(placements: Sequence[Placement]) -> str:
-    """What there is to gain as the kernels are written, in one sentence."""
+def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
+    """What there is to gain as the kernels are written, in one sentence that calls them so."""
     found = total(placements, lambda p: p.as_written)
     first = placements[0] if placements else None
     if first is None or first.as_written is None:
-        return "Your kernels: what bounds them is not known"
+        return f"{called}: what bounds them is not known"
     name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
     gain = first.as_written.gain_s
     return (
-        f"Your kernels, as written: at most {units.percent(found.share)} of "
+        f"{called}, as written: at most {units.percent(found.share)} of "
         f"{units.time(found.seconds)} to gain; {name}: at most {units.time(gain)}, "
         f"{units.percent(gain / found.seconds if found.seconds else 0.0)}"
     )
 
 
-def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+def advice(profile: Profile, placements: Sequence[Placement], called: str = YOURS) -> list[str]:
     """Sentences on where there is most to gain, and on what cannot be said."""
-    return list(_sentences(profile, placements))
+    return list(_sentences(profile, placements, called))
 
 
-def _sentences(profile: Profile, placements: Sequence[Placement]) -> Iterator[str]:
+def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -> Iterator[str]:
     written = total(placements, lambda p: p.as_written)
     rewritten = total(placements, lambda p: p.rewritten)
     ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
@@ -194,17 +195,17 @@ def _sentences(profile: Profile, placements: Sequence[Placement]) -> Iterator[st
         yield warning
     if written.answered_s:
         rest = f"; nothing is known of {units.percent(written.unanswered)} of the time"
-        yield f"{headline(placements)}{rest if written.unanswered > _WORTH_A_WORD / 10 else ''}."
+        rest = rest if written.unanswered > _WORTH_A_WORD / 10 else ""
+        yield f"{headline(placements, called)}{rest}."
     if rewritten.answered_s:
         yield (
-            "Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
+            "Rewritten, with the same FLOPs and bytes of device memory at the measured "
             f"ceilings: at most {units.percent(rewritten.share)} to gain."
         )
     yield _conditions(placements)
     if any(p.as_written and not p.as_written.complete for p in placements):
         yield (
-            '"At least": not every unit was counted, so another may be busier, and there is less '
-            "to gain."
+            '"At least": not every unit was counted; if another is busier, there is less to gain.'
         )
     above = [p for p in placements if p.impossible]
     if above:
@@ -216,14 +217,14 @@ def _sentences(profile: Profile, placements: Sequence[Placement]) -> Iterator[st
         )
     if any(p.kernel.from_shapes and p.as_written for p in placements):
         yield (
-            "FLOPs and bytes of matrix products, attention and convolutions follow from their "
-            "shapes, and so do the bytes of elementwise operators and normalizations: the bytes "
-            "are compulsory ones, each operand moved once."
+            "By shapes: FLOPs and bytes of GEMMs, attention and convolutions, and bytes of "
+            "elementwise operators and normalizations, are computed from the shapes of the "
+            "operands, each moved once."
         )
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
-        yield f"FLOPs of {names} are held against nothing: the profile has no ceiling."
+        yield f"FLOPs of {names} are not judged: the profile has no ceiling for them."
     yield from _what_is_missing(placements)
 
 
@@ -235,35 +236,34 @@ def _conditions(placements: Sequence[Placement]) -> str:
         low, high = units.clock(min(clocks)), units.clock(max(clocks))
         return (
             f"SM clock of the export: {low if low == high else f'{low} to {high}'}; ceilings that "
-            "follow the clock are scaled to each kernel's."
+            "follow the clock are scaled to each kernel's clock."
         )
     if not loads:
         return (
-            "The file tells no SM clock: ceilings are taken at the clock that they were measured "
-            "at."
+            "The file tells no SM clock: ceilings stand at the clock at which they were measured."
         )
     longest = units.time(max(loads))
     sustained = [p for p in placements if p.load == "sustained"]
     if not sustained:
         return (
-            "Held against burst ceilings: the device had been busy without a rest for no more than "
-            f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+            f"Compared with burst ceilings: the GPU was busy without a rest for {longest} at most, "
+            f"and sustained ceilings apply from {units.time(SUSTAINED_FROM_S)} on."
         )
     which = "" if len(sustained) == len(placements) else f" for {_names(sustained)}"
     return (
-        f"Held against sustained ceilings{which}: the device had been busy without a rest for up "
-        f"to {longest}, on average over a kernel's launches."
+        f"Compared with sustained ceilings{which}: the GPU had been busy without a rest for up to "
+        f"{longest}, on average over a kernel's launches."
     )
 
 
 # What tells the work that is missing.
 _REMEDIES = {
     "shapes": "The trace has no concrete shapes: record it with "
-    "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the work of "
-    "matrix products, attention and convolutions and the bytes of elementwise operators; ncu "
-    "counts the work of every kernel.",
-    "flops": "A trace tells the FLOPs of matrix products, attention and convolutions alone, and "
-    "inside a CUDA graph only with its capture; ncu counts that of every kernel.",
+    "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, for the work of GEMMs, "
+    "attention and convolutions and the bytes of elementwise operators; ncu counts the work of "
+    "every kernel.",
+    "flops": "A trace gives FLOPs of GEMMs, attention and convolutions only, inside a CUDA graph "
+    "only if it holds the capture; ncu counts the FLOPs of every kernel.",
     "dtype": "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
     "precision.",
 }
@@ -315,35 +315,33 @@ def _names(placements: Sequence[Placement]) -> str:
     return ", ".join(names[:_NAMED]) + others
 
 
-def table(
-    profile: Profile, placements: Sequence[Placement], width: int = 80, steps: int = 1
-) -> str:
+def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> str:
     """The placements as text, most to gain first; below each kernel stand its two answers.
 
-    width: characters of a line, of which a name takes what the numbers leave. steps: those that
-    the times are of; of several, the time of one has a column of its own.
+    width: characters of a line, of which a name takes what the numbers leave.
     """
-    per_step = f"  {'a step':>9}" if steps > 1 else ""
-    name_width = min(NAME_WIDTH, max(16, width - 37 - len(per_step)))
-    lines = [
-        f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}{per_step}  {'of time':>8}"
-    ]
+    name_width = min(NAME_WIDTH, max(16, width - 37))
+    lines = [f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}  {'of time':>8}"]
     whole = total_seconds(placements)
     names = shortened((p.label for p in placements), name_width)
     for number, p in enumerate(placements, start=1):
-        time, each, share = "–", "–", "–"
+        time, share = "–", "–"
         if p.kernel.seconds is not None:
-            time, each = (units.time(p.kernel.seconds / n) for n in (1, steps))
+            time = units.time(p.kernel.seconds)
             share = units.percent(p.kernel.seconds / whole)
         lines.append(
-            f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  {time:>9}"
-            f"{f'  {each:>9}' if per_step else ''}  {share:>8}"
+            f"{number:3}  {names[p.label]:{name_width}}  {launches(p):>8}  {time:>9}  {share:>8}"
         )
         for text in (*answers(profile, p), explained(p)):
             lines += textwrap.wrap(
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
     return "\n".join(lines)
+
+
+def launches(p: Placement) -> str:
+    """How often a kernel is launched; of a step's average to two decimals."""
+    return f"{p.kernel.launches:.2f}".removesuffix(".00")
 
 
 def answers(profile: Profile, p: Placement) -> list[str]:

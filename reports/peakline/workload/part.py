@@ -16,15 +16,15 @@ class Part(str, Enum):
         part._value_, part.label = value, label
         return part
 
-    KERNELS = "kernels_at_bound", "kernels, at their bound"
-    KERNELS_BEYOND = "kernels_beyond", "kernels, beyond it"
-    KERNELS_UNKNOWN = "kernels_bound_not_known", "kernels, bound not known"
+    KERNELS = "kernels_at_bound", "kernels, at their lower bound"
+    KERNELS_BEYOND = "kernels_beyond", "kernels, above their lower bound"
+    KERNELS_UNKNOWN = "kernels_bound_not_known", "kernels, lower bound not known"
     COLLECTIVES = "collectives_at_bound", "collectives, at the measured rate"
-    COLLECTIVES_BEYOND = "collectives_beyond", "collectives, beyond it"
+    COLLECTIVES_BEYOND = "collectives_beyond", "collectives, below the measured rate"
     COLLECTIVES_WAITING = "collectives_waiting", "collectives, waiting for other ranks"
     COLLECTIVES_UNKNOWN = "collectives_bound_not_known", "collectives, bound not known"
     COPIES = "copies_at_bound", "copies, at the measured rate"
-    COPIES_BEYOND = "copies_beyond", "copies, beyond it"
+    COPIES_BEYOND = "copies_beyond", "copies, below the measured rate"
     COPIES_UNKNOWN = "copies_bound_not_known", "copies, rate not known"
     BEFORE = "launched_before", "launched before the recording"
     LAUNCH = "launches", "launching kernels"

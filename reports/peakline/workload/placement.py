@@ -103,6 +103,29 @@ def place(
     return sorted(placed, key=_order)
 
 
+def in_one(p: Placement, steps: int) -> Placement:
+    """The kernel in one of so many steps, on average; rates and shares stay as they are."""
+
+    def each(sums: Mapping[str, float]) -> dict[str, float]:
+        return {name: value / steps for name, value in sums.items()}
+
+    def gained(answer: Answer | None) -> Answer | None:
+        return answer and dataclasses.replace(answer, gain_s=answer.gain_s / steps)
+
+    kernel = dataclasses.replace(
+        p.kernel,
+        launches=p.kernel.launches / steps,
+        seconds=p.kernel.seconds and p.kernel.seconds / steps,
+        flops=each(p.kernel.flops),
+        bytes=each(p.kernel.bytes),
+        busy=each(p.kernel.busy),
+        summaries=each(p.kernel.summaries),
+    )
+    return dataclasses.replace(
+        p, kernel=kernel, as_written=gained(p.as_written), rewritten=gained(p.rewritten)
+    )
+
+
 def _order(p: Placement) -> tuple[bool, float, float]:
     gain = p.as_written.gain_s if p.as_written else 0.0
     return p.as_written is None, -gain, -(p.kernel.seconds or 0.0)

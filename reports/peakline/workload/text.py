@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.peaks.mfu import Utilization
+from peakline.peaks.mfu import Utilization, printed_name
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
@@ -17,7 +17,7 @@ from peakline.workload.table import Line, Table, printed
 
 # The parts that one answer removes have one name together.
 _GROUPS = {
-    "kernels beyond their bound": (Part.KERNELS_BEYOND,),
+    "kernels above their lower bound": (Part.KERNELS_BEYOND,),
     "collectives that nothing hides": (
         Part.COLLECTIVES,
         Part.COLLECTIVES_BEYOND,
@@ -54,17 +54,17 @@ def headline(analysis: Analysis) -> str:
     """Where the time goes, in one sentence without its full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
     one = "A step" if analysis.one == "step" else f"The {analysis.one}"
-    text = f"{one} takes {units.time(analysis.step_s)}"
+    text = f"{one} takes {units.time(analysis.step_s)}{analysis.mean}"
     beside = "kernels"
     if Part.KERNELS in analysis.parts:
         needed = units.percent(analysis.share(Part.KERNELS))
-        text += f", of which kernels at their bound need {needed}"
+        text += f", of which kernels at their lower bound need {needed}"
         beside = "them"
     share, said = _first(analysis, beside)
     found = [(share, said)] if said else []
     if unknown >= _WORTH_A_WORD:
         found.append(
-            (unknown, f"the bound of kernels that take {units.percent(unknown)} is not known")
+            (unknown, f"the lower bound of kernels that take {units.percent(unknown)} is not known")
         )
     found.sort(key=lambda row: -row[0])
     return "; ".join([text, *(said for _, said in found)])
@@ -102,8 +102,9 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 def table(analysis: Analysis) -> str:
     """The parts of a step, whose sum is the step."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
-    width = max(len(part.label) for part in shown) + 2
-    lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
+    head = f"part of a {one}{analysis.mean}"
+    width = max(len(head), *(len(part.label) for part in shown)) + 2
+    lines = [f"{head:{width}}{'ms':>12}{f'of {one}':>10}"]
     lines += [
         f"{part.label:{width}}{time / 1000:12.3f}{units.percent(analysis.share(part)):>10}"
         for part, time in shown.items()
@@ -116,10 +117,11 @@ def module_table(analysis: Analysis) -> Table:
     """Modules, record_function and NVTX ranges of the leading rank."""
     rank = analysis.ranks[analysis.leading]
     scale = 1e-9 / len(rank.steps)
+    named = analysis.named(analysis.leading)
     return Table(
         "step-modules",
-        "By module",
-        ("module", "forward", "backward", f"of {analysis.one}", "beyond bound"),
+        f"By module{f', {named}' if named else ''}",
+        ("module", "forward", "backward", f"of {analysis.one}", "above bound"),
         (units.time, units.time, units.percent, units.time),
         tuple(
             Line(
@@ -173,11 +175,11 @@ def wrapped(text: str, width: int, first: str = "") -> str:
     )
 
 
-def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list[str]:
-    """All that a terminal gets of the steps."""
+def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
+    """All that a terminal gets of the steps; shares: of peaks, by basis."""
     found = [wrapped(f"{headline(analysis)}.", width), wrapped(spread(analysis), width), ""]
     found += [table(analysis), ""]
-    reached = ", ".join(map(str, shares))
+    reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
     if reached:
         found += [wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
