@@ -1,4 +1,4 @@
-"""The ceilings of a device by what they rest on: a row for each resource."""
+"""The ceilings of a device by basis: a row for each resource."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ def basis_name(basis: str) -> str:
 
 
 def ceiling_label(label: str, basis: str) -> str:
-    """The printed name of a ceiling, by the label of its resource: "BF16 Tensor Cores burst"."""
+    """The printed name of a ceiling: "BF16 Tensor Cores burst"."""
     return label if basis == "measured" else f"{label} {basis_name(basis)}"
 
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """One resource with its ceilings by basis."""
-
     resource: str
     by_basis: dict[str, Ceiling]
 
     @property
     def best(self) -> Ceiling | None:
-        """The highest measured one."""
+        """The highest measured ceiling."""
         return next((self.by_basis[b] for b in MEASURED if b in self.by_basis), None)
 
     @property
     def share(self) -> float | None:
-        """The best measured over the theoretical one; None where one of them is missing."""
+        """Best measured / theoretical; None if either is missing."""
         limit = self.by_basis.get("theoretical")
         return self.best.value / limit.value if self.best and limit else None
 
 
 def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[CeilingRow]]:
-    """The bases that a device has ceilings of, in the order shown, and a row for each resource."""
+    """The bases of a device's ceilings, in the order shown, and a row for each resource."""
     rows = []
     for resource in profile.resources_of(device):
         found = {basis: profile.ceiling(device, resource, basis) for basis in BASES}
