@@ -1,4 +1,4 @@
-"""Placements as text: the table, and where there is most to gain."""
+"""Placements as text: the table, and the largest gains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.labels import shortened
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
-# The units that a profiler counts are called so.
+# Printed names of a profiler's units.
 _UNITS = {
     "issue": "issue slots",
     "alu": "ALU pipe",
@@ -39,7 +39,7 @@ _SUMMARIES = {
     "memory": "a memory stage",
     "shared pipe": "the FP64 and tensor pipe",
 }
-# These words say what is not known of a kernel, or is missing in the profile.
+# Printed names of unknown counts, and of figures missing in the profile.
 _MISSING = {
     "tensor": "what kept the tensor cores busy",
     "cuda_core.fp32": "FP32 FLOPs",
@@ -60,30 +60,30 @@ _WIDTH_IN_TEXT = 80
 _WIDTH_IN_HEADING = 28
 _WORTH_A_WORD = 0.01
 _MOST_REACHED = 5
-_NAMED = 3  # kernels named in a sentence; the table has them all
+_NAMED = 3  # kernels named in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What can be gained over all kernels, by one of the two answers."""
+    """The possible gain over all kernels, by one of the two answers."""
 
-    gain_s: float  # at most, in the kernels that have an answer
-    answered_s: float  # their time
-    seconds: float  # the time of all
+    gain_s: float  # at most, for kernels with an answer
+    answered_s: float  # time of those kernels
+    seconds: float  # time of all kernels
 
     @property
     def share(self) -> float:
-        """Of the time of all kernels."""
+        """The gain as a share of all kernels' time."""
         return self.gain_s / self.seconds if self.seconds else 0.0
 
     @property
     def unanswered(self) -> float:
-        """The share of the time of which nothing is said."""
+        """The share of the time without an answer."""
         return 1 - self.answered_s / self.seconds if self.seconds else 0.0
 
 
 def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
-    """The sum over kernels of what they can gain by one of their answers."""
+    """The sum of gains by one of the answers."""
     found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
     return Total(
         sum(answer.gain_s for answer, _ in found),
@@ -93,12 +93,11 @@ def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | No
 
 
 def total_seconds(placements: Sequence[Placement]) -> float:
-    """The time of all kernels."""
     return sum(p.kernel.seconds or 0.0 for p in placements)
 
 
 def unit_label(profile: Profile, name: str) -> str:
-    """What a unit, or the resource of a ceiling, is called: "issue slots", "HBM copy"."""
+    """The printed name of a unit or of a ceiling's resource: "issue slots", "HBM copy"."""
     if name == CACHE:
         return "L2 at the least"
     if name in _UNITS:
@@ -111,9 +110,9 @@ def unit_label(profile: Profile, name: str) -> str:
 
 
 def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool = False) -> str:
-    """What binds a kernel by an answer, and to which share of its time: "issue slots 76.9 %".
+    """A kernel's limit by an answer, with its share of the time: "issue slots 76.9 %".
 
-    brief: without what a counted unit reaches of its measured ceiling.
+    brief: without the share of the measured ceiling.
     """
     if answer is None:
         if p.impossible:
@@ -129,7 +128,7 @@ def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool
 
 
 def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief: bool) -> str:
-    """How busy a unit was, and what it reached of its measured ceiling where that is more."""
+    """A unit's share, and that of its measured ceiling if larger."""
     label, share = unit_label(profile, name), p.shares[name]
     if name in p.published:
         label += " (theoretical)"
@@ -142,13 +141,13 @@ def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief:
 
 
 def missing_words(missing: Iterable[str]) -> str:
-    """What is not known; all formats of the tensor cores are one."""
+    """The printed list of unknown counts, with all Tensor Core formats as one."""
     words = ("tensor FLOPs" if name.startswith("tensor.") else _MISSING[name] for name in missing)
     return ", ".join(dict.fromkeys(words))
 
 
 def reached(profile: Profile, placement: Placement) -> str:
-    """What a kernel reaches of the units and ceilings that it uses the most."""
+    """A kernel's shares of its most used units and ceilings."""
     shares = [
         f"{unit_label(profile, name)} {units.percent(share)}"
         for name, share in placement.shares.items()
@@ -158,7 +157,7 @@ def reached(profile: Profile, placement: Placement) -> str:
 
 
 def explained(placement: Placement) -> str:
-    """Why a kernel keeps no unit busy, with what the profile's curve says; "" where one is."""
+    """Why a kernel keeps no unit busy, with the profile's curve; "" if a unit is busy."""
     found = placement.reason
     if found is None:
         return ""
@@ -167,7 +166,7 @@ def explained(placement: Placement) -> str:
 
 
 def headline(placements: Sequence[Placement]) -> str:
-    """What there is to gain as the kernels are written, in one sentence."""
+    """The possible gain of the kernels as written, in one sentence."""
     found = total(placements, lambda p: p.as_written)
     first = placements[0] if placements else None
     if first is None or first.as_written is None:
@@ -182,7 +181,7 @@ def headline(placements: Sequence[Placement]) -> str:
 
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
-    """Sentences on where there is most to gain, and on what cannot be said."""
+    """Sentences on the largest gains, and on what is unknown."""
     return list(_sentences(profile, placements))
 
 
@@ -228,7 +227,7 @@ def _sentences(profile: Profile, placements: Sequence[Placement]) -> Iterator[st
 
 
 def _conditions(placements: Sequence[Placement]) -> str:
-    """At which clock, and against which kind of ceilings, the kernels are held."""
+    """The clock and the kind of ceilings that kernels are compared with."""
     clocks = [p.clock_hz for p in placements if p.clock_hz]
     loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
     if clocks:
@@ -256,7 +255,7 @@ def _conditions(placements: Sequence[Placement]) -> str:
     )
 
 
-# What tells the work that is missing.
+# How to obtain missing counts.
 _REMEDIES = {
     "shapes": "The trace has no concrete shapes: record it with "
     "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the work of "
@@ -286,9 +285,9 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
 
 
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
-    """A warning where work ran on another model or compute capability than the profile's; "" else.
+    """A warning if work ran on another model or compute capability than the profile's, else "".
 
-    ran: the (model, compute capability) of each device, "" and None where they are not known.
+    ran: (model, compute capability) of each device; "" and None if unknown.
     """
     here = profile.device_name(device)
     gpu = profile.gpu(device)
@@ -318,10 +317,10 @@ def _names(placements: Sequence[Placement]) -> str:
 def table(
     profile: Profile, placements: Sequence[Placement], width: int = 80, steps: int = 1
 ) -> str:
-    """The placements as text, most to gain first; below each kernel stand its two answers.
+    """The placements as text, most to gain first, with two answers below each kernel.
 
-    width: characters of a line, of which a name takes what the numbers leave. steps: those that
-    the times are of; of several, the time of one has a column of its own.
+    width: of a line in characters; names take what the numbers leave. steps: number of steps in the
+    times; for several, the time per step has its own column.
     """
     per_step = f"  {'a step':>9}" if steps > 1 else ""
     name_width = min(NAME_WIDTH, max(16, width - 37 - len(per_step)))
@@ -347,14 +346,14 @@ def table(
 
 
 def answers(profile: Profile, p: Placement) -> list[str]:
-    """The two answers of a kernel, a line each; one where nothing is known."""
+    """A kernel's answers, one per line; a single line if only one is known."""
     if p.as_written is None:
         return [described(profile, p, None)]
     by_shapes = " (by shapes)" if p.kernel.from_shapes else ""
     missing = f"; not known: {missing_words(p.missing)}" if p.missing else ""
     written, rewritten = described(profile, p, p.as_written), described(profile, p, p.rewritten)
     if p.rewritten is None or not p.kernel.busy:
-        # Nothing but bytes and FLOPs is known, which hold for both.
+        # Only bytes and FLOPs are known, and hold for both answers.
         return [f"{written}{by_shapes}; at most {units.time(p.as_written.gain_s)} to gain{missing}"]
     return [
         f"as written: {written}; at most {units.time(p.as_written.gain_s)} to gain",

@@ -1,4 +1,4 @@
-"""What is said of a run's steps, in a terminal and on a page."""
+"""Texts about a run's steps, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peakline.workload.modules import modules
 from peakline.workload.part import IDLE, Part
 from peakline.workload.table import Line, Table, printed
 
-# The parts that one answer removes have one name together.
+# Parts with the same remedy share a name.
 _GROUPS = {
     "kernels beyond their bound": (Part.KERNELS_BEYOND,),
     "collectives that nothing hides": (
@@ -34,7 +34,7 @@ _WORTH_A_WORD = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Time that the step does not need, by what takes it."""
+    """Time that a step could do without, by its cause."""
 
     name: str
     share: float  # of the steps' time
@@ -42,7 +42,7 @@ class Loss:
 
 
 def losses(analysis: Analysis) -> list[Loss]:
-    """What takes time beside kernels at their bound, the most first."""
+    """All losses, largest first."""
     found = [
         Loss(name, sum(analysis.share(part) for part in parts), parts)
         for name, parts in _GROUPS.items()
@@ -51,7 +51,7 @@ def losses(analysis: Analysis) -> list[Loss]:
 
 
 def headline(analysis: Analysis) -> str:
-    """Where the time goes, in one sentence without its full stop."""
+    """Where the time goes, in one sentence without a full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
     one = "A step" if analysis.one == "step" else f"The {analysis.one}"
     text = f"{one} takes {units.time(analysis.step_s)}"
@@ -71,7 +71,7 @@ def headline(analysis: Analysis) -> str:
 
 
 def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
-    """The first finding, or the largest loss where there is none, with its share of the step."""
+    """The first finding, else the largest loss, with its share of the step."""
     first = next(iter(advice(analysis)), None)
     if first is not None:
         rank = f" on rank {first.rank}" if first.rank is not None else ""
@@ -86,7 +86,7 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
-    """Microseconds of each part in a step on average, in whole ones, whose sum is that of the step.
+    """Mean microseconds of each part per step, rounded so that they add up to the step.
 
     The largest remainders are rounded up.
     """
@@ -100,7 +100,7 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 
 def table(analysis: Analysis) -> str:
-    """The parts of a step, whose sum is the step."""
+    """The table of parts, with their sum."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     width = max(len(part.label) for part in shown) + 2
     lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
@@ -140,7 +140,7 @@ def module_table(analysis: Analysis) -> Table:
 
 
 def spread(analysis: Analysis) -> str:
-    """How many steps there are, and how they differ."""
+    """The number of steps and their spread."""
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
     ranks = f" on each of {len(analysis.ranks)} ranks" if len(analysis.ranks) > 1 else ""
     by = next((rank.by for rank in analysis.ranks if rank.by), "")
@@ -154,7 +154,7 @@ def spread(analysis: Analysis) -> str:
 
 
 def said(found: Finding, step_s: float) -> str:
-    """An advice as a sentence, with what it saves of a step and the curve behind it."""
+    """An advice as a sentence, with its saving and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or "rank" in found.text else f"rank {found.rank}: "
     text = rank + found.text
@@ -166,7 +166,7 @@ def said(found: Finding, step_s: float) -> str:
 
 
 def wrapped(text: str, width: int, first: str = "") -> str:
-    """A sentence in lines of a terminal; first: what stands before it."""
+    """A sentence wrapped for a terminal, after the prefix `first`."""
     following = " " * len(first)
     return textwrap.fill(
         first + text, max(width, 40), subsequent_indent=following, break_long_words=False
@@ -174,7 +174,7 @@ def wrapped(text: str, width: int, first: str = "") -> str:
 
 
 def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list[str]:
-    """All that a terminal gets of the steps."""
+    """The whole text for a terminal."""
     found = [wrapped(f"{headline(analysis)}.", width), wrapped(spread(analysis), width), ""]
     found += [table(analysis), ""]
     reached = ", ".join(map(str, shares))
