@@ -28,7 +28,7 @@ from peakline.profile import (
 )
 from peakline.profile.peaks import known_peaks
 
-# Measured peaks have these bases, and are printed in this order.
+# Measured bases, in print order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
 
 
@@ -39,9 +39,9 @@ class _Model:
     flops: float
     hardware_flops: float | None = None  # with recomputation
     convention: str | None = None
-    # By name: all, those that a token passes through, and N of 6 N.
+    # By name: total, active, and N of 6 N.
     parameters: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()  # what the count does not say by itself
+    notes: tuple[str, ...] = ()  # what the count leaves out or assumes
     shape: Transformer | None = None
 
 
@@ -54,7 +54,7 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
         return f"--{name.replace('_', '-')}"
 
     def given(names: Sequence[str]) -> str:
-        # None and False mean that the option was not given.
+        # None and False: not given.
         return ", ".join(flag(name) for name in names if getattr(options, name))
 
     recompute = options.recompute or "none"
@@ -229,7 +229,7 @@ def _train_bound(
 
 
 def _allowed(step: Mapping[str, Any]) -> str:
-    """The line of a training step's bound."""
+    """A line about a training step's bound."""
     missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
     return (
         f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
@@ -248,7 +248,7 @@ def _counts(parameters: Mapping[str, float]) -> str:
 
 
 def _published(result: dict[str, Any]) -> str:
-    """The one figure that others can compare with, and what it takes to read it."""
+    """The figure to publish, with what is needed to read it."""
     figure = result["publish"]
     if figure is None:
         return (
@@ -267,7 +267,7 @@ def _published(result: dict[str, Any]) -> str:
     )
 
 
-# The peaks that `peakline show` names, each by the first of these bases that is known.
+# Peaks that `peakline show` names, each by its first known basis.
 _NAMED = (
     ("datasheet", "theoretical"),
     ("sustained", "burst", "measured", "instruction"),
@@ -277,14 +277,14 @@ _CALLED = {"(datasheet)": "(published)", " (sustained)": "", "achievable (model-
 
 
 def _called(name: str) -> str:
-    """A share by the name that its peak has on every screen: "of achievable"."""
+    """A share's name as on every screen: "of achievable"."""
     for basis, named in _CALLED.items():
         name = name.replace(basis, named)
     return name
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The shares of the named peaks: of MFU first, then of HFU."""
+    """Shares of the named peaks: MFU, then HFU."""
     found: list[Mapping[str, Any]] = []
     for hardware in (False, True):
         shares = {
@@ -298,7 +298,7 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _text(result: dict[str, Any], every: bool) -> str:
-    """The result as text; every: the shares of all peaks, not of the named ones alone."""
+    """The result as text; every: shares of all peaks, not just the named ones."""
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
     lines = [

@@ -1,4 +1,4 @@
-"""The first figures of a device, for a page without the program's first screen."""
+"""A device's first figures, for a page without the program's first screen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ NO_VALUE = "–"
 
 
 def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
-    """The figures of a device with what each is a share of, "–" for what was not measured; None
-    where nothing was."""
+    """A device's figures with their reference, "–" if not measured; None if none was."""
     found = [_row(profile, row) for row in profile.headlines if row.device == device]
     if all(cells[0] == NO_VALUE for _, cells in found):
         return None
@@ -20,7 +19,7 @@ def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
 
 
 def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
-    """The row of a headline, whose value is a ceiling of the profile."""
+    """A headline's row; its value is a ceiling of the profile."""
     row = profile.ceiling(headline.device, headline.resource, headline.basis)
     if row is None:
         return headline.label, (NO_VALUE, headline.missing or "not measured in this run")
@@ -33,7 +32,7 @@ def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
     if not reference:
         return headline.label, (value, basis_name(headline.basis))
     limit = units.rate(reference.value, reference.unit)
-    # A link's packets have headers, which no copy can do without.
+    # Packet headers are unavoidable for any copy.
     if packets := next((f.value for f in row.factors if f.name == "packets"), None):
         allowed = reference.value * packets
         share = units.percent(row.value / allowed)

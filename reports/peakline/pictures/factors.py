@@ -1,4 +1,4 @@
-"""Why a ceiling is not 100 % of what the hardware allows: the shares that its factors take."""
+"""Why ceilings are below 100 % of theoretical: the shares of their factors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
-# Factors have these names in the picture. A link's and a memory's "rest" has factors beside it that
-# products do not have.
+# Printed names of factors. The "rest" of a link or memory stands beside factors that GEMMs lack.
 _STEPS = {
     "half rate": ("half rate with FP32 sums", GRID),
     "boost clock": (_CLOCK, SERIES[1]),
@@ -39,14 +38,14 @@ _OF_LINK = ("flow control and host memory", SERIES[7])
 
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """One ceiling: its share of the theoretical value, and what each step takes, top down."""
+    """One ceiling: its share of the theoretical value, and the loss of each step, top down."""
 
     share: float
     lost: tuple[tuple[str, str, float], ...]  # (step, colour, share of the theoretical value)
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Each ceiling's way down from the theoretical value; None where no factors say it."""
+    """Each ceiling's losses from the theoretical value; None without factors."""
     rows: list[tuple[str, list[Ceiling]]] = []
     for row in ceiling_table(profile, device)[1]:
         best = [row.by_basis[b] for b in MEASURED if b in row.by_basis and b != "instruction"]
@@ -79,14 +78,14 @@ def _bar(row: Ceiling) -> _Bar:
 
 
 def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
-    """The largest loss of all, in words."""
+    """The largest loss, in words."""
     losses = (
         (share, step, label, row)
         for label, shown in rows
         for row in shown
         for step, _, share in _bar(row).lost
     )
-    # The first stands for several that are alike, as a product's half rate is.
+    # Of equal losses, such as a GEMM's half rate, the first is named.
     share, step, label, row = max(losses, key=lambda loss: loss[0])
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"
@@ -109,7 +108,7 @@ def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
             lowest = min(lowest, bar.share)
             _draw_bar(axes, bar, y + (i - (len(shown) - 1) / 2) * height, height, used)
     axes.axvline(100, **LIMIT)
-    # The axis begins at 0, since a bar says its value by its length.
+    # Bars show values by length, so the axis starts at 0.
     axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, shown in rows for row in shown)))
     canvas.legend_above(axes, canvas.columns(legend))
     canvas.labels(axes, "% of theoretical" + ("" if canvas.narrow else ", at the maximum clock"))
@@ -119,7 +118,7 @@ def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
 def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) -> None:
     parts = [("measured", SERIES[0], bar.share)]
     at = 0.0
-    # The first step down stands at the far end, next to the theoretical value.
+    # The first loss is at the far end, next to the theoretical value.
     for step, color, share in [*parts, *reversed(bar.lost)]:
         if share <= 0:
             continue
