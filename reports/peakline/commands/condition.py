@@ -16,8 +16,6 @@ SLOWER = "slower"  # of a change: increase of the step's time
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A limit on a share of the steps' time."""
-
     name: str
     most: float  # 0 to 1
 

@@ -34,8 +34,6 @@ _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """FLOPs of a token, and how they were counted."""
-
     flops: float
     hardware_flops: float | None = None  # with recomputation
     convention: str | None = None
@@ -229,7 +227,6 @@ def _train_bound(
 
 
 def _allowed(step: Mapping[str, Any]) -> str:
-    """A line about a training step's bound."""
     missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
     return (
         f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
@@ -284,7 +281,6 @@ def _called(name: str) -> str:
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Shares of the named peaks: MFU, then HFU."""
     found: list[Mapping[str, Any]] = []
     for hardware in (False, True):
         shares = {

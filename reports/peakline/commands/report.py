@@ -186,7 +186,6 @@ def _number(text: str) -> float:
 
 
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Exits if options conflict."""
     work = options.kernels or options.trace
     for option, given in (("--kernels", options.kernels), ("--trace", options.trace)):
         if given and len(options.profiles) > 1:
@@ -332,7 +331,6 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
 
 
 def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Served | None) -> None:
-    """Prints the answers, as wide as the terminal."""
     width = shutil.get_terminal_size().columns
     said: list[str] = []
     steps = 1
@@ -352,7 +350,6 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
 
 
 def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict[str, Any]:
-    """The answers for --json."""
     if bound:
         return bound.document()
     if isinstance(found.ran, Change):
@@ -384,7 +381,6 @@ def _need(
 
 
 def _model(options: argparse.Namespace) -> Served | None:
-    """The language model to bound, if one is given."""
     if not options.hf_config:
         return None
     try:
@@ -418,7 +414,6 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
 
 
 def _failed(found: _Found, options: argparse.Namespace) -> int:
-    """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
         return int(found.ran is not None and options.fail_on.holds(found.ran))
     return int(options.fail_on == "impossible" and any(p.impossible for p in found.placements))

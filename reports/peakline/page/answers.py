@@ -30,7 +30,6 @@ def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) ->
 
 
 def verdict_of(profile: Profile, screen: Screen | str) -> str:
-    """A machine's verdict, or why there is none."""
     if isinstance(screen, Screen):
         return verdict(screen.word, screen.code, screen.sentence, screen.reasons)
     file = shown_path(Path(profile.path).name) or "PROFILE"
@@ -94,7 +93,6 @@ def _joined(section: Section) -> tuple[list[str], list[tuple[str, list[str]]]]:
 
 
 def what_to_do(profile: Profile, screen: Screen | str) -> str:
-    """Important findings, with the others folded below."""
     matters = screen.matters if isinstance(screen, Screen) else ()
     shown = list_of([(severity, with_signs(text)) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])

@@ -19,7 +19,6 @@ def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
 
 
 def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
-    """A headline's row; its value is a ceiling of the profile."""
     row = profile.ceiling(headline.device, headline.resource, headline.basis)
     if row is None:
         return headline.label, (NO_VALUE, headline.missing or "not measured in this run")

@@ -36,7 +36,6 @@ def _listed(*parts: str) -> str:
 
 
 def provenance(profile: Profile) -> str:
-    """Host, software and command of a run, and its devices."""
     host, software = profile.host, profile.software
     cuda = {
         "runtime": software.cuda_runtime,

@@ -30,8 +30,6 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """The verdict with its scope, the answers, and the important findings."""
-
     code: str  # "pass", "fail" or "cannot_judge"
     word: str
     sentence: str

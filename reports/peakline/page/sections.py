@@ -35,7 +35,6 @@ _SHORT = 600  # characters; longer explanations are folded
 
 
 def _how(text: str) -> str:
-    """How to read a picture, folded if long."""
     said = f'<p class="how">{escape(text)}</p>'
     if len(text) <= _SHORT:
         return said
@@ -43,7 +42,6 @@ def _how(text: str) -> str:
 
 
 def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:
-    """Pictures by group, in page order."""
     found = {group: [p for p in shown if p.group == group] for group in GROUPS}
     return {group: items for group, items in found.items() if items}
 

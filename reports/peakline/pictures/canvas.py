@@ -90,7 +90,6 @@ class Canvas:
         return (longest + 18) / 72
 
     def title(self, axes: Axes, text: str) -> None:
-        """Sets a panel's left-aligned heading."""
         axes.set_title(text, loc="left", y=1.0, fontsize=self.font, color=INK, pad=6)
 
     def columns(self, names: Iterable[str]) -> int:
@@ -155,7 +154,6 @@ class Canvas:
         return figure, axes
 
     def rows(self, axes: Axes, names: Sequence[str]) -> None:
-        """Gives a panel named rows, from the top."""
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.45, -0.55)
 

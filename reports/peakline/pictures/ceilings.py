@@ -80,7 +80,6 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
 
 
 def _best(row: CeilingRow) -> str:
-    """The best measured ceiling, else another one."""
     top = row.best or next(c for basis, c in row.by_basis.items() if basis in _MARKS)
     return units.rate(top.value, top.unit)
 

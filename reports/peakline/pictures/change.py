@@ -22,7 +22,6 @@ _WORTH = 0.002  # of the longer step: smaller changes are one bar
 
 
 def change_pictures(change: Change) -> list[Picture]:
-    """The step before, each part's change, and the step after."""
     profile = change.before.profile
     device = profile.device_name(change.before.ranks[0].device)
     return [

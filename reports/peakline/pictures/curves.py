@@ -24,7 +24,6 @@ class Curve:
 
 
 def all_x(lines: Iterable[Curve]) -> list[float]:
-    """All x values of the lines, sorted."""
     return sorted({x for line in lines for x in line.x})
 
 

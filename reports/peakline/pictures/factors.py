@@ -78,7 +78,6 @@ def _bar(row: Ceiling) -> _Bar:
 
 
 def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
-    """The largest loss, in words."""
     losses = (
         (share, step, label, row)
         for label, shown in rows

@@ -61,7 +61,6 @@ def picture(profile: Profile, device: str, placements: Sequence[Placement]) -> P
 
 
 def _moved(p: Placement) -> dict[str, float]:
-    """Bytes by memory level."""
     found: dict[str, float] = {}
     for name, count in p.kernel.bytes.items():
         found[level_of(name)] = found.get(level_of(name), 0.0) + count
@@ -123,7 +122,6 @@ def _end(profile: Profile, roof: Limit, brief: bool) -> EndLabel:
 
 
 def _frame(axes: Axes, found: Limits, placements: Sequence[Placement]) -> None:
-    """Sets log-log axes that hold the marks and the ridges."""
     ridges = [roof.value / slope.value for roof in found.roofs for slope in found.slopes]
     at = [sum(p.kernel.flops.values()) / count for p in placements for count in _moved(p).values()]
     heights = [p.flops_per_s or 0.0 for p in placements]

@@ -156,7 +156,6 @@ def _has_stroke(p: Placement) -> bool:
 
 
 def _said(profile: Profile, p: Placement, brief: bool) -> str:
-    """The text below a kernel's bar, figures first."""
     text = units.time(p.kernel.seconds or 0.0)
     if p.as_written is not None:
         text = f"≤ {units.time(p.as_written.gain_s)} of {text} to gain"
@@ -177,7 +176,6 @@ def _kind(answer: Answer | None) -> tuple[str, str]:
 
 
 def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, str]]:
-    """The legend: colours of units, then other marks."""
     found = dict(_kind(p.as_written) for _, p in drawn)
     extra = {}
     if any(p.as_written for _, p in drawn):

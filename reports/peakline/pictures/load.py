@@ -118,7 +118,6 @@ def _shares(profile: Profile, device: str, m: Measurement, highest: float | None
 
 
 def _theory(profile: Profile, device: str, m: Measurement) -> Ceiling | None:
-    """The theoretical rate of a measurement's resource."""
     own = profile.ceiling_from(device, m.id)
     return profile.ceiling(device, own.resource, "theoretical") if own else None
 

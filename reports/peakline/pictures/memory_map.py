@@ -129,5 +129,4 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
 
 
 def _label_beside(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
-    """Writes a figure right of its mark."""
     note(axes, text, (x, y), (6, 0), fontsize=canvas.font - 1)

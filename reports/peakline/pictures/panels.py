@@ -88,7 +88,6 @@ def written(value: float, axis: Axis) -> str:
 
 
 def _end_texts(shown: ShownPanel) -> list[str]:
-    """The labels at the ends of lines and marks."""
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
@@ -206,7 +205,6 @@ def _ticks(
     categories: Sequence[str],
     canvas: Canvas,
 ) -> None:
-    """Sets the ticks of an axis, in the declared format."""
     of: Any = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     at_most = 4 if canvas.narrow else 6
@@ -370,7 +368,6 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
 
 
 def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """Draws one kind of dots; returns their places."""
     points = _places(shown, index)
     style: dict[str, Any] = {
         "color": _row_color(shown, index),

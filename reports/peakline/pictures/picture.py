@@ -186,7 +186,6 @@ _GROUP = re.compile(r"(<g>(?!<title>))|(<g[ >][^<]*|</g>)")
 
 
 def _grouped(body: str) -> str:
-    """SVG without useless groups."""
     kept: list[bool] = []  # of open groups
 
     def shown(match: re.Match[str]) -> str:

@@ -205,7 +205,6 @@ def frame(
 
 
 def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Sets log-log axes with ticks at powers of ten."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(x)
@@ -267,7 +266,6 @@ def _draw_panel(
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
-    """Draws dots where a slope meets the roofs."""
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
     plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)

@@ -109,7 +109,6 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
 
 
 def _color(part: Part) -> tuple[str, float]:
-    """The colour of a part, and its opacity."""
     if part in _UNKNOWN:
         return MUTED, 0.5
     color = next((color for name, color in _KINDS if part.value.startswith(name)), _IDLE)

@@ -247,7 +247,6 @@ def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
 
 
 def _fusing(analysis: Analysis) -> Iterator[Finding]:
-    """Suggests fusing consecutive elementwise kernels."""
     place = analysis.leading
     rank = analysis.ranks[place]
     if found := chain(rank):

@@ -54,7 +54,6 @@ class Analysis:
 
     @property
     def step_s(self) -> float:
-        """Mean seconds of a step."""
         return self.nanoseconds / self.steps * 1e-9
 
     @property
@@ -147,7 +146,6 @@ def _of_unknown_graphs(rank: Waterfall) -> int:
 
 
 def _recorded(analysis: Analysis) -> list[Finding]:
-    """Findings on missing information and assumptions."""
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
     assumed = ", ".join(ranks[0].costs.assumed)

@@ -281,7 +281,6 @@ def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None
 
 
 def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
-    """Sets the bounds of copies over links and of collectives."""
     rows, messages = timeline.rows, timeline.trace.messages
     for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
         if rows["kind"][activity] == Kind.COPY:

@@ -40,7 +40,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing before and after; None if a run does not have it."""
+    """A part, module or kernel before and after; None if a run does not have it."""
 
     name: str
     before: Taken | None
@@ -87,7 +87,6 @@ def lengths(analysis: Analysis) -> tuple[float, float]:
 
 
 def compare(before: Analysis, after: Analysis) -> Change:
-    """Compares two runs that were analyzed with the same profile."""
     kernels = tuple(_kernels(_launched(before), _launched(after)))
     findings = [*_differences(before, after), *_of_kernels(kernels)]
     for side, analysis in zip(_SIDES, (before, after), strict=True):

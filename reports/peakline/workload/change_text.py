@@ -40,7 +40,6 @@ def headline(change: Change) -> str:
 
 
 def spread(change: Change) -> str:
-    """The spread of each run's steps."""
     found = []
     for side, run in (("Before", change.before), ("after", change.after)):
         low, high = lengths(run)

@@ -122,7 +122,6 @@ def kernel_document(profile: Profile, placements: Sequence[Placement]) -> dict[s
 
 
 def kernel_rows(profile: Profile, placements: Sequence[Placement]) -> list[dict[str, Any]]:
-    """The kernels' rows, for both documents."""
     return [_kernel(profile, number, p) for number, p in enumerate(placements, start=1)]
 
 

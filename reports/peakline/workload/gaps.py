@@ -180,7 +180,6 @@ class Causing:
         return threads
 
     def _calls_in(self, threads: set[int], low: int, high: int) -> list[tuple[int, int, int]]:
-        """The calls of threads in a window."""
         found = []
         for thread in threads:
             first, end = np.searchsorted(self._thread_starts[thread], [low, high])

@@ -113,7 +113,6 @@ def _keys(columns: Columns) -> Int:
 
 
 def _lost_launches(trace: Trace) -> Iterator[Finding]:
-    """Kernels without a launch call: lost events, or launches before the recording."""
     calls, rows = trace.calls, trace.activities
     kernels = (rows.column("kind") <= Kind.COLLECTIVE) & (rows.column("way") == Way.NONE)
     joined = np.isin(_keys(rows), _keys(calls)) & (rows.column("correlation") > 0)

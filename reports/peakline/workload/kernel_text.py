@@ -83,7 +83,6 @@ class Total:
 
 
 def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
-    """The sum of gains by one of the answers."""
     found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
     return Total(
         sum(answer.gain_s for answer, _ in found),
@@ -181,7 +180,6 @@ def headline(placements: Sequence[Placement]) -> str:
 
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
-    """Sentences on the largest gains, and on what is unknown."""
     return list(_sentences(profile, placements))
 
 

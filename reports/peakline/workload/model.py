@@ -31,8 +31,6 @@ class Kind(IntEnum):
 
 
 class Way(IntEnum):
-    """Direction of a copy."""
-
     NONE = 0
     TO_DEVICE = 1
     TO_HOST = 2
@@ -43,8 +41,6 @@ class Way(IntEnum):
 
 
 class Host(IntEnum):
-    """Host memory of a copy."""
-
     UNKNOWN = 0
     PINNED = 1
     PAGEABLE = 2
@@ -94,8 +90,6 @@ class Call(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A named range of a host thread."""
-
     start: int
     end: int
     name: int
@@ -167,15 +161,12 @@ _CALLS = (
 
 
 def did(call: str) -> Did:
-    """The kind of a call, by its name."""
     name = _SUFFIX.sub("", call)
     return next((kind for kind, pattern in _CALLS if pattern.match(name)), Did.OTHER)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One statement about a trace or a run."""
-
     code: str  # a part of the step if it takes time there, else the kind of problem
     severity: str  # "saving", "warning" (figures may be wrong), "note"
     text: str

@@ -84,8 +84,6 @@ _TEXT = 2  # highest kind of metric that is text
 
 @dataclass(slots=True)
 class Launch:
-    """One launch of a kernel."""
-
     kernel: str
     capability: float | None  # compute capability
     device: str  # model
@@ -185,7 +183,6 @@ def _decimal_comma(text: str, name: str) -> bool:
 def _wanted(
     cells: Mapping[str, tuple[str, str]], where: str, decimal_comma: bool
 ) -> dict[str, float | None]:
-    """The wanted metrics of (value, unit) by name."""
     return {
         metric.strip(): _number(metric.strip(), value, unit, where, decimal_comma)
         for metric, (value, unit) in cells.items()

@@ -213,7 +213,6 @@ class _Export:
         return " ".join(f"“{printable(text)[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
 
     def _migrations(self) -> None:
-        """Adds a finding on migrated pages of unified memory."""
         rows = self._trace.activities
         chosen = rows.column("way") == Way.MIGRATION
         if not chosen.any():

@@ -23,8 +23,6 @@ _NAME = 48  # characters of a kernel's name
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The reason why a rank takes longer."""
-
     text: str  # a relative clause about the rank
     of_host: bool = False
     seconds: float = 0.0  # per step, waiting that kernels of other ranks hide included

@@ -42,7 +42,6 @@ class Loss:
 
 
 def losses(analysis: Analysis) -> list[Loss]:
-    """All losses, largest first."""
     found = [
         Loss(name, sum(analysis.share(part) for part in parts), parts)
         for name, parts in _GROUPS.items()
@@ -100,7 +99,6 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 
 def table(analysis: Analysis) -> str:
-    """The table of parts, with their sum."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     width = max(len(part.label) for part in shown) + 2
     lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
@@ -140,7 +138,6 @@ def module_table(analysis: Analysis) -> Table:
 
 
 def spread(analysis: Analysis) -> str:
-    """The number of steps and their spread."""
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
     ranks = f" on each of {len(analysis.ranks)} ranks" if len(analysis.ranks) > 1 else ""
     by = next((rank.by for rank in analysis.ranks if rank.by), "")

@@ -244,8 +244,6 @@ def operators_around(trace: Trace, when: Int, who: Int) -> Int:
 
 
 class Nested:
-    """Nested spans of threads."""
-
     def __init__(self, starts: Int, ends: Int, threads: Int) -> None:
         self._starts, self._ends, self._threads = starts, ends, threads
         self._order = np.lexsort([-ends, starts, threads])
@@ -311,13 +309,11 @@ def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
 
 
 def whole(timeline: Timeline) -> Step:
-    """The whole trace of a device as one step."""
     rows = timeline.rows
     return Step("the whole trace", int(rows["start"].min()), int(rows["end"].max()))
 
 
 def _chosen(timeline: Timeline, wanted: str) -> list[int]:
-    """The indices of the ranges that are steps."""
     names = timeline.trace.names
     places = range(len(timeline.host.ranges["start"]))
     called = [names[int(name)] for name in timeline.host.ranges["name"]]

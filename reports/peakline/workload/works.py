@@ -222,7 +222,6 @@ class _Arguments:
         return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
 
     def scalars(self) -> list[str]:
-        """The values of scalar arguments."""
         return [self._values[i] for i, of in enumerate(self._types) if of == "Scalar"]
 
     def is_tensor(self, index: int) -> bool:
@@ -243,7 +242,6 @@ class _Arguments:
         return math.prod(distinct) * self.element(index)
 
     def elements_of_list(self, index: int) -> int:
-        """The total elements of a list of tensors."""
         shapes = self._shapes[index]
         if not shapes or not all(type(s) is int and s > 0 for shape in shapes for s in shape):
             raise _Unclear
@@ -253,7 +251,6 @@ class _Arguments:
         return str(self._values[index])
 
     def numbers(self, index: int) -> list[int]:
-        """Parses a list of integers: "[1, 1]"."""
         return [int(part) for part in self.value(index).strip("[]").split(",")]
 
 
@@ -318,7 +315,6 @@ def _grouped(name: str, arguments: _Arguments) -> Work:
 
 
 def _pooling(name: str, arguments: _Arguments) -> Work:
-    """The maximum of each window, and its index."""
     source = arguments.shape(0, (4,))
     kernel, stride, padding, dilation = (arguments.numbers(index) for index in range(1, 5))
     stride = stride or kernel
@@ -372,7 +368,6 @@ def _sorted(name: str, arguments: _Arguments) -> Work:
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
-    """The broadcast shape of two operands."""
     longer, shorter = sorted((first, second), key=len, reverse=True)
     filled = [1] * (len(longer) - len(shorter)) + shorter
     if any(a != b and 1 not in (a, b) for a, b in zip(longer, filled, strict=True)):

@@ -25,7 +25,6 @@ _SIDES = " × ".join([str(ALIGNED_SIZE)] * 3)
 
 
 def _power_of_two(size: int) -> int:
-    """The largest power of two that divides a size."""
     return size & -size
 
 
