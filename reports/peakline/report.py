@@ -140,10 +140,8 @@ def _build_several(profiles: Sequence[Profile], formats: Sequence[str]) -> dict[
 
 
 def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
-    """(name, profile, device) of each GPU to compare, or of each host if a profile has no GPU.
-
-    A GPU's name has its index if its profile has several.
-    """
+    """(name, profile, device) of each GPU to compare, or of each host if a profile has no GPU. A
+    GPU's name has its index if its profile has several."""
     gpus = [[d for d in p.measured_devices() if d not in (HOST, NODE)] for p in profiles]
     on_host = not all(gpus)
     names = [stem(p.path) or f"profile {i}" for i, p in enumerate(profiles, start=1)]
@@ -166,11 +164,8 @@ def stem(path: str) -> str:
 
 
 def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> list[Path]:
-    """Writes the files; each is either whole or untouched.
-
-    Raises OSError, which names the file; FileExistsError, before anything is written, if a file
-    exists and `overwrite` is False.
-    """
+    """Writes the files; each is either whole or untouched. Raises OSError, which names the file;
+    FileExistsError, before anything is written, if a file exists and `overwrite` is False."""
     paths = [directory / name for name in files]
     if not overwrite:
         refuse_existing(paths)

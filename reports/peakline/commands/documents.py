@@ -24,10 +24,8 @@ _MOST_OBJECTS = 1 << 22
 
 
 def read_document(path: str | Path) -> dict[str, Any] | None:
-    """The document in a file; None if its schema is another one, such as a profile's.
-
-    Raises ProfileError if it is unreadable, of another version, or malformed.
-    """
+    """The document in a file; None if its schema is another one, such as a profile's. Raises
+    ProfileError if it is unreadable, of another version, or malformed."""
     with opened(path, _MOST, ProfileError) as file:
         first = file.peek()  # has the first key; a profile may be large
         if not any(schema.encode() in first for schema in _KNOWN):

@@ -111,10 +111,8 @@ class Roofs:
         return measured or rows
 
     def need(self, row: Ceiling, amount: float, called: str = "") -> Need:
-        """The least time of an amount of FLOPs or bytes under a ceiling.
-
-        called: the resource's name, if it differs from the ceiling's.
-        """
+        """The least time of an amount of FLOPs or bytes under a ceiling. called: the resource's
+        name, if it differs from the ceiling's."""
         limit = self._profile.ceiling(self._device, row.resource, "theoretical")
         return Need(
             called or row.resource,

@@ -97,11 +97,8 @@ def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) 
 
 
 def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
-    """The least time to read prompts of `context` tokens: time to first token.
-
-    Attention counts half of the matrix, the output head the last token only. Errors as in
-    `decode_bound`.
-    """
+    """The least time to read prompts of `context` tokens: time to first token. Attention counts
+    half of the matrix, the output head the last token only. Errors as in `decode_bound`."""
     work = _Work(profile, model, serving)
     batch, context = serving.batch, serving.context
     tokens = batch * context

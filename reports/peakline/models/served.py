@@ -53,10 +53,8 @@ def served(
     weights: str | None = None,
     kv_cache: str | None = None,
 ) -> Served:
-    """The model in a folder or a config.json; formats are the stated ones, unless given.
-
-    Raises ValueError for an unknown model or quantization.
-    """
+    """The model in a folder or a config.json; formats are the stated ones, unless given. Raises
+    ValueError for an unknown model or quantization."""
     files, model = checkpoint(path), from_hf_config(path)
     formats = Formats(weights, kv_cache or "bf16") if weights else files.formats()
     if kv_cache:

@@ -108,10 +108,8 @@ def mixture(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The keys that a token attends to at most, its own included.
-
-    size: in tokens. chunked: windows are adjacent (Llama 4) instead of sliding.
-    """
+    """The keys that a token attends to at most, its own included. size: in tokens. chunked: windows
+    are adjacent (Llama 4) instead of sliding."""
 
     size: int
     chunked: bool = False
@@ -168,19 +166,15 @@ class Layer:
         return self.window
 
     def cache_read(self, context: int) -> int:
-        """Elements of the KV cache that one decoded token reads, after `context` tokens.
-
-        For chunked attention it is the maximum, a whole chunk.
-        """
+        """Elements of the KV cache that one decoded token reads, after `context` tokens. For
+        chunked attention it is the maximum, a whole chunk."""
         scanned = self.indexer.dim if self.indexer else 0
         attended = min(context, self.seen.size) if self.seen else context
         return context * scanned + attended * (self.cached - scanned)
 
     def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
-        """FLOPs of QK^T and of its product with V for one token, forward.
-
-        windows: count only the keys that a token sees or chooses, plus the indexer's work.
-        """
+        """FLOPs of QK^T and of its product with V for one token, forward. windows: count only the
+        keys that a token sees or chooses, plus the indexer's work."""
         keys = _mean_keys(sequence, causal, self.seen if windows else None)
         flops = 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
         if self.indexer and windows:

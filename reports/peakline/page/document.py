@@ -141,10 +141,8 @@ def _joined(parts: Mapping[str, _Part]) -> _Part:
 def side_by_side_page(
     items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]
 ) -> str:
-    """The page of several (name, profile, device): overlaid rooflines, ceilings side by side.
-
-    It gives no verdicts, unlike `peakline compare`.
-    """
+    """The page of several (name, profile, device): overlaid rooflines, ceilings side by side. It
+    gives no verdicts, unlike `peakline compare`."""
     numbers = itertools.count(1)
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"

@@ -139,10 +139,8 @@ def _incomplete(member: Mapping[str, Any]) -> bool:
 
 
 def _strips(group: Mapping[str, Any], number: int) -> str:
-    """A line per ceiling, and the data that the script draws.
-
-    Data take less room than marks: eight thousand devices have a third of a million.
-    """
+    """A line per ceiling, and the data that the script draws. Data take less room than marks: eight
+    thousand devices have a third of a million."""
     columns = {
         (row["resource"], row["basis"]): position for position, row in enumerate(group["ceilings"])
     }

@@ -58,10 +58,8 @@ def _table(
 
 
 def folded(summary: str, content: str) -> str:
-    """A line that opens: page.js unpacks its content.
-
-    Rarely read tables would be half of a page of one GPU, and most of one of eight.
-    """
+    """A line that opens: page.js unpacks its content. Rarely read tables would be half of a page of
+    one GPU, and most of one of eight."""
     packed = base64.b64encode(gzip.compress(content.encode("utf-8"), mtime=0)).decode("ascii")
     return (
         f'<details data-packed="{packed}"><summary>{escape(summary)}</summary>'

@@ -127,10 +127,8 @@ def kernels(
     curves_at: Mapping[str, str] = MappingProxyType({}),
     steps: int = 1,
 ) -> str:
-    """Kernels with their two answers, most to gain as written first.
-
-    curves_at: ids of a topic's picture on the page. steps: number of steps in the times.
-    """
+    """Kernels with their two answers, most to gain as written first. curves_at: ids of a topic's
+    picture on the page. steps: number of steps in the times."""
     # A phone shows only the first columns.
     heads = ["#", "kernel", "time", "to gain ≤", *(["a step"] if steps > 1 else []), "of time"]
     heads += ["as written", "rewritten", "to gain ≤", "launches"]

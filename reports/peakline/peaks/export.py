@@ -53,10 +53,8 @@ class Request:
         return self.memory(*(PUBLISHED if self.peak.published else ("measured",)))
 
     def achieved(self, peak: Peak | None) -> float:
-        """The measured share of a published peak, sustained if available.
-
-        1 for a measured peak, and if nothing was measured.
-        """
+        """The measured share of a published peak, sustained if available. 1 for a measured peak,
+        and if nothing was measured."""
         if peak is None or not peak.published:
             return 1.0
         bases = ("sustained", "measured", "burst")

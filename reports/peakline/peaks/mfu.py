@@ -92,11 +92,8 @@ def hfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utili
 
 
 def attainable(peak: float, bandwidth: float, intensity: float) -> float:
-    """The roofline's limit in FLOP/s: min(peak, bandwidth x intensity).
-
-    bandwidth in B/s, intensity in FLOP/byte (Williams, Waterman, Patterson 2009). Raises
-    ValueError.
-    """
+    """The roofline's limit in FLOP/s: min(peak, bandwidth x intensity). bandwidth in B/s, intensity
+    in FLOP/byte (Williams, Waterman, Patterson 2009). Raises ValueError."""
     require_positive(peak=peak, bandwidth=bandwidth, intensity=intensity)
     return min(float(peak), float(bandwidth) * intensity)
 

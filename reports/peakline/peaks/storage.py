@@ -91,11 +91,8 @@ class InputBound:
 
 
 def input_rates(profile: Profile, device: str | int | None = None) -> dict[str, float]:
-    """The rate in B/s of each measured link, by its label, from storage to GPU.
-
-    device: as in `Profile.peak`, by default the slowest of all. Raises PeakError for an unknown
-    device.
-    """
+    """The rate in B/s of each measured link, by its label, from storage to GPU. device: as in
+    `Profile.peak`, by default the slowest of all. Raises PeakError for an unknown device."""
     gpus = profile.select_devices(device)
     rates = {}
     for label, of_host, resources, share in _WAY:

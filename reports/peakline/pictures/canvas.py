@@ -138,9 +138,7 @@ class Canvas:
         color: str = INK,
     ) -> tuple[Figure, Axes]:
         """A panel of rows with names at the left, texts at the right, and room for a legend above.
-
-        step: height of a row; spare: of axis and margins, both in inches. color: of the texts.
-        """
+        step: height of a row; spare: of axis and margins, both in inches. color: of the texts."""
         head = self.head(len(legend), self.columns(legend)) if legend else 0.0
         figure, (axes,) = self.figure(
             spare + step * len(names) + head,
@@ -202,10 +200,8 @@ def text_width(text: str, font: float, weight: str = "normal") -> float:
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions moved as little as possible to be at least `gap` apart, within [low, high].
-
-    Without enough room they are spaced evenly. The order is kept.
-    """
+    """Positions moved as little as possible to be at least `gap` apart, within [low, high]. Without
+    enough room they are spaced evenly. The order is kept."""
     count = len(positions)
     if count == 0:
         return []
@@ -243,10 +239,8 @@ _REACHED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class EndLabel:
-    """A label at the right edge of a panel, level with `y` in data coordinates.
-
-    x: end of the named line, if it may be before the edge.
-    """
+    """A label at the right edge of a panel, level with `y` in data coordinates. x: end of the named
+    line, if it may be before the edge."""
 
     y: float
     text: str

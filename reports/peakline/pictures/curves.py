@@ -36,10 +36,8 @@ def amount(m: Measurement) -> float:
 def curve(
     name: str, rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
 ) -> Curve:
-    """The curve of `rows` over `x`, sorted; of several values at one x, the highest.
-
-    A negative x is no size, count or distance, and is left out.
-    """
+    """The curve of `rows` over `x`, sorted; of several values at one x, the highest. A negative x
+    is no size, count or distance, and is left out."""
     best: dict[float, float] = {}
     for row in rows:
         at = x(row)

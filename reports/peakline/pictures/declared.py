@@ -154,10 +154,8 @@ def _lines(
 def _points(
     panel: DeclaredPanel, numbers: Sequence[tuple[Params, float]], places: Sequence[int | str]
 ) -> tuple[tuple[float, float], ...]:
-    """The points of a line, sorted; of several values at one x, the highest.
-
-    Values without a place on a logarithmic axis are left out.
-    """
+    """The points of a line, sorted; of several values at one x, the highest. Values without a place
+    on a logarithmic axis are left out."""
     best: dict[float, float] = {}
     for params, number in numbers:
         at = params.get(panel.over)

@@ -26,10 +26,8 @@ _BATCHES = tuple(1 << power for power in range(11))
 def decode_picture(
     profile: Profile, model: Transformer, name: str, serving: Serving = _ONE
 ) -> Picture:
-    """The bound, the estimate if available, and the batch that memory limits.
-
-    name: of the model. Ignores `serving.batch`. Errors as in `decode_bound`.
-    """
+    """The bound, the estimate if available, and the batch that memory limits. name: of the model.
+    Ignores `serving.batch`. Errors as in `decode_bound`."""
     bounds: dict[int, TokenBound] = {}
     kernels: dict[int, KernelsEstimate] = {}
     for batch in _BATCHES:

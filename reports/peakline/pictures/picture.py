@@ -198,10 +198,8 @@ def _grouped(body: str) -> str:
 
 
 def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
-    """SVG for an HTML page: scales with its column, with the page's colours and font.
-
-    prefix: distinguishes its ids from those of the page's other pictures.
-    """
+    """SVG for an HTML page: scales with its column, with the page's colours and font. prefix:
+    distinguishes its ids from those of the page's other pictures."""
     with style():
         text = _saved(picture.draw(canvas), "svg", picture).decode("utf-8")
     text = text[text.index("<svg") :]

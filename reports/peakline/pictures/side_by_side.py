@@ -136,10 +136,8 @@ def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLa
 
 
 def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
-    """Each measured ceiling of (name, profile, device), relative to the first one's.
-
-    None unless two devices share a ceiling.
-    """
+    """Each measured ceiling of (name, profile, device), relative to the first one's. None unless
+    two devices share a ceiling."""
     if len(items) < 2:
         return None
     rows: dict[str, dict[str, Ceiling]] = {}

@@ -37,10 +37,8 @@ _MEASURED_FOR_IT = ("storage", ALL_AT_ONCE, PAST_HOST_MEMORY)
 
 
 def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Picture | None:
-    """The rate of each link, and the need as a line.
-
-    None without measurements for it or a need, and on a host with GPUs, which have their own.
-    """
+    """The rate of each link, and the need as a line. None without measurements for it or a need,
+    and on a host with GPUs, which have their own."""
     if device == NODE or (device == HOST and profile.devices):
         return None
     rates = input_rates(profile, device)

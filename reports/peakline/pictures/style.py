@@ -75,10 +75,8 @@ _RC: dict[str, Any] = {
 
 
 def precision_of(profile: Profile, name: str) -> str:
-    """The precision whose peak a format is compared with.
-
-    It is its own if the profile has a resource of it, else the base's: "fp8" for "fp8_e5m2".
-    """
+    """The precision whose peak a format is compared with. It is its own if the profile has a
+    resource of it, else the base's: "fp8" for "fp8_e5m2"."""
     known = any(r.precision == name for r in profile.resources)
     return name if known else name.partition("_")[0]
 

@@ -18,10 +18,8 @@ _T = TypeVar("_T")
 
 
 def build(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
-    """Builds `cls` from a document that follows its schema.
-
-    Missing keys take the field's default; keys unknown to `cls` are ignored.
-    """
+    """Builds `cls` from a document that follows its schema. Missing keys take the field's default;
+    keys unknown to `cls` are ignored."""
     return cls(
         **{key: convert(document[key]) for key, convert in _fields(cls).items() if key in document}
     )

@@ -17,10 +17,8 @@ _VENDOR = "nvidia-"  # prefix of file names; callers may leave it out
 
 
 def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
-    """The result of `build` on a file's document, which may be gzipped.
-
-    Raises ProfileError, which names the file, also for a FieldError of `build`.
-    """
+    """The result of `build` on a file's document, which may be gzipped. Raises ProfileError, which
+    names the file, also for a FieldError of `build`."""
     with untrusted.opened(path, _limit(), ProfileError) as file:
         return _built(file.read(), os.fspath(path), build)
 
@@ -47,10 +45,8 @@ def _built(data: bytes, name: str, build: Callable[[Any], _T]) -> _T:
 
 
 def bundled(folder: str, what: str, model: str) -> Path:
-    """The package's file of a model ("h200", "NVIDIA H200").
-
-    Raises ProfileError, which lists all models, if there is none. what: names the kind of file.
-    """
+    """The package's file of a model ("h200", "NVIDIA H200"). Raises ProfileError, which lists all
+    models, if there is none. what: names the kind of file."""
     paths = sorted((_BUNDLED / folder).glob("*.json"), key=lambda path: path.stem)
     files = {path.stem.removeprefix(_VENDOR): path for path in paths}
     path = files.get(model.lower().replace(" ", "-").removeprefix(_VENDOR))

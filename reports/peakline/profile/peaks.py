@@ -18,10 +18,8 @@ class PeakError(LookupError):
 
 
 class Peak(float):
-    """A limit in FLOP/s (OP/s for integers) or B/s: a `float` that knows its origin.
-
-    `mfu` reads its basis, so that a share of a measured peak is never called MFU.
-    """
+    """A limit in FLOP/s (OP/s for integers) or B/s: a `float` that knows its origin. `mfu` reads
+    its basis, so that a share of a measured peak is never called MFU."""
 
     resource: str
     basis: str

@@ -86,10 +86,8 @@ class Population:
     def figure(
         self, resource: str, basis: str, *, beside_siblings: bool = False
     ) -> PopulationFigure:
-        """The figure of a ceiling: `figure("tensor.bf16", "burst")`.
-
-        Raises PeakError if there is none, listing those of the resource.
-        """
+        """The figure of a ceiling: `figure("tensor.bf16", "burst")`. Raises PeakError if there is
+        none, listing those of the resource."""
         for row in self.figures:
             if (row.resource, row.basis, row.beside_siblings) == (resource, basis, beside_siblings):
                 return row
@@ -120,21 +118,16 @@ def population(model: str, mode: str) -> Population:
 
 
 def load_populations(path: str | os.PathLike[str]) -> tuple[Population, ...]:
-    """The populations of a file that `peakline fleet --write-reference` wrote.
-
-    There is one for each model, mode and set of facts. Raises ProfileError, which names file and
-    field.
-    """
+    """The populations of a file that `peakline fleet --write-reference` wrote. There is one for
+    each model, mode and set of facts. Raises ProfileError, which names file and field."""
     return files.read(path, _populations)
 
 
 def load_population(
     path: str | os.PathLike[str], mode: str, *, model: str | None = None
 ) -> Population:
-    """The only population of a mode ("quick", "full") and, if given, of a model.
-
-    Raises ProfileError as `load_populations`, and PeakError unless there is exactly one.
-    """
+    """The only population of a mode ("quick", "full") and, if given, of a model. Raises
+    ProfileError as `load_populations`, and PeakError unless there is exactly one."""
     there = load_populations(path)
     found = [p for p in there if p.mode == mode and model in (None, p.facts.model)]
     if len(found) == 1:

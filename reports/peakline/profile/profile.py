@@ -83,9 +83,7 @@ class Profile:
 
     def to_pandas(self) -> Any:
         """The measurements as a pandas.DataFrame, one per row, with a column for each parameter.
-
-        `low` and `high` bound the 95 % interval of `value`. Raises ImportError without pandas.
-        """
+        `low` and `high` bound the 95 % interval of `value`. Raises ImportError without pandas."""
         import pandas
 
         return pandas.DataFrame(
@@ -114,9 +112,7 @@ class Profile:
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
         """Usable measurements of a device whose id is `prefix` or starts with it and a dot.
-
-        Excludes failed, skipped, zero and implausible ones.
-        """
+        Excludes failed, skipped, zero and implausible ones."""
         return [
             m
             for m in self.measurements
@@ -144,10 +140,8 @@ class Profile:
         return next((c for c in rows if c.measurement.partition("/")[0] == id_), None)
 
     def resources_of(self, device: str) -> list[str]:
-        """The names of a device's resources with ceilings, in display order.
-
-        A GPU's list excludes links between GPUs, which belong to the node.
-        """
+        """The names of a device's resources with ceilings, in display order. A GPU's list excludes
+        links between GPUs, which belong to the node."""
         present = dict.fromkeys(
             c.resource
             for c in self.ceilings
@@ -182,10 +176,8 @@ class Profile:
         role: str = "",
         **by: int | str,
     ) -> list[Figure]:
-        """The figures of a device that match all given criteria, in the profile's order.
-
-        topic, id, name, role: as in the profile. by: parameter values, such as `tokens=16384`.
-        """
+        """The figures of a device that match all given criteria, in the profile's order. topic, id,
+        name, role: as in the profile. by: parameter values, such as `tokens=16384`."""
         return [
             figure
             for curve in self.curves
@@ -199,20 +191,16 @@ class Profile:
         return next((r for r in self.rooflines if r.device == device), None)
 
     def memory_resource(self, device: str, level: str) -> str | None:
-        """The resource that stands for the bandwidth of a memory level ("hbm", "pcie").
-
-        The device's roofline decides, else the level's first resource.
-        """
+        """The resource that stands for the bandwidth of a memory level ("hbm", "pcie"). The
+        device's roofline decides, else the level's first resource."""
         roofline = self.roofline(device)
         named = [*(roofline.memory if roofline else ()), *self.resources_of(device)]
         return next((resource for resource in named if level_of(resource) == level), None)
 
     @functools.cached_property
     def population(self) -> Population:
-        """The spread of healthy GPUs of this profile's model, in runs of its mode.
-
-        Raises as `peakline.population`, and PeakError if the GPUs are of several models.
-        """
+        """The spread of healthy GPUs of this profile's model, in runs of its mode. Raises as
+        `peakline.population`, and PeakError if the GPUs are of several models."""
         return population(self.device_name(self.select_devices()[0]), self.mode)
 
     def select_devices(self, device: str | int | None = None) -> list[str]:
@@ -346,10 +334,7 @@ def fleet_peak(
     allow_mixed: bool = False,
 ) -> Peak:
     """The peak of the slowest device among several profiles, in FLOP/s: a synchronous job waits for
-    it.
-
-    Raises PeakError if the devices are of different models, unless `allow_mixed`.
-    """
+    it. Raises PeakError if the devices are of different models, unless `allow_mixed`."""
     peaks = []
     for profile in profiles:
         wanted: list[str | int | None] = [device]

@@ -25,10 +25,8 @@ def loads(data: bytes | str, name: str = "profile") -> Profile:
 
 
 def reference(model: str) -> Profile:
-    """The measured reference profile of a GPU ("h200") or of a node of two ("h200-x2").
-
-    Raises ProfileError, which lists all.
-    """
+    """The measured reference profile of a GPU ("h200") or of a node of two ("h200-x2"). Raises
+    ProfileError, which lists all."""
     return load(files.bundled("", "reference profile", model))
 
 

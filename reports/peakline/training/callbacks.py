@@ -8,10 +8,8 @@ from peakline.training.step_timer import StepTimer
 
 
 def lightning_callback(timer: StepTimer) -> Any:
-    """A Lightning callback that logs the figures of each finished batch.
-
-    A step of the timer is a batch; validations and checkpoints are left out.
-    """
+    """A Lightning callback that logs the figures of each finished batch. A step of the timer is a
+    batch; validations and checkpoints are left out."""
     try:
         from lightning.pytorch import Callback
     except ImportError:

@@ -19,10 +19,8 @@ def tensorboard(writer: Any) -> Sink:
 
 
 def prometheus(registry: Any = None) -> Sink:
-    """Sets gauges of prometheus_client: peakline_step_seconds, peakline_mfu_ratio, ...
-
-    registry: a CollectorRegistry; by default prometheus_client's own.
-    """
+    """Sets gauges of prometheus_client: peakline_step_seconds, peakline_mfu_ratio, ... registry: a
+    CollectorRegistry; by default prometheus_client's own."""
     from prometheus_client import REGISTRY, Counter, Gauge
 
     gauges: dict[str, Any] = {}

@@ -220,11 +220,8 @@ def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, 
 
 
 def _require_same_model(profile: Profile, device: str | int | None) -> None:
-    """Raises PeakError unless the profile's GPUs are of the model that PyTorch uses.
-
-    Both names come from CUDA. Without a GPU, or with a profile of the host, there is nothing to
-    compare.
-    """
+    """Raises PeakError unless the profile's GPUs are of the model that PyTorch uses. Both names
+    come from CUDA. Without a GPU, or with a profile of the host, there is nothing to compare."""
     cuda = _cuda()
     chosen = profile.select_devices(device)
     names = {d.name for d in profile.devices if d.uuid in chosen}

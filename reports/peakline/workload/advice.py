@@ -55,10 +55,8 @@ def _said(
 
 
 def _worst(analysis: Analysis, *parts: Part) -> tuple[float, int]:
-    """Seconds per step of these parts on the rank with the most of them, and its place.
-
-    The run waits for that rank, so the time is not averaged over ranks.
-    """
+    """Seconds per step of these parts on the rank with the most of them, and its place. The run
+    waits for that rank, so the time is not averaged over ranks."""
     each = [
         sum(rank.parts.get(part, 0) for part in parts) / len(rank.steps) * 1e-9
         for rank in analysis.ranks
@@ -202,10 +200,7 @@ def _trouble(
     profile: Profile, p: Placement, sides: tuple[int, int, int, int]
 ) -> tuple[str, str] | None:
     """Why a GEMM is slow by its dimensions, and the topic of the curve behind it; None if they do
-    not explain it.
-
-    sides: rows, columns, inner dimension, bytes of an element.
-    """
+    not explain it. sides: rows, columns, inner dimension, bytes of an element."""
     if p.rewritten is None or p.rewritten.share >= _GOOD_SHARE:
         return None
     rows, columns, inner, element = sides

@@ -40,11 +40,8 @@ class Bounds:
 
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
-    """The bounds of a device's activities.
-
-    device: of the profile. inside: nanoseconds of each activity within the steps; the table
-    contains kernels with any.
-    """
+    """The bounds of a device's activities. device: of the profile. inside: nanoseconds of each
+    activity within the steps; the table contains kernels with any."""
     count = len(inside)
     least = np.full(count, UNKNOWN, np.int64)
     chosen = np.flatnonzero((timeline.rows["kind"] == Kind.COMPUTE) & (inside > 0))
@@ -113,11 +110,8 @@ def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work |
 
 
 def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
-    """Nanoseconds that the device had been busy at the end of each activity.
-
-    spans: starts and ends in nanoseconds, sorted by start. A rest that lets the clocks recover ends
-    a load.
-    """
+    """Nanoseconds that the device had been busy at the end of each activity. spans: starts and ends
+    in nanoseconds, sorted by start. A rest that lets the clocks recover ends a load."""
     began = ended = -math.inf
     for start, end in spans:
         if start - ended > _REST_NS:

@@ -105,10 +105,8 @@ class Links:
 
 
 def _sent(operation: str, ranks: int, least: bool) -> float:
-    """The share of the array that each rank sends or receives, whichever is more.
-
-    least: assume reduction in the switches if an all-reduce is then faster than in a ring.
-    """
+    """The share of the array that each rank sends or receives, whichever is more. least: assume
+    reduction in the switches if an all-reduce is then faster than in a ring."""
     if operation in ("broadcast", "send_receive"):
         return 1.0
     if operation != "all_reduce":

@@ -94,10 +94,8 @@ def is_time(metric: str) -> bool:
 
 
 class Counters:
-    """The wanted metrics of one launch in base units; None is "n/a".
-
-    capability: as for `TensorPipe`.
-    """
+    """The wanted metrics of one launch in base units; None is "n/a". capability: as for
+    `TensorPipe`."""
 
     def __init__(
         self, metrics: Mapping[str, float | None], capability: float | None = None
@@ -163,10 +161,7 @@ class Counters:
 
     def _core_flops(self) -> dict[str, float]:
         """FLOPs of the CUDA cores by precision, if additions, multiplications and FMAs are all
-        known.
-
-        Of equivalent counters the sum and smsp's take precedence.
-        """
+        known. Of equivalent counters the sum and smsp's take precedence."""
         found: dict[tuple[str, str, str], dict[str, float]] = {}
         for metric, value in self._metrics.items():
             match = _CORE.fullmatch(metric)

@@ -18,10 +18,8 @@ from peakline.workload.waterfall import Waterfall
 
 
 def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str, Any]:
-    """The steps in base SI units: a part's `time_s` is the mean per step.
-
-    `nanoseconds` are whole and add up exactly to those of the steps.
-    """
+    """The steps in base SI units: a part's `time_s` is the mean per step. `nanoseconds` are whole
+    and add up exactly to those of the steps."""
     profile, first = analysis.profile, analysis.ranks[0]
     leading = analysis.ranks[analysis.leading]
     return {

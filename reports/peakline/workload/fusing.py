@@ -39,11 +39,8 @@ def chain(rank: Waterfall) -> Chain | None:
 
 
 def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Sequences of kernels, by their places, with the time that they own.
-
-    Each may read the previous one's output. In-place operators are excluded: they may work on
-    unrelated arrays.
-    """
+    """Sequences of kernels, by their places, with the time that they own. Each may read the
+    previous one's output. In-place operators are excluded: they may work on unrelated arrays."""
     works, rows = rank.bounds.works, rank.timeline.rows
     elementwise = np.array([work is not None and work.elementwise for work in works] or [False])
     kinds = rank.bounds.kernel

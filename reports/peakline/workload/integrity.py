@@ -32,10 +32,8 @@ _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 
 
 def doubt(trace: Trace) -> Trace:
-    """The trace without impossible events, with findings on its defects.
-
-    Raises WorkloadError if nothing is usable.
-    """
+    """The trace without impossible events, with findings on its defects. Raises WorkloadError if
+    nothing is usable."""
     _check_vendor(trace)
     _leave_out(trace)
     kinds = np.array([did(name) for name in trace.names] or [Did.OTHER], np.int64)

@@ -54,11 +54,8 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Sums over a kernel's launches for which the same counts are known.
-
-    A kind of work is counted if `flops` or `bytes` has it, unknown if `unknown` names it, and
-    otherwise 0.
-    """
+    """Sums over a kernel's launches for which the same counts are known. A kind of work is counted
+    if `flops` or `bytes` has it, unknown if `unknown` names it, and otherwise 0."""
 
     name: str
     launches: int

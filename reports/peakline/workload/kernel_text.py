@@ -109,10 +109,8 @@ def unit_label(profile: Profile, name: str) -> str:
 
 
 def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool = False) -> str:
-    """A kernel's limit by an answer, with its share of the time: "issue slots 76.9 %".
-
-    brief: without the share of the measured ceiling.
-    """
+    """A kernel's limit by an answer, with its share of the time: "issue slots 76.9 %". brief:
+    without the share of the measured ceiling."""
     if answer is None:
         if p.impossible:
             return "more than a ceiling allows"
@@ -284,9 +282,7 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
 
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
     """A warning if work ran on another model or compute capability than the profile's, else "".
-
-    ran: (model, compute capability) of each device; "" and None if unknown.
-    """
+    ran: (model, compute capability) of each device; "" and None if unknown."""
     here = profile.device_name(device)
     gpu = profile.gpu(device)
     own = f"{gpu.compute_major}.{gpu.compute_minor}" if gpu else ""

@@ -40,10 +40,8 @@ def _plain(name: str) -> str:
 
 
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name in at most `width` characters (above 12); distinct names stay distinct.
-
-    Long names with the same beginning keep a part of it, and the text where they differ.
-    """
+    """Each name in at most `width` characters (above 12); distinct names stay distinct. Long names
+    with the same beginning keep a part of it, and the text where they differ."""
     result = {name: name for name in names}
     groups: dict[str, list[str]] = {}
     for name in result:

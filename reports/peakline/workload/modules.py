@@ -76,10 +76,8 @@ def _ordered(found: list[Module]) -> list[Module]:
 
 
 def _paths(timeline: Timeline, by: str) -> tuple[list[Path], Int, NDArray[np.bool_]]:
-    """All paths, each activity's path (-1 without one), and whether it is of the backward pass.
-
-    by: the name of steps, which are not modules.
-    """
+    """All paths, each activity's path (-1 without one), and whether it is of the backward pass. by:
+    the name of steps, which are not modules."""
     ranges, names = timeline.host.ranges, timeline.trace.names
     (when, who), (forward_at, forward_on) = timeline.launch, timeline.forward
     backward = forward_at >= 0

@@ -56,10 +56,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
 
 
 def unit_scale(unit: str) -> float:
-    """The factor from ncu's unit to its base unit: 1e9 for "Gbyte/second", 1e-6 for "us".
-
-    Raises ValueError for an unknown unit.
-    """
+    """The factor from ncu's unit to its base unit: 1e9 for "Gbyte/second", 1e-6 for "us". Raises
+    ValueError for an unknown unit."""
     numerator, _, denominator = unit.strip().partition("/")
     scale = _atom_scale(numerator.strip())
     return scale / _atom_scale(denominator.strip()) if denominator else scale

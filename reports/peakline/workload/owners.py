@@ -34,9 +34,7 @@ def divide(
     starts: Int, ends: Int, kinds: Int, window: tuple[int, int], following: int = -1
 ) -> Owned:
     """Divides a window among activities, which are sorted by start and may extend beyond it.
-
-    following: the activity that begins where the window ends, and ends a gap there.
-    """
+    following: the activity that begins where the window ends, and ends a gap there."""
     low, high = window
     inside = np.flatnonzero((ends > low) & (starts < high) & (ends > starts))
     owned = np.zeros(len(starts), np.int64)

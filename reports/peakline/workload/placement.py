@@ -285,11 +285,8 @@ def _as_written(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> 
 
 
 def _busiest(shares: Mapping[str, float]) -> tuple[str, ...]:
-    """The busiest units.
-
-    For a unit with counters and a ceiling, the larger share decides, and the counter gives the
-    name.
-    """
+    """The busiest units. For a unit with counters and a ceiling, the larger share decides, and the
+    counter gives the name."""
     by_unit: dict[str, list[str]] = {}
     for name in shares:
         by_unit.setdefault(same_unit(name), []).append(name)

@@ -85,10 +85,8 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
-    """Mean microseconds of each part per step, rounded so that they add up to the step.
-
-    The largest remainders are rounded up.
-    """
+    """Mean microseconds of each part per step, rounded so that they add up to the step. The largest
+    remainders are rounded up."""
     total = round(sum(parts.values()) / steps / 1000)
     exact = {part: time / steps / 1000 for part, time in parts.items()}
     whole = {part: int(value) for part, value in exact.items()}

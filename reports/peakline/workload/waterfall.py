@@ -61,11 +61,8 @@ class Waterfall:
 def waterfall(
     timeline: Timeline, profile: Profile, device: str, wanted: str, met: Meetings
 ) -> Waterfall:
-    """Divides a device's steps into parts.
-
-    device: of the profile. wanted: the name of the ranges that are steps. met: its collectives,
-    compared with other ranks'.
-    """
+    """Divides a device's steps into parts. device: of the profile. wanted: the name of the ranges
+    that are steps. met: its collectives, compared with other ranks'."""
     rows, found = timeline.rows, steps(timeline, wanted)
     by = found[0].name.rstrip("0123456789").strip() if found else ""
     found = found or [whole(timeline)]
