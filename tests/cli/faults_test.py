@@ -222,8 +222,7 @@ def when_it_measures(then):
 
 
 def between_the_names(process, folder):
-    """Another run writes to the folder while the process, which stops for it, has a temporary
-    file."""
+    """Another run writes there while the process, which stops for it, has a temporary file."""
     while process.poll() is None and not any(folder.glob(".*")):
         time.sleep(0.01)
     another_run(folder).unlink()
@@ -386,8 +385,7 @@ def clocks():
         for seconds in ("3600", "-3600"):
             jump = preload("JUMPING_CLOCK", JUMP_AFTER=readings, JUMP_BACK_S=seconds)
             yield Case(f"{seconds} s back after {readings} readings", OK, fault=jump)
-    # The clock jumps forward after the first checkpoint, which triggers a save, while the disk is
-    # full.
+    # The clock jumps forward after the first checkpoint, which saves at once, to a full disk.
     both = f"{os.environ['JUMPING_CLOCK']} {os.environ['FAULTY']}"
     jump = {"LD_PRELOAD": both, "JUMP_AFTER": "8", "JUMP_BACK_S": "-11"}
     full = failing("write", errno.ENOSPC, at=2) | jump

@@ -89,8 +89,7 @@ def loaded(document: dict[str, Any], name: str = "changed.json") -> peakline.Pro
 
 
 def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
-    """The document with all ceilings, but only measurements with these prefixes: quick to load and
-    draw."""
+    """Keeps all ceilings, but only measurements with these prefixes: quick to load and draw."""
     return {
         **document,
         "measurements": [m for m in document["measurements"] if m["id"].startswith(prefixes)],

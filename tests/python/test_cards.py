@@ -1,5 +1,4 @@
-"""Contributed profiles of cards are sound. tests/unit/population_test.cpp checks the populations
-made of them."""
+"""Contributed profiles are sound. tests/unit/population_test.cpp checks the populations."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def told(document: dict[str, Any]) -> Iterator[str]:
 
 
 def faults(profile: peakline.Profile) -> Iterator[str]:
-    """Reasons to exclude a profile from a population; single unsteady rows are excluded by the
-    program."""
+    """Reasons to exclude a profile; the program itself excludes single unsteady rows."""
     if not profile.complete:
         yield "is not complete"
     for finding in profile.findings:

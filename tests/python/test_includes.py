@@ -11,8 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("harness/", "bench/", "kernels/")
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
 
-# The folders that each folder may include. Unlisted folders may not be included: add a line for a
-# new one.
+# The folders that each folder may include; a folder that is not listed may not be included.
 ARROWS = {
     "harness/values": (),
     "harness/statistics": ("harness/values",),
@@ -187,8 +186,7 @@ def test_arrows_have_no_circle() -> None:
 
 
 def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
-    """The includes between files of the harness, a header and its source counting as one. texts: by
-    path."""
+    """The includes between files, a header and its source counting as one. texts: by path."""
     arrows: dict[str, set[str]] = {}
     for path, text in texts.items():
         file = str(Path(path).with_suffix(""))

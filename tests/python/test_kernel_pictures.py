@@ -141,8 +141,7 @@ def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
 
 
 def test_kernels_on_the_roofline_at_one_height_per_kernel(profile: peakline.Profile) -> None:
-    """One mark per memory level, at the kernel's FLOP per byte of that level; only its own
-    roofs."""
+    """One mark per memory level, at the kernel's FLOP per byte of it; only its own roofs."""
     moved = {"hbm.read": 6e8, "hbm.write": 4e8, "l2.read": 3e9, "l2.write": 1e9}
     counted = Kernel("counted", 1, 1e-3, {"cuda_core.fp32": 2e10}, moved)
     without = Kernel("without FLOPs", 1, 2e-3, {}, {"hbm": 1e9}, ("flops",))

@@ -39,8 +39,7 @@ from peakline.workload.placement import place
 
 pytest.importorskip("matplotlib")
 
-# Pictures that the package draws itself, with the topics of their sentences; profiles declare all
-# others.
+# The package's own pictures, with the topics of their sentences; profiles declare all others.
 OWN = {
     "roofline": ["roofline sweep"],
     "roofline-all": [],

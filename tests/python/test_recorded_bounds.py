@@ -1,5 +1,4 @@
-"""Bounds of kernels in recorded traces: the share of time that has one, and each formula's
-counts."""
+"""Bounds of kernels in recorded traces: their share of the time, and each formula's counts."""
 
 from __future__ import annotations
 
@@ -220,8 +219,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
         sums = moved.setdefault(short_name(event["name"]), [0.0, 0.0, 0.0])
         for index, value in enumerate((read, written, 1)):
             sums[index] += value
-    # Caches are cold at a kernel's start; the L2 may keep a part of its output, which the next
-    # kernel writes back.
+    # Caches are cold at a kernel's start; the L2 may leave output for the next one to write back.
     kept = 50 * 2**20 / 2
     seconds = known = 0.0
     bounds: dict[str, list[float]] = {}

@@ -242,8 +242,7 @@ MODELS = [
 ]
 # Classes of transformers with another name than model_type, or "" if there is none.
 CLASSES = {"internlm2": "", "kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
-# Models of the classes' defaults, and their parameters, counted on PyTorch's meta device
-# (transformers 5.24).
+# Defaults of transformers' classes (5.24), with parameters counted on PyTorch's meta device.
 DEFAULTS = json.loads((CONFIGS.parent / "class_defaults.json").read_text())
 # Likewise with other values than the defaults.
 FLAGS = json.loads((CONFIGS.parent / "class_flags.json").read_text())

@@ -280,8 +280,7 @@ def _write_document(document: Mapping[str, Any], options: argparse.Namespace, pr
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
     """Runs the command; returns 0, 1 for what --fail-on names, or 2 for unusable input."""
-    # A figure has thousands of objects in cycles; collecting every 700 allocations takes a tenth of
-    # a page's time.
+    # Figures have thousands of cyclic objects; the default collection costs 10 % of a page's time.
     gc.set_threshold(100_000)
     # The environment's backend may be missing here: a notebook's shell names Jupyter's.
     os.environ["MPLBACKEND"] = "agg"

@@ -49,8 +49,7 @@ class Checkpoint:
         return max(self.types, key=lambda kind: self.types[kind], default="")
 
     def formats(self) -> Formats:
-        """Formats of weights and KV cache. Raises ValueError, which suggests --weights, for an
-        unknown quantization."""
+        """Formats of weights and KV cache. Raises ValueError for an unknown quantization."""
         stored = self.bytes or None
         if not self.quantization:
             return Formats(_BY_TYPE.get(self._most, "bf16"), stored_bytes=stored)

@@ -69,8 +69,7 @@ class TokenBound:
     memory_bytes: float  # of weights and KV cache on one GPU
     fits: bool | None  # in the GPU's memory; None if its size is unknown
     largest_batch: int | None  # that fits beside the weights; None as above
-    # The bound if all tokens chose the same experts, the best possible routing; `seconds` without
-    # routed experts.
+    # The bound if all tokens chose the same experts; `seconds` without routed experts.
     one_choice_s: float
     notes: tuple[str, ...]  # what the bound assumes or leaves out
 
@@ -138,8 +137,7 @@ class Turns:
 
 
 def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ONE) -> Turns:
-    """The batches above which reading weights no longer limits decoding; ignores
-    `serving.batch`."""
+    """The batches above which reading weights is not the limit; ignores `serving.batch`."""
     used, work = serving.formats, _Work(profile, model, dataclasses.replace(serving, batch=1))
     rate = work.tensor.value / work.memory.value
     mixture = next((layer.experts for layer in model.layers if layer.experts), None)
@@ -206,8 +204,7 @@ class _Work:
         return flop
 
     def weights_read(self, together: int) -> float:
-        """Bytes of weights that a GPU reads for `together` tokens that choose experts
-        independently."""
+        """Bytes of weights that a GPU reads for `together` tokens with independent experts."""
         dense = experts = 0.0
         for layer in self.model.layers:
             dense += sum(n * k for n, k in layer.products)

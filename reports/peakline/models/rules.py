@@ -1,5 +1,4 @@
-"""Rules of single families: which layers have a window or experts, and unusual attention and
-MLPs."""
+"""Rules of single families: layers with a window or experts, unusual attention and MLPs."""
 
 from __future__ import annotations
 

@@ -136,8 +136,7 @@ class Layer:
     qk_dim: int  # per head of queries and keys
     v_dim: int  # per head of values
     window: Window | None = None
-    # Heads of K and V, by which tensor parallelism can split the cache; 1 if all heads share a
-    # latent (MLA).
+    # KV heads, by which tensor parallelism can split the cache; 1 for a shared latent (MLA).
     kv_heads: int = field(kw_only=True)
     cached: int = field(kw_only=True)  # elements per token in the KV cache
     # Query and value dims of a head when decoding multiplies with the cached latent directly (MLA):

@@ -15,8 +15,7 @@ from peakline.pictures import Picture
 def of_decoding(
     document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int], label: Callable[[str], str]
 ) -> str:
-    """The part with its heading. document: of `served.decoding`. numbers: one per drawing. label:
-    of a resource."""
+    """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
     body = [f'<h2 id="decoding">{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
     texts = [first_tokens(document), turning(document), *document["notes"]]

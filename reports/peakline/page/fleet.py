@@ -1,5 +1,4 @@
-"""The page of a fleet: devices slower than their peers, and a strip per ceiling with a mark per
-device."""
+"""The page of a fleet: slow devices, and a strip per ceiling with a mark per device."""
 
 from __future__ import annotations
 

@@ -45,8 +45,7 @@ def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], head_with: str = "", table_with: str = ""
 ) -> str:
-    """A table whose first row decides which columns are numeric, with attributes for heads and
-    table."""
+    """A table whose first row decides which columns are numeric."""
     head = "".join(
         f'<th scope="col"{head_with}{" class=n" if first.startswith(_NUMBER) else ""}>'
         f"{escape(text)}</th>"

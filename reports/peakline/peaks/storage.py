@@ -25,8 +25,7 @@ _WAY = (
 
 @dataclass(frozen=True)
 class InputNeed:
-    """The samples that one GPU is to get each second; their bytes are the same in storage and on
-    the link to the GPU."""
+    """Samples that one GPU is to get per second; bytes as in storage and on the way."""
 
     bytes_per_sample: float
     samples_per_s: float

@@ -60,8 +60,7 @@ def pictures(
 def _own(
     profile: Profile, device: str, placements: Sequence[Placement], need: InputNeed | None
 ) -> tuple[list[Picture | None], list[Picture | None]]:
-    """The pictures that this package draws itself, those of single topics separately; None without
-    data."""
+    """The package's own pictures, those of single topics separately; None without data."""
     if device == NODE:
         return [node.links(profile, NODE), node.sizes(profile, NODE)], [
             node.concurrent(profile, NODE)
@@ -108,8 +107,7 @@ _NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
 
 
 def sentence(text: str) -> str:
-    """A text of the profile as a sentence, with a capital letter, a full stop and typographic
-    signs."""
+    """A profile's text as a sentence, with a capital, a full stop and typographic signs."""
     text = with_signs(text)
     if not _NAME_IN_CODE.match(text):
         text = text[:1].upper() + text[1:]

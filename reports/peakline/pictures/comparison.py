@@ -35,8 +35,7 @@ def verdict_name(verdict: str) -> str:
 
 
 def ceiling_name(row: Mapping[str, Any]) -> str:
-    """The printed name of a ceiling: "BF16 Tensor Cores burst". Documents of older programs have no
-    labels."""
+    """The printed name of a ceiling. Documents of older programs have no labels."""
     return str(row.get("label") or ceiling_label(plain_label(row["resource"]), row["basis"]))
 
 

@@ -356,8 +356,7 @@ def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, 
 
 
 def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """The places of one kind of marks; kinds of a row have separate levels, so that equal values do
-    not hide one another."""
+    """The places of one kind of marks, on a level of its own so that equal values stay visible."""
     level = 0.8 / len(shown.series)
     points = []
     for value, row in shown.series[index].points:

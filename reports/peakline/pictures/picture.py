@@ -139,9 +139,8 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# Invisible in a page: indentation, blanks in styles, names of groups, rotations by 0, and the font,
-# which is the page's own. scour (0.38) leaves 14 % more and takes seven times as long, 1.5 s per
-# page.
+# Invisible in a page: indentation, blanks in styles, names of groups, rotations by 0, and the font.
+# scour (0.38) leaves 14 % more and takes seven times as long, 1.5 s per page.
 _UNSEEN = re.compile(
     r"""<!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
     | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';[ ]

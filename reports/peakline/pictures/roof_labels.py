@@ -87,8 +87,7 @@ def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:
 
 
 def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline]) -> None:
-    """Writes intensities right of the main memory's ridges, if roofs are few; faster levels' are on
-    the left."""
+    """Writes intensities right of the main memory's ridges, unless roofs are many."""
     if len(found.roofs) > _FEW_ROOFS:
         return
     style = {"fontsize": canvas.font - 1.5, "color": INK}

@@ -165,8 +165,7 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
 
 
 def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base: str) -> str:
-    """The largest difference to the first machine, without a verdict, which `peakline compare`
-    gives."""
+    """The largest difference to the first machine. Verdicts are for `peakline compare`."""
     ratio, name, resource = max(
         (
             (row.value / found[base].value, name, resource)

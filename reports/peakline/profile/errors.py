@@ -12,8 +12,7 @@ MOST_SHOWN_OF_PATH = 4096  # PATH_MAX on Linux
 
 
 class ProfileError(ValueError):
-    """An unreadable profile or population. Names the file and the field, and what would be
-    valid."""
+    """An unreadable profile or population. Names file and field, and valid values."""
 
 
 class FieldError(ValueError):

@@ -41,8 +41,7 @@ class PopulationFigure:
 
     resource: str  # "hbm.read"
     basis: Basis
-    # Ratio (unit "1") to the geometric mean of the part's other ceilings of the basis: BF16 to
-    # FP16, FP8 and TF32.
+    # Ratio (unit "1") to the geometric mean of the basis' other ceilings: BF16 to FP16, FP8, TF32.
     beside_siblings: bool = False
     unit: str
     method_version: int | None = None  # of the benchmark

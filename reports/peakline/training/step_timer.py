@@ -112,8 +112,7 @@ class StepTimer:
         self.latest: dict[str, float] = {}  # the figures of the last finished step
 
     def step(self) -> dict[str, float]:
-        """Marks the end of a step; returns the figures of the last step finished since the previous
-        call, or nothing."""
+        """Marks the end of a step; returns the figures of the last newly finished one, if any."""
         mark = self._event()
         mark.record()
         self._pending.append((self._steps, mark))

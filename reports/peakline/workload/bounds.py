@@ -62,8 +62,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
 
 
 def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
-    """The kernels of a trace, with their launches merged. Raises WorkloadError if there are
-    none."""
+    """The merged kernels of a trace. Raises WorkloadError if there are none."""
     found: list[Kernel] = []
     for timeline in timelines:
         rows = timeline.rows
@@ -78,8 +77,7 @@ def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
 
 
 def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work | None], Int]:
-    """Kernels that merge activities of one name and work, the work of one launch of each, and each
-    activity's kernel."""
+    """Activities merged by name and work; the work of one launch; each activity's kernel."""
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
     spans = zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)
@@ -163,8 +161,7 @@ def _kernel(
 
 
 def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
-    """The works of all launches, and each launch's place among them; -1 if its operator gives
-    none."""
+    """All works, and each launch's index among them; -1 if its operator gives none."""
     known, rows = timeline.trace.operators, timeline.rows
     found = np.full(len(rows["start"]), -1, np.int64)
     places: dict[Work, int] = {}
@@ -209,8 +206,7 @@ class _Launched(NamedTuple):
 
 
 def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
-    """An operator's activities that do its work, each with its share. group: all of its
-    activities."""
+    """The activities in `group` that do an operator's work, each with its share."""
     roles: dict[str, list[Work]] = {}
     for work in operator:
         roles.setdefault(work.role, []).append(work)
@@ -232,8 +228,7 @@ def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tu
 
 
 def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
-    """Assigns the most bytes to the longest launch; nothing unless there are as many launches as
-    works."""
+    """Gives the most bytes to the longest launch, if there are as many launches as works."""
     if len(works) == len(launches):
         longest = sorted(launches, key=lambda one: -one.nanoseconds)
         largest = sorted(works, key=lambda work: -work.read - work.written)

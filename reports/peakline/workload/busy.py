@@ -48,8 +48,7 @@ _UNIT, _SUMMARY = (
     re.compile("(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in of.items()) + ")" + _FORM)
     for of in (_UNITS, _SUMMARIES)
 )
-# Converts a share of active time to one of the launch: times active / elapsed cycles, by the first
-# counters available.
+# Factor from active to elapsed time: active / elapsed cycles, by the first counters available.
 _ACTIVE = {
     unit: (f"{unit}__cycles_active.avg", [f"{unit}__cycles_elapsed.{x}" for x in ("avg", "max")])
     for unit in ("sm", "smsp", "l1tex", "lts")

@@ -50,8 +50,7 @@ def spread(change: Change) -> str:
 
 
 def tables(change: Change, least: float = 0.0) -> list[Table]:
-    """Parts, modules and kernels. least: smallest change of modules and kernels, as a share of the
-    step before."""
+    """Parts, modules and kernels. least: of modules and kernels, the smallest share to show."""
     least *= change.before.step_s
     parts = [_line(change, row, Part(row.name).label) for row in change.parts]
     whole = Row("", Taken(change.before.step_s), Taken(change.after.step_s))

@@ -94,8 +94,7 @@ def is_time(metric: str) -> bool:
 
 
 class Counters:
-    """The wanted metrics of one launch in base units; None is "n/a". capability: as for
-    `TensorPipe`."""
+    """The wanted metrics of one launch in base units; None is "n/a"."""
 
     def __init__(
         self, metrics: Mapping[str, float | None], capability: float | None = None

@@ -125,8 +125,7 @@ class Causing:
             causes[Part.STREAMS if waits else Part.LATE] += rest
 
     def _explain(self, start: int, end: int, ender: int, causes: Counter[Part]) -> None:
-        """Attributes a gap in which the host waited, allocated or loaded, or the profiler
-        worked."""
+        """Attributes a gap with waiting, allocating, loading or work of the profiler."""
         call = int(self._call[ender]) if ender >= 0 else -1
         began = int(self._calls["start"][call]) if call >= 0 else -1
         launched = min(max(start, began), end)
@@ -226,8 +225,7 @@ def _near(spans: Sequence[_Span], low: int, high: int) -> Sequence[_Span]:
 
 
 def _taken(low: int, high: int, classes: Sequence[Sequence[_Span]]) -> list[int]:
-    """The time of a window that each class of spans takes; where several overlap, the first
-    counts."""
+    """The time of a window per class of spans; where several overlap, the first counts."""
     taken = [0] * len(classes)
     merged = [(number, _merged(spans)) for number, spans in enumerate(classes) if spans]
     edges = {edge for _, spans in merged for span in spans for edge in span if low < edge < high}

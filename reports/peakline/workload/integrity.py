@@ -32,8 +32,7 @@ _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 
 
 def doubt(trace: Trace) -> Trace:
-    """The trace without impossible events, with findings on its defects. Raises WorkloadError if
-    nothing is usable."""
+    """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
     _check_vendor(trace)
     _leave_out(trace)
     kinds = np.array([did(name) for name in trace.names] or [Did.OTHER], np.int64)

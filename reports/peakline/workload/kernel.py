@@ -61,12 +61,10 @@ class Kernel:
     launches: int
     seconds: float | None  # None: not known
     flops: Mapping[str, float]  # by resource: "tensor.bf16", "cuda_core.fp32", UNKNOWN_UNIT
-    # "hbm.read" and "hbm.write" of the device's memory, or "hbm" for their sum; "l2.read",
-    # "l2.write".
+    # "hbm.read" and "hbm.write", or "hbm" for their sum; "l2.read", "l2.write".
     bytes: Mapping[str, float]
-    # Possible work that was not counted: "tensor.bf16", "cuda_core.fp32", "hbm", "flops"; "tensor"
-    # if the tensor pipe was busy with something that has no counter; "shapes" if a trace lacks
-    # them.
+    # Uncounted work: "tensor.bf16", "cuda_core.fp32", "hbm", "flops"; "tensor" for activity of the
+    # tensor pipe without a counter; "shapes" if a trace lacks them.
     unknown: tuple[str, ...] = ()
     from_shapes: bool = False  # FLOPs and compulsory bytes follow from operand shapes
     # Seconds that each unit, and ncu's summaries of units, would need at their peak.

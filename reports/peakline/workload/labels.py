@@ -12,8 +12,7 @@ _NAMESPACE = re.compile(r"(?:(?<!\w)\w+|<unnamed>|\(anonymous namespace\))::")
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
-    """Labels by name: without template arguments if that is unique, else without namespaces, else
-    the full name."""
+    """The shortest unique label per name: without template arguments, or without namespaces."""
     distinct = list(dict.fromkeys(names))
     ways = [{name: way(name) for name in distinct} for way in (_brief, _plain)]
     counts = [Counter(way.values()) for way in ways]
@@ -64,16 +63,14 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def _parting(group: list[str], most: int) -> int:
-    """Where names begin to differ, moved back to the beginning of a word by up to `most`
-    characters."""
+    """Where names differ, moved back to the beginning of a word by up to `most` characters."""
     at = len(os.path.commonprefix(group))
     word = re.search(r"[^\W_]*$", group[0][:at])
     return word.start() if word and at - word.start() < most else at
 
 
 def _cut(name: str, starts: list[int], width: int) -> str:
-    """The pieces of a name that begin at `starts`; the first piece takes the room that the last
-    leaves."""
+    """A name's pieces that begin at `starts`; the first takes the room that the last leaves."""
     size = width // max(3, len(starts))
     rest = width - size * (len(starts) - 1)
     last = name[starts[-1] :]

@@ -1,5 +1,4 @@
-"""Reads exports of Nsight Compute (`ncu --csv --page raw`), and its reports through NVIDIA's
-package."""
+"""Reads Nsight Compute's exports (`--csv --page raw`), and reports by NVIDIA's package."""
 
 from __future__ import annotations
 

@@ -219,8 +219,7 @@ def _fits(kernel: Kernel, gpu: Device | None) -> bool:
 
 
 def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
-    """The need of memory if all operands are one array, which shapes do not show; None if that is
-    still too much."""
+    """The need of memory if all operands are one array; None if that is still too much."""
     if not kernel.from_shapes or "hbm.write" not in kernel.bytes:
         return None
     written = kernel.bytes["hbm.write"]

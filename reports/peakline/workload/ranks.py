@@ -74,8 +74,7 @@ def _mismatch(key: _Key, members: Mapping[int, Sequence[int]]) -> str:
 
 
 def _in_order(timeline: Timeline, wanted: str) -> dict[_Key, list[int]]:
-    """A rank's collectives by group and operation, in order. Those without a group before the first
-    step are ignored."""
+    """A rank's collectives by group, without ungrouped ones before the first step."""
     order: dict[_Key, list[int]] = {}
     found = steps(timeline, wanted)
     first = found[0].start if found else 0

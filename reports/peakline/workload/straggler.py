@@ -71,8 +71,7 @@ def _kernels(rank: Waterfall) -> float:
 
 
 def _pairs(late: Waterfall, other: Waterfall) -> list[tuple[str, float, float]]:
-    """(label, seconds on the late rank, seconds on the other) of common kernels, for the other's
-    launches per step."""
+    """(label, seconds on the late rank, on the other) of common kernels, per step."""
     kernels = [
         {(p.kernel.name, work): p for p, work in zip(*columns, strict=True)}
         for columns in ((r.bounds.kernels, r.bounds.works) for r in (late, other))

@@ -42,8 +42,7 @@ BUSY_METRIC = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
 class TensorPipe:
-    """The tensor pipe during one launch. capability: the device's compute capability; None rules
-    out no format."""
+    """The tensor pipe during one launch. capability: None rules out no format."""
 
     def __init__(self, metrics: Mapping[str, float | None], capability: float | None) -> None:
         self._capability = capability

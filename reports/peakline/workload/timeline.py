@@ -76,8 +76,8 @@ class Timeline:
 
     @functools.cached_property
     def before(self) -> NDArray[np.bool_]:
-        """Which activities were launched before the recording: they have no call, but all later
-        ones do."""
+        """Which activities were launched before the recording: those without a call at its
+        start."""
         known = self.rows["start"][self.call >= 0]
         first = int(known.min()) if len(known) else 0
         return (self.call < 0) & (self.rows["start"] < first)
@@ -150,8 +150,7 @@ def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]
 
 
 def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
-    """The index of each activity's call: the one of its process with its correlation id. name: of
-    the file."""
+    """The index of each activity's call, by process and correlation id. name: of the file."""
     processes, places = np.unique(
         np.concatenate([rows["process"], calls["process"]]), return_inverse=True
     )

@@ -119,8 +119,7 @@ def _activities(
     bound: Int,
     transfers: Mapping[int, int],
 ) -> tuple[Counter[Part], int]:
-    """The parts of a step owned by activities, and the number of those that own less than their
-    bound."""
+    """A step's parts by activities, and the number of those that own less than their bound."""
     rows = {key: timeline.rows[key][around] for key in ("start", "end", "kind")}
     owned = division.nanoseconds
     lengths = rows["end"] - rows["start"]

@@ -400,8 +400,7 @@ def _attention(name: str, arguments: _Arguments) -> list[Work]:
     main = Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
     if not where.query:
         return [main]
-    # Other kernels multiply gradient and forward result before, and convert the query's gradient
-    # from FP32 after.
+    # Extra kernels: gradient times forward result before, conversion of the query's gradient after.
     size = math.prod(query)
     return [
         main,
