@@ -245,7 +245,7 @@ def limits():
         before = functools.partial(with_processes, count)
         yield Case(f"{count} processes", PARTIAL, none, fault=no_leaks, before=before)
     yield Case("no fork", PARTIAL, none, none[0], failing("fork", errno.EAGAIN))
-    # It works without a thread.
+    # The coordinator works without a thread.
     yield Case("no thread in the coordinator", OK, fault=failing("thread", errno.EAGAIN))
     no_memory = ("fork: Cannot allocate memory",) * 2
     yield Case("one fork that fails", PARTIAL, no_memory, fault=failing("fork", errno.ENOMEM, 1))

@@ -39,7 +39,7 @@ STAND_INS = {
     "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
     "peakline-llm": 'exec "$PYTHON" -m peakline llm "$@"',
-    # They run the program after their options.
+    # Launchers run the program after their options.
     **dict.fromkeys(
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',

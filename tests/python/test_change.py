@@ -26,7 +26,7 @@ run = functools.partial(outcome, main)
 
 @functools.cache
 def recorded() -> Change:
-    """The same model with attention by GEMMs and softmax, then by cuDNN."""
+    """One model with attention by GEMMs and softmax, then by cuDNN."""
     return compare(*(analyze(reference(ONE_GPU), [path]) for path in (BEFORE, AFTER)))
 
 

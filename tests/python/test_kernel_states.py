@@ -228,7 +228,7 @@ def tensor(*names: str, **counted: float) -> dict[str, float]:
         ({"sm__inst_executed_pipe_tensor_v2.avg.pct_of_peak_sustained_active": 0}, ()),
         ({BUSY: 0}, ()),
         ({BUSY: 65}, EVERY),
-        # Its parts.
+        # The pipe's parts.
         ({HMMA: 0}, ("int8", "fp64")),
         ({HMMA: 0, IMMA: 0}, ("fp64",)),
         ({HMMA: 0, IMMA: 0, DMMA: 0}, ()),

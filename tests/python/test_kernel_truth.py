@@ -436,7 +436,7 @@ def test_what_a_busy_unit_explains_needs_no_other_reason(
 
 
 def test_launches_of_one_kernel_are_taken_together() -> None:
-    """They take the longest launch's shape, and sums and time-weighted means of the rest."""
+    """Merged launches have the longest one's shape, and sums and time-weighted means."""
     header, units, first, *_ = rows()
     other = list(first)
     changes: dict[str, Any] = {

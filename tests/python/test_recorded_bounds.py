@@ -234,7 +234,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
             ncu_read, ncu_written, launches = moved[name]
             assert read <= 1.01 * ncu_read + 1e6, name
             assert written <= 1.01 * ncu_written + kept * launches, name
-    # Their work depends on values or padding.
+    # The work of these operators depends on values or padding.
     most_unknown = {"conv7x7": 0.2, "embedding": 0.45, "sort": 0.12, "topk": 0.12}
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
 

@@ -153,7 +153,7 @@ def test_one_line_gives_every_command(machine: Machine) -> None:
     assert (machine.root / "build/cpu/bench/peakline").exists()
     assert program.resolve().parts[-4:] == ("build", "release", "bench", "peakline")
     assert program.read_text() == built
-    # It also runs from another folder, and in an active environment.
+    # The script also runs from another folder, and in an active environment.
     _, _, err = machine.run("--quick", cwd=machine.root.parent)
     assert err.splitlines()[-1] == f"peakline:   . {machine.root}/.venv/bin/activate"
     _, _, err = machine.run("--quick", VIRTUAL_ENV=str(machine.root / ".venv"))

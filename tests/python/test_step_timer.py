@@ -439,7 +439,7 @@ def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> N
         callbacks=[Reporting(), trainer_callback(timer)],
     )
     trainer.train()
-    # They have logged before the figures were added, as documented.
+    # The loggers run before the figures are added, as documented.
     assert reported and not any("peakline/mfu" in logs for logs in reported)
     rows = [row for row in trainer.state.log_history if "loss" in row]
     assert len(rows) == 6

@@ -424,7 +424,7 @@ def test_correlations_join_within_a_process(tmp_path: Path) -> None:
 
 
 def test_processes_of_an_export_are_apart(tmp_path: Path) -> None:
-    """What one process waits for, loads and profiles does not explain gaps of another's device."""
+    """Waiting, loading and profiling in one process do not explain gaps of another's device."""
     python = {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
     thread, other = FIRST | 3, SECOND | 4
     for number, more in enumerate(
@@ -645,7 +645,7 @@ def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
 
 
 def test_operators_in_place_are_not_fused(analyzed: Analyzed) -> None:
-    """They may use unrelated arrays, like an optimizer's."""
+    """In-place operators may use unrelated arrays, like an optimizer's."""
     made = Made()
     for number in range(12):
         made.operator("aten::mul_", number + 1, [[16384, 8192]])

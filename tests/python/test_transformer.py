@@ -56,7 +56,7 @@ def test_torchtitan() -> None:
     llama = from_hf_config(LLAMA3_8B)
     flops = llama.flops(8192, convention="torchtitan")
     assert flops == 57_914_449_920
-    # Its N is the model's 8 030 261 248 parameters without nn.Embedding.
+    # N is the model's 8 030 261 248 parameters without nn.Embedding.
     assert llama.params().matmul_params == 8_030_261_248 - 128256 * 4096
     assert flops == transformer_flops(llama.params().matmul_params, 32, 32, 128, 8192)
     # Counting the input embedding would add 5.4 %.

@@ -48,7 +48,7 @@ def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
 
 
 def points(profile: Profile, id_: str, ranks: int | None = None) -> dict[int, float]:
-    """Seconds by bytes of a measurement between GPUs; ranks: only those of so many."""
+    """Seconds by bytes of a measurement between GPUs. ranks: selects a number of GPUs."""
     return {
         size: m.summary.median_s
         for m in profile.measurements

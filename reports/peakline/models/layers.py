@@ -49,7 +49,7 @@ def no_window(_: Fields) -> int | None:
 
 
 def dense(fields: Fields, family: Family) -> Inner:
-    """The same MLP in all layers."""
+    """An MLP that is identical in all layers."""
     width = fields.number("hidden_size")
     ratio = family.mlp_ratio
     inner = fields.number("intermediate_size", ratio * width if ratio else None)
@@ -142,7 +142,7 @@ def _scoring_layers(fields: Fields) -> Callable[[int], bool]:
 
 
 def first_dense(default: int) -> Rule:
-    """Which layers are mixtures: those of a list, else all but the first ones."""
+    """Selects mixtures: the layers of a list, else all but the first ones."""
 
     def rule(fields: Fields) -> Callable[[int], bool]:
         if (kinds := fields.each("mlp_layer_types", ("dense", "sparse"))) is not None:

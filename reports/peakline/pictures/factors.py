@@ -84,7 +84,7 @@ def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
         for row in shown
         for step, _, share in _bar(row).lost
     )
-    # Of equal losses, such as a GEMM's half rate, the first is named.
+    # max() names the first of equal losses, such as a GEMM's half rate.
     share, step, label, row = max(losses, key=lambda loss: loss[0])
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"

@@ -92,7 +92,7 @@ _DTYPES = (
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
 # GEMMs on the plain cores must be asked for by name.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
-# What ran, by the first part of a measurement's id.
+# Kinds of work by the first part of a measurement's id.
 _WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "FMAs alone"}
 
 

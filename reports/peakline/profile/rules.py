@@ -115,7 +115,7 @@ def _unique(document: dict[str, Any], rules: list[dict[str, Any]]) -> None:
 
 
 def _text(value: Any) -> str:
-    """The same text for equal values: 1 and 1.0, false and a missing value."""
+    """A text that is identical for equal values: 1 and 1.0, false and a missing value."""
     if isinstance(value, dict):
         return "".join(f"/{key}:{_text(inner)}" for key, inner in value.items())
     if isinstance(value, str) or value is False:

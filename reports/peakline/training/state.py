@@ -17,7 +17,7 @@ _REASONS = {
 
 
 def device_state() -> str:
-    """What NVML reports of the current device, or why it reports nothing."""
+    """The current device's state from NVML, or why it is unknown."""
     try:
         pynvml: Any = importlib.import_module("pynvml")
     except ImportError:

@@ -85,7 +85,7 @@ class Causing:
         return causes
 
     def _touched(self, gaps: Gaps) -> NDArray[np.bool_]:
-        """Which gaps touch something special, and need individual treatment."""
+        """A mask of gaps that need individual treatment."""
         if not self._special:
             return np.zeros(len(gaps.starts), bool)
         starts, ends = (np.array(column) for column in zip(*self._special, strict=True))

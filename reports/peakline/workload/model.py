@@ -47,7 +47,7 @@ class Host(IntEnum):
 
 
 class Did(IntEnum):
-    """What a driver call does."""
+    """Effects of driver calls."""
 
     OTHER = 0
     LAUNCH = 1  # submits work

@@ -33,7 +33,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a kernel without a busy unit waits for."""
+    """Why no unit is busy."""
 
     kind: Literal["launch", "waves", "tail", "occupancy", "latency"]
     text: str  # a sentence without its full stop

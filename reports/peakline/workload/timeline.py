@@ -76,8 +76,7 @@ class Timeline:
 
     @functools.cached_property
     def before(self) -> NDArray[np.bool_]:
-        """Which activities were launched before the recording: those without a call at its
-        start."""
+        """Activities launched before the recording: those without a call at its start."""
         known = self.rows["start"][self.call >= 0]
         first = int(known.min()) if len(known) else 0
         return (self.call < 0) & (self.rows["start"] < first)
@@ -91,7 +90,7 @@ class Timeline:
         )
         order = np.lexsort([start, number])
         order = order[number[order] > 0]
-        # Of several, the innermost, which begins last.
+        # The innermost operator begins last.
         last = order[np.flatnonzero(np.diff(number[order], append=0))]
         back = np.flatnonzero(number < 0)
         if not len(last) or not len(back):
