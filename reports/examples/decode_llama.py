@@ -34,10 +34,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 WARM_UPS = 3
 PROFILED = 3  # steps
 SPARE_BYTES = 2 << 30  # for activations and the allocator's rounding
-# cuDNN's attention, which PyTorch prefers, gives each KV head of a sequence to one SM. Flash
-# attention splits the cache of a sequence over all of them.
+# PyTorch prefers cuDNN's attention, which gives each KV head of a sequence to one SM; flash
+# attention splits the cache of a sequence over all SMs.
 DECODING = [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
-# Kinds of kernels by their names; the first that matches counts.
+# Kinds of kernels by name; the first match counts.
 KINDS = {
     "all_reduces": re.compile("nccl", re.I),
     "attention": re.compile("flash|sdpa|fmha|attention", re.I),
@@ -60,7 +60,7 @@ class Shape:
         return 2 * 2 * self.layers * batch * tokens * self.kv_heads * self.head_dim
 
     def split(self, ranks: int) -> Shape:
-        """What each rank of tensor parallelism has."""
+        """A rank's part under tensor parallelism."""
         shared = ("heads", "kv_heads", "inner", "vocabulary")
         return dataclasses.replace(self, **{name: getattr(self, name) // ranks for name in shared})
 
@@ -70,7 +70,7 @@ TOY = Shape(2, 64, 4, 2, 16, 96, 128)
 
 
 class Model:
-    """Layers without training: products, norms, rotary embedding, attention."""
+    """Inference layers: GEMMs, norms, rotary embedding, attention."""
 
     def __init__(self, shape: Shape, device: str, ranks: int = 1, fuse: bool = False) -> None:
         self.shape, self.device, self.ranks = shape, device, ranks
@@ -101,10 +101,8 @@ class Model:
         return [(self._random(*size), self._random(*size)) for _ in self.layers]
 
     def forward(self, x: torch.Tensor, cache: list[Cache] | None) -> torch.Tensor:
-        """Logits of the last token of each row of x, [batch, tokens, hidden]; cache: to decode.
-
-        Of several ranks, each has the logits of its part of the vocabulary.
-        """
+        """Logits of the last token of each row of x, [batch, tokens, hidden]. cache: for decoding.
+        With several ranks, each has the logits of its part of the vocabulary."""
         change = torch.zeros_like(x)
         for i, (qkv, output, up, down) in enumerate(self.layers):
             x, change = self._attend(x, change, qkv, output, cache[i] if cache else None)
@@ -125,13 +123,13 @@ class Model:
         return x.view(*x.shape[:2], -1, self.shape.head_dim).transpose(1, 2)
 
     def _turned(self, x: torch.Tensor) -> torch.Tensor:
-        """The work of rotary embedding, with angles that do not matter."""
+        """The work of rotary embedding; the angles do not matter."""
         return torch.addcmul(x, x.roll(self.shape.head_dim // 2, -1), self.angle)
 
     def _mlp(
         self, x: torch.Tensor, change: torch.Tensor, up: torch.Tensor, down: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """x with the change of the part before, and what this part changes."""
+        """x with the previous part's change, and this part's change."""
         x = x + change
         gate, value = (self._norm(x) @ up.T).chunk(2, dim=-1)
         return x, (functional.silu(gate) * value) @ down.T
@@ -158,14 +156,14 @@ class Model:
             return x, found.transpose(1, 2).reshape(batch, tokens, -1) @ output.T
         keys, values = cache
         keys[:, :, -1:], values[:, :, -1:] = k, v
-        # The queries of a group share keys, so they are rows of one product.
+        # The queries of a group share keys, and are rows of one GEMM.
         grouped = q.reshape(batch, shape.kv_heads, group, shape.head_dim)
         found = functional.scaled_dot_product_attention(grouped, keys, values)
         return x, found.reshape(batch, 1, -1) @ output.T
 
 
 def seconds_of(step: Callable[[], object], repeats: int, device: str) -> float:
-    """The median of single steps."""
+    """The median time of single steps."""
     times = []
     for _ in range(repeats):
         if device == "cuda":
@@ -179,7 +177,7 @@ def seconds_of(step: Callable[[], object], repeats: int, device: str) -> float:
 
 
 def decode_step(model: Model, batch: int, context: int) -> Callable[[], object]:
-    """A step to repeat: on a GPU the replay of a graph."""
+    """A repeatable step: on a GPU, the replay of a graph."""
     x = torch.randn(batch, 1, model.shape.hidden, device=model.device, dtype=torch.bfloat16)
     cache = model.cache(batch, context + 1)
 
@@ -197,7 +195,7 @@ def decode_step(model: Model, batch: int, context: int) -> Callable[[], object]:
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         eager()
 
-    def step(_: object = eager) -> None:  # what the graph reads must stay
+    def step(_: object = eager) -> None:  # keeps what the graph reads
         graph.replay()
 
     step()
@@ -212,7 +210,7 @@ def prefill_seconds(model: Model, tokens: int) -> float:
 
 
 def split(step: Callable[[], object]) -> dict[str, Any]:
-    """Milliseconds of a step by kind of kernel, and how many kernels it has."""
+    """Milliseconds of a step by kind of kernel, and its number of kernels."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         for _ in range(PROFILED):
             step()
@@ -222,7 +220,7 @@ def split(step: Callable[[], object]) -> dict[str, Any]:
         if event.device_type == torch.autograd.DeviceType.CUDA:
             kind = next((kind for kind, name in KINDS.items() if name.search(event.name)), "other")
             times[kind].append(event.time_range.elapsed_us() * 1e-3 / PROFILED)
-    # All-reduces are of one size; the first waits for the rank whose profiler starts last.
+    # All-reduces have one size; the first also waits for the last profiler to start.
     reduces = sorted(times["all_reduces"])
     times["all_reduces"] = len(reduces) * reduces[len(reduces) // 2 : len(reduces) // 2 + 1]
     return {

@@ -17,14 +17,14 @@ import torch.nn.functional as functional
 
 
 def workloads(device: str, size: int) -> dict[str, Callable[[], torch.Tensor]]:
-    """Operations by name, on normal random data; `size` is the edge of the square matrices."""
+    """Operations by name, on normal random data; size: edge of the square matrices."""
     generator = torch.Generator(device).manual_seed(1)
 
     def random(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator, device=device).to(torch.bfloat16)
 
     left, right = random(size, size), random(size, size)
-    # 32768 rows of 4096 are 256 MiB, far more than any L2 cache, so that DRAM traffic counts.
+    # 32768 rows of 4096 are 256 MiB, far larger than any L2, so that DRAM traffic counts.
     rows = random(4 * size, size // 2)
     other = random(4 * size, size // 2)
     weight, bias = random(size // 2), random(size // 2)

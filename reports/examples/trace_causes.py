@@ -34,7 +34,7 @@ from torch import nn
 Step = Callable[[], object]
 TIMED = 8
 MIB = 1 << 20
-# What a reader of these traces needs of an event; the rest would be most of a file.
+# Arguments that readers need; the rest would be most of a file.
 ARGUMENTS = (
     "External id", "correlation", "stream", "device", "bytes", "Input Dims", "Input type",
     "Concrete Inputs", "graph node id", "graph id", "wait_on_stream", "wait_on_cuda_event_id",
@@ -44,17 +44,17 @@ ARGUMENTS = (
 
 @dataclass
 class Case:
-    """A step with a cause, the same without it, and what else is known."""
+    """A step with a cause, the step without it, and further facts."""
 
     cause: str
     step: Step
     without: Step | None = None
     known: dict[str, float] = field(default_factory=dict)
-    traced: int = 4  # steps; the last is open: nothing says where it ends
+    traced: int = 4  # steps, of which the last has no end
 
 
 def layers(count: int, width: int) -> nn.ModuleList:
-    """Products without a bias, in BF16."""
+    """GEMMs without a bias, in BF16."""
     made = [nn.Linear(width, width, bias=False) for _ in range(count)]
     return nn.ModuleList(made).to("cuda", torch.bfloat16).requires_grad_(False)
 
@@ -65,7 +65,7 @@ def random(*shape: int) -> torch.Tensor:
 
 
 def products(count: int = 6, width: int = 4096, rows: int = 8192) -> Step:
-    """Products that take milliseconds, and that the host can queue in a fraction of it."""
+    """GEMMs that take milliseconds, and that the host queues in a fraction of that."""
     weights, data = layers(count, width), random(rows, width)
 
     def step() -> None:
@@ -77,7 +77,7 @@ def products(count: int = 6, width: int = 4096, rows: int = 8192) -> Step:
 
 
 def healthy() -> Case:
-    """A training step whose products keep the device busy."""
+    """A training step whose GEMMs keep the device busy."""
     model = nn.Sequential(*(nn.Linear(4096, 4096, bias=False) for _ in range(4)))
     model = model.to("cuda", torch.bfloat16)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-9, fused=True)
@@ -106,7 +106,7 @@ def item() -> Case:
 
 
 def inputs(pinned: bool) -> Case:
-    """Inputs that the device waits for, of pageable or of pinned memory."""
+    """Inputs from pageable or pinned memory that the device waits for."""
     compute, size = products(), 256 * MIB
     pageable, target = torch.ones(size, dtype=torch.uint8), torch.empty(size, dtype=torch.uint8)
     target = target.to("cuda")
@@ -135,7 +135,7 @@ def inputs(pinned: bool) -> Case:
 
 
 class Slow(torch.utils.data.Dataset[torch.Tensor]):
-    """Rows that take two milliseconds each to read."""
+    """Rows that take 2 ms each to read."""
 
     def __init__(self) -> None:
         self.slept = 0.0
@@ -165,7 +165,7 @@ def loader() -> Case:
 
 
 def python() -> Case:
-    """Work of Python between products, which no range tells of."""
+    """Python's work between GEMMs, outside of any range."""
     compute = products(2)
 
     def step() -> None:
@@ -180,7 +180,7 @@ def python() -> Case:
 
 
 def tiny() -> Case:
-    """Two thousand kernels that take less than their launches."""
+    """2,000 kernels shorter than their launches."""
     x = torch.zeros(1024, device="cuda")
     graph = captured(lambda: [x.add_(1) for _ in range(2000)])
     return Case(
@@ -189,7 +189,7 @@ def tiny() -> Case:
 
 
 def unaligned() -> Case:
-    """A product whose rows begin at no multiple of 16 bytes."""
+    """A GEMM whose rows are not aligned to 16 bytes."""
 
     def step(size: int) -> Step:
         left, right = random(8192, size), random(size, 8192)
@@ -199,7 +199,7 @@ def unaligned() -> Case:
 
 
 def streams() -> Case:
-    """Kernels of two streams at the same time: they share it."""
+    """Concurrent kernels on two streams, which share the time."""
     side, cycles = torch.cuda.Stream(), 1_000_000
 
     def step() -> None:
@@ -215,7 +215,7 @@ def streams() -> Case:
         for _ in range(8):
             torch.cuda._sleep(cycles)
 
-    # Twice the time of one stream is owned by nobody: the sum of both exceeds the step.
+    # The sum over both streams exceeds the step.
     return Case("none", step, one, {"kernel_s": events_of(lambda: torch.cuda._sleep(cycles))})
 
 
@@ -245,7 +245,7 @@ def graph() -> Case:
 
 
 def allocation() -> Case:
-    """Memory that each step takes from the driver anew."""
+    """Memory that each step allocates from the driver."""
     compute = products()
 
     def step(anew: bool) -> None:
@@ -274,7 +274,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 def events_of(work: Step) -> float:
-    """Seconds of some work on the device by its events, the median of a few."""
+    """Median seconds of some work, by device events."""
     found = []
     for _ in range(5):
         torch.cuda.synchronize()
@@ -288,7 +288,7 @@ def events_of(work: Step) -> float:
 
 
 def seconds_of(step: Step) -> float:
-    """Seconds of a step by the host's clock, one queued after the other."""
+    """Seconds of a step by the host's clock, with steps queued back to back."""
     for _ in range(3):
         step()
     torch.cuda.synchronize()
@@ -300,11 +300,8 @@ def seconds_of(step: Step) -> float:
 
 
 def traced(case: Case, path: Path) -> list[float]:
-    """Writes a trace of some steps; returns seconds of each by the device's events.
-
-    What an event marks is when the device came to it, so a step in which the device waits for the
-    host at first has this wait in the step before.
-    """
+    """Writes a trace; returns each step's seconds by device events. An event marks when the device
+    reached it, so initial waiting for the host counts to the step before."""
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA],
         schedule=torch.profiler.schedule(wait=0, warmup=2, active=case.traced),
@@ -322,13 +319,13 @@ def traced(case: Case, path: Path) -> list[float]:
 
 
 def slimmed(path: Path) -> bytes:
-    """A trace without what names its machine and what no reader of it needs, compressed."""
+    """A compressed trace without its machine's identity and unneeded fields."""
     document = json.loads(path.read_text())
     threads: dict[Any, int] = {}
     events = []
     for event in document["traceEvents"]:
         if event.get("ph") != "X":
-            continue  # metadata, and arrows that the correlations tell too
+            continue  # metadata, and arrows, which repeat the correlations
         given = event.get("args", {})
         kept = {key: given[key] for key in ARGUMENTS if key in given}
         if event.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"):
@@ -346,7 +343,7 @@ def slimmed(path: Path) -> bytes:
 
 
 def nsight(folder: Path) -> str:
-    """Records the steps of one case with Nsight Systems; "" or why that was not done."""
+    """Records one case with Nsight Systems; returns "" or an error."""
     nsys = shutil.which("nsys")
     if nsys is None:
         return "nsys is not installed"

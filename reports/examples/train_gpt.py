@@ -44,18 +44,18 @@ class Size:
         return self.heads * self.head_dim
 
 
-# About 1.3 G parameters: products large enough for the matrix units, small enough for one GPU.
-# Vocabulary and widths are multiples of 128, on which GEMM tiles divide evenly.
+# About 1.3 G parameters: GEMMs large enough for the matrix units, small enough for one GPU.
+# Vocabulary and widths are multiples of 128, which GEMM tiles divide evenly.
 GPU_SIZE = Size(
     layers=24, heads=16, head_dim=128, vocabulary=50304, sequence=2048, batch=8, learning_rate=2e-4
 )
-# Tokens that the data use. Of a uniform choice among the whole vocabulary some dozen steps could
-# only learn that it is uniform; the products over the vocabulary are the same either way.
+# Tokens in use. With the whole vocabulary, a few dozen steps learn nothing; the GEMMs over it are
+# the same either way.
 SYMBOLS = 64
 CPU_SIZE = Size(
     layers=2, heads=4, head_dim=16, vocabulary=64, sequence=64, batch=8, learning_rate=3e-3
 )
-PROFILED = 6  # steps of a trace, of which the first two warm up
+PROFILED = 6  # steps of a trace, the first two for warm-up
 
 
 class Block(nn.Module):
@@ -72,7 +72,7 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * size.hidden, size.hidden, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(batch, sequence, hidden) to the same shape."""
+        """(batch, sequence, hidden), in and out."""
         batch, sequence, hidden = x.shape
         q, k, v = (
             part.view(batch, sequence, self.heads, -1).transpose(1, 2)
@@ -94,12 +94,12 @@ class Gpt(nn.Module):
         self.norm = nn.LayerNorm(size.hidden)
         self.head = nn.Linear(size.hidden, size.vocabulary, bias=False)
         self.head.weight = self.tokens.weight
-        # PyTorch's default of 1 for the positions would drown the tokens.
+        # PyTorch's default of 1 for positions would drown the tokens.
         nn.init.normal_(self.tokens.weight, std=0.02)
         nn.init.normal_(self.positions.weight, std=0.02)
 
     def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """The mean cross entropy of targets (batch, sequence), a scalar."""
+        """The mean cross entropy for targets (batch, sequence)."""
         x = self.tokens(tokens) + self.positions.weight
         for block in self.blocks:
             x = block(x)
@@ -108,7 +108,7 @@ class Gpt(nn.Module):
 
 
 def shape_of(size: Size) -> peakline.Transformer:
-    """The model's products, for its bound."""
+    """The model's shape, for its bound."""
     return peakline.Transformer.uniform(
         size.layers,
         size.heads,
@@ -122,22 +122,22 @@ def shape_of(size: Size) -> peakline.Transformer:
 
 
 def peaks_of(profile: peakline.Profile, dtype: str, device: str) -> list[peakline.Peak]:
-    """The published peak and the measured ones that the profile has for this precision."""
+    """The published peak and the profile's measured ones for this precision."""
     found = []
     wanted = None if device == "cuda" else "host"
     for basis in ("datasheet", "theoretical", "burst", "sustained", "measured"):
         if basis == "theoretical" and found:
-            continue  # the datasheet's figure is the published one where there is one
+            continue  # the datasheet's figure takes precedence
         with contextlib.suppress(peakline.PeakError):
             found.append(profile.peak(dtype, basis=basis, device=wanted))
     if not found:
-        # Raises with what the profile does have.
+        # Raises, listing what the profile has.
         profile.peak(dtype, basis="datasheet", device=wanted)
     return found
 
 
 def check_device(profile: peakline.Profile) -> None:
-    """Refuses a profile of another model than the GPU in use."""
+    """Refuses a profile of another GPU model."""
     name = torch.cuda.get_device_name()
     models = {device.name for device in profile.devices}
     if name not in models:
@@ -148,7 +148,7 @@ def check_device(profile: peakline.Profile) -> None:
 
 
 def counting(size: Size, generator: torch.Generator) -> torch.Tensor:
-    """Token sequences (batch, sequence + 1) that count on from a random start by a random step."""
+    """Token sequences (batch, sequence + 1) that count up by a random step."""
     device = generator.device
     start = torch.randint(SYMBOLS, (size.batch, 1), generator=generator, device=device)
     step = torch.randint(1, 9, (size.batch, 1), generator=generator, device=device)
@@ -156,7 +156,7 @@ def counting(size: Size, generator: torch.Generator) -> torch.Tensor:
 
 
 def profiler(steps: int, path: str) -> torch.profiler.profile:
-    """Traces the last four of some steps into a file."""
+    """Traces the last four steps into a file."""
     return torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=steps - PROFILED, warmup=2, active=PROFILED - 2),
         on_trace_ready=lambda done: done.export_chrome_trace(path),
@@ -167,12 +167,9 @@ def profiler(steps: int, path: str) -> torch.profiler.profile:
 def train(
     size: Size, steps: int, device: str, compiled: bool, trace: str | None = None
 ) -> list[tuple[float, float]]:
-    """(seconds, loss) of each step, the first ones with their warm-up.
-
-    trace: the file that the last steps are traced into.
-    """
+    """(seconds, loss) of each step, warm-up included. trace: file for a trace of the last steps."""
     torch.manual_seed(1)
-    # The weights stay in FP32: BF16 would round away what an optimizer step adds to them.
+    # FP32 weights: BF16 would round optimizer updates away.
     model = Gpt(size).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=size.learning_rate, fused=device == "cuda")
     step_model = torch.compile(model) if compiled else model
@@ -189,7 +186,7 @@ def train(
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        # item() waits for the device, so the clock sees the whole step.
+        # item() waits for the device, so the clock covers the whole step.
         value = loss.item()
         done.append((time.perf_counter() - start, value))
         if tracing:

@@ -1,4 +1,4 @@
-"""peakline: what a machine's GPUs and CPUs were measured to do, and how much of it a program uses.
+"""peakline: measured limits of a machine's GPUs and CPUs, and the share that a program uses.
 
     import peakline
     profile = peakline.load("node7.json")
@@ -6,8 +6,7 @@
     flops = peakline.transformer_flops(7e9, layers=32, heads=32, head_dim=128, sequence=4096)
     print(peakline.mfu(flops * tokens, seconds, peak))
 
-Everything here needs `fastjsonschema` alone; `peakline.report` and `peakline.pictures` draw, which
-needs matplotlib.
+This module needs `fastjsonschema` alone; `peakline.report` and `peakline.pictures` need matplotlib.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ from peakline.profile import (
 )
 from peakline.training import StepTimer
 
-__version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
+__version__ = "0.1.0"  # CMake and the package's metadata read it here
 
 __all__ = [
     "BASES",

@@ -18,43 +18,39 @@ mfu     model FLOPs utilization against a profile's peaks (--help for its option
 llm     bounds of a language model's tokens per second (--help for its options)
 """
 COMMANDS = ("report", "mfu", "llm")
-# Shells report this of a program that Ctrl-C ended: 128 + SIGINT.
+# 128 + SIGINT, as shells report a program ended by Ctrl-C.
 INTERRUPTED = 130
 
 
 def main() -> int:
-    """Hands over to the command named first; returns its exit code."""
     return _guarded((sys.argv[1:2] or [""])[0], sys.argv[2:])
 
 
 def report() -> int:
-    """The command `peakline-report`."""
     return _guarded("report", sys.argv[1:])
 
 
 def mfu() -> int:
-    """The command `peakline-mfu`."""
     return _guarded("mfu", sys.argv[1:])
 
 
 def llm() -> int:
-    """The command `peakline-llm`."""
     return _guarded("llm", sys.argv[1:])
 
 
 def _guarded(command: str, arguments: list[str]) -> int:
-    """Runs a command; an interrupt and a standard output that takes no more end it quietly."""
+    """Runs a command; interrupts and a closed standard output end it quietly."""
     try:
         try:
             return _run(command, arguments)
         finally:
-            print(end="", flush=True)  # here and not at exit, where a failure is a traceback
+            print(end="", flush=True)  # flush here: a failure at exit is a traceback
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:  # the commands handle those of their files
-        # Buffered text must not fail once more at exit.
+    except OSError as error:  # of standard output; the commands handle their own files
+        # Keeps the flush at exit from failing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):  # the reader has all that it wants: `| head`
+        if isinstance(error, BrokenPipeError):  # the reader has all it wants: `| head`
             return 0
         with contextlib.suppress(OSError):
             reason = error.strerror or error

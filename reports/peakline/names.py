@@ -41,5 +41,5 @@ def level_of(resource: str) -> str:
 
 
 def is_of_node(resource: str) -> bool:
-    """Whether a resource lies between GPUs: then it is measured on the node, not on a GPU."""
+    """Whether a resource lies between GPUs, and is measured on the node."""
     return level_of(resource) in ("nvlink", "nccl")

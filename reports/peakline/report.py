@@ -37,11 +37,11 @@ def build(
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels that ran on a device of the only profile. steps: those of a run there, or
-    what changed between two. need: what each of its GPUs is to get from storage. model: a language
-    model to bound on it. screen: the first screen of the only profile, or why there is none.
-    Raises DrawingUnavailable without matplotlib, ValueError without a
-    profile, PeakError where the profile cannot bound the model.
+    placements: kernels that ran on a device of the only profile. steps: the steps of a run there,
+    or the change between two runs. need: the samples that each GPU is to get from storage. model: a
+    language model to bound. screen: the first screen of the only profile, or why there is none.
+    Raises DrawingUnavailable without matplotlib, ValueError without a profile, PeakError if the
+    profile cannot bound the model.
     """
     require_matplotlib()
     if not profiles:
@@ -66,7 +66,7 @@ def _build_one(
     for device in shown:
         items = pictures(profile, device, (), need)
         name = profile.device_name(device)
-        # A page of eight devices stays readable and quick to make.
+        # Keeps a page of eight devices readable and quick to make.
         drawn[device] = [p for p in items if name not in names or p.every_device]
         names.add(name)
     decoded = None
@@ -89,7 +89,7 @@ def _build_work(
     need: InputNeed | None,
     screen: Screen | str,
 ) -> dict[str, bytes]:
-    """The files about work that ran on a machine, with no more of the machine than they rest on."""
+    """The files about work that ran on a machine, with only the pictures that matter for it."""
     of_steps = waterfall_pictures(steps) if isinstance(steps, Analysis) else []
     if isinstance(steps, Change):
         of_steps = change_pictures(steps)
@@ -116,7 +116,6 @@ def _build_work(
 
 
 def _prefix(profile: Profile, device: str) -> str:
-    """The prefix of the files of a device's pictures."""
     gpus = [d for d in profile.measured_devices() if d not in (HOST, NODE)]
     gpu = profile.gpu(device)
     if gpu and len(gpus) > 1:
@@ -143,11 +142,8 @@ def _build_several(profiles: Sequence[Profile], formats: Sequence[str]) -> dict[
 
 
 def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
-    """(name, profile, device) of what is compared: the GPUs of each profile, or its host.
-
-    The hosts are compared where one of the profiles has no GPU. Of several GPUs of a profile each
-    has its index in its name.
-    """
+    """(name, profile, device) of each GPU to compare, or of each host if a profile has no GPU. A
+    GPU's name has its index if its profile has several."""
     gpus = [[d for d in p.measured_devices() if d not in (HOST, NODE)] for p in profiles]
     on_host = not all(gpus)
     names = [stem(p.path) or f"profile {i}" for i, p in enumerate(profiles, start=1)]
@@ -170,11 +166,8 @@ def stem(path: str) -> str:
 
 
 def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> list[Path]:
-    """Writes the files; each is either whole or untouched.
-
-    Raises OSError, which names the file: FileExistsError, before anything is written, where one is
-    there that is not to be overwritten.
-    """
+    """Writes the files; each is either whole or untouched. Raises OSError, which names the file;
+    FileExistsError, before anything is written, if a file exists and `overwrite` is False."""
     paths = [directory / name for name in files]
     if not overwrite:
         refuse_existing(paths)
@@ -184,13 +177,13 @@ def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> 
     for path, content in zip(paths, files.values(), strict=True):
         try:
             _replace(path, content)
-        except OSError as error:  # of a write it has no name, else that of the temporary file
+        except OSError as error:  # has no name after a write, else the temporary file's
             raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
 
 
 def refuse_existing(paths: Sequence[Path]) -> None:
-    """Raises FileExistsError, which names the first of the paths that exists."""
+    """Raises FileExistsError for the first path that exists."""
     for path in paths:
         if os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -201,7 +194,7 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        # mkstemp makes files for their owner alone; a report is as public as any other file.
+        # mkstemp makes files private; a report gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)

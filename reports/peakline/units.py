@@ -10,7 +10,7 @@ GIB = 1024.0 * MIB
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`value` with `digits` significant digits, never in exponent form between 1e-4 and 1e9."""
+    """`value` with `digits` significant digits; exponents only below 1e-4 and from 1e9 on."""
     if value == 0:
         return "0"
     magnitude = math.floor(math.log10(abs(value)))
@@ -67,7 +67,6 @@ def intensity(flop_per_byte: float) -> str:
 
 
 def value(amount: float, unit: str) -> str:
-    """`amount` in base `unit`, printed as its unit asks for."""
     if unit == "s":
         return time(amount)
     if unit.endswith("/s"):

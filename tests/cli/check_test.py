@@ -1,4 +1,4 @@
-"""`peakline check` of existing profiles: verdicts, documents, site rules."""
+"""`peakline check` on existing profiles: verdicts, documents, site rules."""
 
 import os
 import re
@@ -85,7 +85,7 @@ def test_documents_replace_no_file_that_is_no_report(tmp_path, healthy, option, 
     profile, pipe = tmp_path / "node7.json", tmp_path / "pipe"
     profile.write_text("{}")
     os.mkfifo(pipe)
-    # Refused before anything is measured, so there is one line.
+    # Refused before any measurement, so there is one line.
     words = [option, profile, "not overwritten"]
     refused("check", "--device", "none", option, profile, words=words)
     assert profile.read_text() == "{}"
@@ -121,7 +121,7 @@ def test_against_the_cards_of_a_folder(tmp_path):
     kept = peakline("check", folder, "--against", ours, "--all", code=0)
     assert "  6 cards" in kept.stdout
     refused(*write, words=["--write-reference", "not overwritten"])
-    # A slow card is left out of a reference; a fleet that is half slow makes none.
+    # A reference excludes a slow card; a fleet with half of its cards slow makes none.
     for slow, words, code in ((1, "1 of 6 cards left out", 0), (3, "needs most of its", 2)):
         for file in files[:slow]:
             write_changed(file, lambda profile: scale(profile, 0.9, "hbm.read"), base=file)
@@ -132,7 +132,7 @@ def test_against_the_cards_of_a_folder(tmp_path):
 
 @pytest.fixture
 def checked(tmp_path, slow):
-    """The command that checks the slow card by these rules."""
+    """Checks the slow card by these rules."""
 
     def check(rules, *arguments):
         file = tmp_path / "rules.toml"
@@ -194,7 +194,7 @@ def test_bad_rules(checked, rules, words):
 
 @pytest.fixture
 def rules(tmp_path):
-    """Writes a file of rules, each `key = value` lines, and returns its name."""
+    """Writes a file of rules, each `key = value` lines, and returns its path."""
 
     def write(*texts):
         file = tmp_path / "rules.toml"
@@ -228,7 +228,7 @@ def test_lint_says_what_each_rule_judges(rules):
     assert "full runs" not in read
     assert "beside other precisions of gpu0, in all runs only warns: why" in siblings
     assert "power_limit of every device, in all runs is left out below 650: why" in power
-    # A file that is sound does what it says.
+    # The rules themselves work.
     slow = peakline("check", REFERENCE, "--rules", file, code=0)
     assert slow.stdout.startswith("PASS")
 
@@ -275,7 +275,6 @@ def test_lint_finds_what_judges_nothing(rules, rule, words):
         ("missing.json", ["missing.json", "no such file"]),
         ("REFERENCE --against missing.json", ["missing.json", "no such file"]),
         ("REFERENCE --against broken.json", ["broken.json", "populations"]),
-        # Refused before anything is measured, so there is one line.
         ("--device none --against missing.json", ["missing.json", "no such file"]),
         ("REFERENCE --rules missing.toml", ["missing.toml", "no such file"]),
         ("--lint missing.toml", ["missing.toml", "no such file"]),

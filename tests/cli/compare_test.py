@@ -10,7 +10,7 @@ GATE = ("--fail-on", "regression")
 
 @pytest.fixture
 def changed(tmp_path):
-    """Writes the golden profile with a change and a creation time of its own."""
+    """Writes the golden profile with a change and its own creation time."""
 
     def write(name, change):
         minute = len(list(tmp_path.iterdir()))
@@ -26,7 +26,7 @@ def changed(tmp_path):
 
 @pytest.fixture
 def scaled(changed):
-    """Writes the golden profile with every measured figure multiplied by a factor."""
+    """Writes the golden profile with all measured figures scaled."""
     return lambda name, factor: changed(name, lambda profile: scale(profile, factor))
 
 
@@ -82,7 +82,7 @@ def test_repeatability_of_several_runs(scaled):
 
 
 def test_runs_that_were_kept(tmp_path):
-    """Runs of a machine that scatters more than usual are not reported as slower."""
+    """Runs of an unusually noisy machine are not reported as slower."""
 
     def run(number):
         def change(profile):
@@ -109,7 +109,7 @@ def test_runs_that_were_kept(tmp_path):
     peakline(*compared, code=1)
     found = hidden.rename(found)
     assert document(*compared)["populations"] == [str(found)]
-    # A population is not read as a profile; a broken one is refused by name.
+    # A population is no profile; a broken one is refused by name.
     peakline("fleet", tmp_path, code=0)
     assert "  1 card" in peakline("check", runs[0], "--against", found, "--all").stdout
     broken = tmp_path / "broken.population.json"
@@ -156,7 +156,7 @@ def test_what_is_gone_fails_unless_it_is_allowed(changed):
     gate = ("compare", GOLDEN, changed("lost.json", lose), *GATE)
     assert "gpu3: missing: NVIDIA H200" in stdout_of(*gate, code=1)
     peakline(*gate, "--allow", "gpu3", code=1)
-    # Only the host of a virtual machine is left, which cannot be judged.
+    # Only a virtual machine's host is left, which cannot be judged.
     names = ("gpu3", "gpu4", "gpu5", "machine/judged")
     found = document(*gate, *(f"--allow={name}" for name in names))["gate"]
     assert (found["passed"], found["unused"]) == (True, ["gpu5"])

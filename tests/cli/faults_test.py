@@ -1,7 +1,8 @@
-"""The real executable under faults: nothing is lost, nothing stays behind, nothing is silent.
+"""The real executable under faults: it loses nothing, leaves nothing behind, and reports all
+failures.
 
 $FAULTY and $JUMPING_CLOCK are libraries that make calls fail and clocks jump. Each case runs two
-points of the host with one fault and says how the run has to end; `Case.check` tests what holds for
+points of the host with one fault and states how the run ends; `Case.check` tests what holds for
 every run.
 """
 
@@ -32,12 +33,11 @@ from program import (
     with_memory,
 )
 
-# Two points of a tenth of a second.
 RUN = (*HOST, "--filter", r"^host\.fma")
 POINTS = ["host.fma.fp32", "host.fma.fp64"]
-# Most wait for a worker or a disk.
+# Most cases wait for a worker or a disk.
 AT_ONCE = 2 * (os.cpu_count() or 1)
-# Nothing else runs as this user, so that its limit on processes counts these alone.
+# Has no other processes, so that its limit counts only these.
 LONELY_USER = 54321
 
 OK, FINDING, USAGE, PARTIAL = 0, 1, 2, 3
@@ -47,11 +47,10 @@ OK, FINDING, USAGE, PARTIAL = 0, 1, 2, 3
 class Case:
     """One run with a fault.
 
-    end: the exit code, below 0 for a signal. reasons: a part of the reason of each point that is
-    not measured; None: there is no profile. says: printed once on standard error. fault: variables
-    of the environment. before: called in the new process. meanwhile: called with the process and
-    the folder. at_least: points in the profile. stays: a temporary file stays until another run
-    writes there.
+    end: the exit code, below 0 for a signal. reasons: a part of each unmeasured point's reason;
+    None: there is no profile. says: printed once on standard error. fault: environment variables.
+    before: called in the new process. meanwhile: called with process and folder. at_least: points
+    in the profile. stays: a temporary file stays until another run writes there.
     """
 
     name: str
@@ -123,7 +122,7 @@ def another_run(folder):
 
 
 def left_of_session(leader):
-    """Live processes of the session, after up to 10 s in which they may end."""
+    """Processes of the session that are alive after up to 10 s."""
     deadline = time.monotonic() + 10
     while (alive := session(leader)) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -151,7 +150,7 @@ def fault(where, call, at, does):
 
 
 def failing(call, number, at=0):
-    """All calls of the coordinator fail with that errno, or only the `at`-th."""
+    """All calls of the coordinator, or only the `at`-th, fail with this errno."""
     return fault("coordinator", call, at, f"error:{number}")
 
 
@@ -160,7 +159,7 @@ def struck(call, at, number):
     return fault("coordinator", call, at, f"signal:{number}")
 
 
-# A worker's answers are its facts, then a line for each point; 0 stands for every answer.
+# A worker answers with its facts, then a line per point; 0 means every answer.
 FACTS, FIRST, LAST = 0, 2, 3
 
 
@@ -173,10 +172,9 @@ def limit(which, soft):
 
 
 def signals():
-    """Signals x moments x processes."""
     # The sanitizers handle SIGSEGV themselves.
     kill = (signal.SIGKILL, signal.SIGQUIT, *(() if SANITIZED else (signal.SIGSEGV,)))
-    # The file gets its first name and its first state, a worker starts, the file is replaced.
+    # Moments: the file gets its first name and content, a worker starts, the file is replaced.
     for call, at, reasons in (
         ("write", 1, None),
         ("fsync", 1, None),
@@ -193,7 +191,7 @@ def signals():
         name = f"coordinator {number.name} at "
         at_fork = struck("fork", 1, number)
         yield Case(f"{name}fork 1", PARTIAL, says=none_yet, fault=at_fork, at_least=0)
-        # All is measured then.
+        # By then everything is measured.
         yield Case(f"{name}rename", OK, fault=struck("rename", 1, number))
         both = (number, signal.SIGTERM if number == signal.SIGINT else signal.SIGINT)
         twice = when_it_measures(lambda process, _, both=both: send_at_once(process, *both))
@@ -214,7 +212,7 @@ def signals():
 
 
 def when_it_measures(then):
-    """Calls `then` with the process and the folder once a worker has started."""
+    """Calls `then` with process and folder once a worker has started."""
 
     def wait(process, folder):
         started(process)
@@ -232,22 +230,22 @@ def between_the_names(process, folder):
 
 
 def limits():
-    """Limits that the system, containers and schedulers set on a process."""
+    """Process limits of system, containers and schedulers."""
     large = "cannot be written: File too large"
     first = "holds only the first 0 of 2 measurements"
     for size in (0, 1000):
         before = limit(resource.RLIMIT_FSIZE, size)
         yield Case(f"files of {size} bytes", USAGE, None, large, before=before)
-    for size in (2200, 3000):  # its beginning fits
+    for size in (2200, 3000):  # only the beginning fits
         before = limit(resource.RLIMIT_FSIZE, size)
         yield Case(f"files of {size} bytes", PARTIAL, says=first, before=before, at_least=0)
     none = ("cannot create another process or thread",) * 2
-    no_leaks = {"ASAN_OPTIONS": "detect_leaks=0"}  # takes a process
+    no_leaks = {"ASAN_OPTIONS": "detect_leaks=0"}  # the leak check needs a process
     for count in range(1, 5):
         before = functools.partial(with_processes, count)
         yield Case(f"{count} processes", PARTIAL, none, fault=no_leaks, before=before)
     yield Case("no fork", PARTIAL, none, none[0], failing("fork", errno.EAGAIN))
-    # It does without one.
+    # The coordinator works without a thread.
     yield Case("no thread in the coordinator", OK, fault=failing("thread", errno.EAGAIN))
     no_memory = ("fork: Cannot allocate memory",) * 2
     yield Case("one fork that fails", PARTIAL, no_memory, fault=failing("fork", errno.ENOMEM, 1))
@@ -265,7 +263,7 @@ def limits():
     yield Case("only when idle", OK, before=idle_class)
     before = limit(resource.RLIMIT_STACK, (64 if SANITIZED else 16) << 10)
     yield Case("a small stack", USAGE, None, "ulimit -s", before=before)
-    if SANITIZED:  # the sanitizers need descriptors and memory too
+    if SANITIZED:  # the sanitizers need descriptors and memory, too
         return
     for count in (8, 9, 10):
         before = limit(resource.RLIMIT_NOFILE, count)
@@ -274,13 +272,13 @@ def limits():
     says = f"cannot be written: {many}"
     yield Case("no descriptor for the profile", USAGE, None, says, before=before)
     yield Case("no memory", PARTIAL, None, "out of memory", before=with_memory(0))
-    # The stack of a thread takes 8 MiB.
+    # A thread's stack takes 8 MiB.
     yield Case("no memory for a thread", PARTIAL, none, before=with_memory(3))
 
 
 @contextlib.contextmanager
 def fifth_of_a_cpu():
-    """A control group with that quota, of either version; None if none can be made."""
+    """A control group with that quota (v1 or v2); None if none can be made."""
     v1 = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000"}
     for root, settings in (("cpu", v1), ("", {"cpu.max": "20000 100000"})):
         group = Path("/sys/fs/cgroup", root, f"peakline-test-{os.getpid()}")
@@ -324,7 +322,6 @@ def unwritable(number):
 
 
 def disks():
-    """Disks that are full, broken, unusual or gone."""
     for call, number in (
         *(
             (call, e)
@@ -354,7 +351,6 @@ def disks():
 
 
 def streams():
-    """Streams that are closed, end early or are full."""
     for closed in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)):
         yield Case(f"without {closed}", OK, before=functools.partial(close_all, closed))
     for number in (1, 2):
@@ -385,13 +381,11 @@ def full_device():
 
 
 def clocks():
-    """Clocks that jump back and forward by an hour, early and late."""
     for readings in ("0", "4", "40", "400"):
         for seconds in ("3600", "-3600"):
             jump = preload("JUMPING_CLOCK", JUMP_AFTER=readings, JUMP_BACK_S=seconds)
             yield Case(f"{seconds} s back after {readings} readings", OK, fault=jump)
-    # The clock jumps forward after the first checkpoint, so that the profile is saved at once; the
-    # disk is full then.
+    # The clock jumps forward after the first checkpoint, which saves at once, to a full disk.
     both = f"{os.environ['JUMPING_CLOCK']} {os.environ['FAULTY']}"
     jump = {"LD_PRELOAD": both, "JUMP_AFTER": "8", "JUMP_BACK_S": "-11"}
     full = failing("write", errno.ENOSPC, at=2) | jump
@@ -420,7 +414,6 @@ def wrong_result():
 
 
 def workers():
-    """Workers that die, hang, flood or lie."""
     for at, count in ((FIRST, 2), (LAST, 1)):
         for name, does, reason in (
             ("ends well", "exit:0", "the worker exited with code 0"),
@@ -448,7 +441,7 @@ def workers():
     yield Case("closes its answers", PARTIAL, stopped, fault=worker("close"))
     for does in ("flood", "drip"):
         yield Case(does, PARTIAL, ("no answer in ",), fault=worker(does, LAST))
-    for does in ("print:8000000", "printraw:8000000"):  # the latter without a newline
+    for does in ("print:8000000", "printraw:8000000"):  # printraw: without a newline
         yield Case(does, OK, fault=worker(does))
     unusable = {"uuid": "host", "index": 0, "compute_major": 0, "compute_minor": 0}
     unusable |= {"pcie_read_under_load": False, "unusable": "no CPU today"}
@@ -468,7 +461,7 @@ def workers():
 
 
 def run_all(cases, schema, subtests):
-    """Runs the cases of a family next to each other."""
+    """Runs the cases of a family in parallel."""
     validate = schema()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         runs = {pool.submit(case.run, validate): case for case in cases}

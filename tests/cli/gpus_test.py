@@ -1,4 +1,4 @@
-"""Drivers and devices, answered for by the fake driver library of tests/zoo."""
+"""Drivers and devices, simulated by the fake driver library of tests/zoo."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def environment(**variables):
 
 @pytest.fixture
 def run(profile):
-    """Runs on the fake devices, with these environment variables for their driver."""
+    """Runs on fake devices; variables configure their driver."""
 
     def run_with(*arguments, code=None, **variables):
         command = ("run", "--quick", "-o", profile, *arguments)
@@ -64,7 +64,6 @@ def zoo(tmp_path):
 
 
 def planned(run, **variables):
-    """The devices that a dry run lists."""
     plan = run("--dry-run", "--filter", "^(hbm|pcie)", code=0, **variables)
     return {line[:5] for line in plan.stdout.splitlines()[1:-1]}
 
@@ -79,7 +78,6 @@ def test_selection(run):
 
 
 def test_mig_instances_are_the_devices(run, devices_of, zoo):
-    """A card with MIG instances is measured by instance, each under its own UUID."""
     instances = [f"MIG-cccccccc-0000-0000-0000-00000000000{i}" for i in range(2)]
     card = {
         "name": "Fake GPU",
@@ -103,7 +101,7 @@ def test_links_to_the_cpu(devices_of, zoo):
     links = {"enabled": 1, "links": 10, "down": [9], "mb_per_s": 44712}
     (device,) = devices_of("--device", "0", *READ, **zoo({"name": "Fake GPU", "c2c": links}))
     assert device["c2c"] == {"count": 9, "bytes_per_s": 44.712e9}
-    # Its driver says that there is none.
+    # This device's driver reports none.
     (device,) = devices_of("--device", "0", *READ, **zoo("rtx-pro-6000-max-q"))
     assert "c2c" not in device
 
@@ -127,7 +125,7 @@ def test_driver_that_is_too_old(run, profile):
         assert "update the driver" in device["unusable"]
     for m in read(profile)["measurements"]:
         assert m["status"] == ("ok" if m["device"] == "host" else "error"), m
-    # One line a device, not one a point.
+    # One line per device, not per point.
     assert result.stderr.count("update the driver") == 2
 
 
@@ -182,7 +180,7 @@ def test_a_lost_device_does_not_keep_the_others_from_being_read(devices_of):
 
 @pytest.fixture
 def links_of(run, profile):
-    """Runs; returns the devices' links, the findings of devices by code, and the profile."""
+    """Runs, and returns links, findings by code, and the profile."""
 
     def links(**variables):
         run("--filter", "^p2p.read.ce", code=3, **variables)

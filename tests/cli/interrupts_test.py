@@ -1,4 +1,4 @@
-"""Signals, stalls and time limits in the middle of a run or a check. Durations are real."""
+"""Signals, stalls and time limits during a run or a check, in real time."""
 
 import contextlib
 import json
@@ -32,13 +32,13 @@ STOPPED = "CANNOT JUDGE  stopped by a signal\n"
 
 
 def assert_partial(profile):
-    """The profile can be read and says that it is not complete."""
+    """The profile is valid and marked as incomplete."""
     assert not read(profile)["complete"]
     peakline("show", profile, code=0)
 
 
 def test_stalls_spoil_no_profile(profile):
-    """Workers stall as in a paused virtual machine or a throttled container."""
+    """Workers stall, as in a paused virtual machine or a throttled container."""
     moments = random.Random(20261123)
     for _ in range(STALLED_RUNS):
         with starting(*HOST, "-o", profile) as process:
@@ -100,7 +100,7 @@ def test_runs_that_the_time_limit_ends(profile):
 
 @pytest.fixture
 def checking(tmp_path, profile):
-    """Starts a check that measures the host; at the end only its profile may be left."""
+    """Starts a check that measures the host; only its profile may be left at the end."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
 

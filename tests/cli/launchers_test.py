@@ -1,6 +1,6 @@
-"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host.
+"""Slurm and Open MPI profile a fleet, for real, on this host.
 
-Each node writes a profile of its own into one shared folder, and `peakline fleet` reads them.
+Each node writes its own profile into a shared folder, and `peakline fleet` reads them.
 """
 
 import getpass
@@ -15,7 +15,7 @@ import pytest
 from launching import NODES, PATIENCE_S
 from program import PEAKLINE, REFERENCE, SOURCE, slow_profile
 
-# scripts/test --launchers unpacks packages here; without them, those of the machine are used.
+# Unpacked by scripts/test --launchers; otherwise the machine's packages are used.
 UNPACKED = SOURCE / ".deps" / "launchers"
 LIBRARIES = next(UNPACKED.glob("usr/lib/*-linux-gnu"), None)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="slurmd runs jobs as root only")
@@ -52,7 +52,7 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 
 @pytest.fixture(scope="module", autouse=True)
 def unpacked():
-    """The packages expect to lie in / and /usr: tell them where they are."""
+    """The packages expect to be in / and /usr: tell them where they are."""
     if LIBRARIES is None:
         return
     libraries = [LIBRARIES, LIBRARIES / "slurm-wlm", UNPACKED / "lib" / LIBRARIES.name]
@@ -64,7 +64,7 @@ def unpacked():
 
 
 def free_ports(count):
-    """Ports that nobody listens on; all bound at once, so that they differ."""
+    """Free ports, bound at the same time so that they differ."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -76,7 +76,6 @@ def free_ports(count):
 
 
 def line_of_readme(launcher):
-    """The README's command with this launcher, without its comment."""
     lines = (SOURCE / "scripts/README.md").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith(f"{launcher} "))
     return line.partition("#")[0]
@@ -89,7 +88,7 @@ def need(*commands):
 
 
 def hosts(site, command, **environment):
-    """For each node, the number of usable CPUs and the finding about them."""
+    """The number of usable CPUs and the finding about them, per node."""
     hosts = []
     for profile in site.written(site.launch(["bash", "-c", command], **environment)):
         (finding,) = [
@@ -159,7 +158,7 @@ def start_slurm(site, settings=""):
         + (f"PluginDir={LIBRARIES}/slurm-wlm\n" if LIBRARIES else "")
         + settings
     )
-    # This is the plugin for cgroups that starts in containers without any.
+    # Only this cgroup plugin starts in containers without cgroups.
     (site.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     (site.folder / "state").mkdir()
     start(site, "slurmctld", "-D", SLURM_CONF=str(conf))
@@ -192,7 +191,7 @@ def test_slurm(site):
     unbound = "--cpu-bind=none "
     assert unbound in line
     assert_bound(site, line.replace(unbound, ""), **environment)
-    # A step that asks for CPUs of its own gets no more, bound or not.
+    # A step with its own CPUs gets no more, bound or not.
     assert_bound(site, line.replace(unbound, f"{unbound} --exclusive "), **environment)
 
 
@@ -210,7 +209,6 @@ def test_slurm_drains_what_fails(site):
     assert "time_limit=35 " in recipe
     site.script("recipe", recipe.replace("time_limit=35 ", "time_limit=2 "))
     slow = slow_profile(site.folder / "slow.json")
-    # Stored profiles stand in for the node's GPUs.
     site.script(
         "peakline",
         f"""
@@ -273,7 +271,7 @@ def test_slurm_drains_what_fails(site):
 
     verdict = slurm(PEAKLINE, "check", slow, "--exit-codes", "npd").stdout.strip()
     why = verdict.replace("FAIL  ", "peakline: ")
-    # A check that does not fail leaves the node alone and logs why.
+    # A check without FAIL is logged, and leaves the node alone.
     for mode, words in (
         ("good", "node1: PASS  gpu0, NVIDIA H200: "),
         ("host", "node1: CANNOT JUDGE  "),
@@ -286,7 +284,6 @@ def test_slurm_drains_what_fails(site):
     wait_until(lambda: "not drained: a job came meanwhile" in log())
     wait_until(lambda: state() == "idle")
 
-    # A drained node is not measured again.
     put("slow", "HealthCheckProgram")
     wait_until(drained)
     assert reason() == why
@@ -299,7 +296,6 @@ def test_slurm_drains_what_fails(site):
     assert (site.folder / "calls").read_text() == calls
     resume()
 
-    # A node is not measured beside a job, but after it.
     job = subprocess.Popen(["srun", "-w", "node1", "sleep", "4"], env=environment)
     site.cleanup.callback(job.wait)
     wait_until(lambda: state() in ("mix", "alloc"))
@@ -315,7 +311,7 @@ def test_slurm_drains_what_fails(site):
     assert job.wait() == 0
     resume()
 
-    # A job whose node fails before it has started goes back into the queue.
+    # A failing prolog returns the job to the queue.
     put("slow", "Prolog")
     ran = site.folder / "ran"
     job = slurm("sbatch", "-w", "node1", "-o", "/dev/null", "--wrap", f"touch {ran}").stdout
@@ -328,15 +324,15 @@ def test_slurm_drains_what_fails(site):
 
 def test_open_mpi(site):
     need("mpirun")
-    # Both nodes are this host: the stand-in for ssh runs the command it is given. Each has its own
-    # TMPDIR, since two that share one sometimes collide.
+    # Both nodes are this host: a fake ssh runs the given command. Each has its own TMPDIR, since a
+    # shared one sometimes collides.
     there = f'mkdir -p {site.folder}/$1; export TMPDIR={site.folder}/$1; shift; exec sh -c "$*"'
     (site.folder / "hosts").write_text("".join(f"node{i}\n" for i in range(NODES)))
     environment = {
         "OMPI_MCA_orte_default_hostfile": str(site.folder / "hosts"),
         "OMPI_MCA_plm_rsh_agent": str(site.script("there", there)),
-        # No topology in shared memory: Open MPI 4.1 seeks a hole in its address space for it, takes
-        # one from its own stack in one run of twenty, and crashes.
+        # Disables the topology in shared memory: Open MPI 4.1 looks for a hole in its address
+        # space, takes one in its own stack in one run of twenty, and crashes.
         "OMPI_MCA_rtc_hwloc_vmhole": "none",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

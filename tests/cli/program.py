@@ -1,7 +1,6 @@
-"""The program under test, and the profiles that its tests change.
+"""The program under test, and variants of profiles.
 
-$PEAKLINE is the executable. Signals and limits are real ones: nothing in the product exists for
-these tests.
+$PEAKLINE is the executable. Signals and limits are real: the product has no test hooks.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from typing import Any
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
 
-PEAKLINE = os.environ.get("PEAKLINE", "peakline")  # wheel_test.py installs its own
+PEAKLINE = os.environ.get("PEAKLINE", "peakline")  # wheel_test.py sets its own
 SANITIZED = "PEAKLINE_SANITIZED" in os.environ
 GOLDEN = SOURCE / "tests/golden/profile.json"
 REFERENCE = SOURCE / "reports/reference/nvidia-h200.json"
 
-# A quick run of the host takes a few seconds, and longer on a busy machine or with sanitizers.
+# A quick run of the host takes seconds, but longer on a busy machine or with sanitizers.
 PATIENCE_S = 300
 HOST = ("run", "--quick", "--device", "none")
 # One point.
 QUICKEST = (*HOST, "--filter", r"^host\.fma\.fp64")
-# Several points of a tenth of a second and more, so that signals hit one in the middle.
+# Several points of 0.1 s and more, so that a signal hits one in the middle.
 SEVERAL = ("run", "--device", "none", "--filter", r"^host\.fma|^host\.roofline.*:1")
 
 
 def peakline(*arguments: Any, code: int | None = None, **options: Any) -> Any:
-    """Runs a command, which has to end with exit code `code` if that is given."""
+    """Runs a command and checks its exit code, if given."""
     result = subprocess.run(
         [PEAKLINE, *map(str, arguments)],
         **{"capture_output": True, "text": True, "timeout": PATIENCE_S} | options,
@@ -51,7 +50,7 @@ def peakline(*arguments: Any, code: int | None = None, **options: Any) -> Any:
 
 
 def stdout_of(*arguments: Any, code: int = 0, **options: Any) -> str:
-    """Standard output of a command that prints nothing on standard error."""
+    """Standard output of a command without standard error."""
     result = peakline(*arguments, code=code, **options)
     assert result.stderr == ""
     return result.stdout
@@ -63,7 +62,7 @@ def document(*arguments: Any, code: int = 0, **options: Any) -> Any:
 
 
 def assert_usage_error(result: Any, *words: Any) -> None:
-    """Exit code 2, no standard output, one printable line of error that holds all of the words."""
+    """Checks for exit code 2, no standard output, and one printable error line with all words."""
     assert result.returncode == 2, result.stderr
     assert result.stdout == ""
     assert re.fullmatch(r"peakline: [^\n]+\n", result.stderr), result.stderr
@@ -73,14 +72,14 @@ def assert_usage_error(result: Any, *words: Any) -> None:
 
 
 def refused(*arguments: Any, words: Any = (), **options: Any) -> str:
-    """The error line of a command that ends in a usage error."""
+    """The error line of a usage error."""
     result = peakline(*arguments, **options)
     assert_usage_error(result, *words)
     return result.stderr
 
 
 def read(path: Path) -> Any:
-    """A profile, with the defaults of the fields that measurements leave out."""
+    """A profile, with defaults for fields that measurements leave out."""
     profile = json.loads(path.read_text())
     empty = {"params": {}, "reason": "", "flags": [], "verified": None}
     profile["measurements"] = [empty | row for row in profile["measurements"]]
@@ -88,7 +87,6 @@ def read(path: Path) -> Any:
 
 
 def scale(profile: Any, factor: float, *resources: str) -> None:
-    """Multiplies the measured ceilings of these resources, or of all."""
     for ceiling in profile["ceilings"]:
         measured = ceiling["basis"] not in ("theoretical", "datasheet")
         if measured and (not resources or ceiling["resource"] in resources):
@@ -119,8 +117,6 @@ def write_changed(path: Path, change: Callable[[Any], None], base: Path | None =
 
 
 def slow_profile(path: Path) -> Path:
-    """The reference's H200 with one precision 10 % slower."""
-
     def slow(profile: Any) -> None:
         for ceiling in profile["ceilings"]:
             if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
@@ -130,7 +126,7 @@ def slow_profile(path: Path) -> Path:
 
 
 def write_cards(folder: Path, count: int, name: str = "NVIDIA H200") -> list[Path]:
-    """Writes profiles of cards of one model, each in a node of its own."""
+    """Writes profiles of cards of one model, each in its own node."""
     folder.mkdir()
     uuid = json.loads(judged())["devices"][0]["uuid"]
     files = []
@@ -145,7 +141,7 @@ def write_cards(folder: Path, count: int, name: str = "NVIDIA H200") -> list[Pat
 
 
 def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
-    """The output of a command to a stream that is a terminal of this width."""
+    """The output of a command on a terminal of this width."""
     ours, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -155,7 +151,7 @@ def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
     )
     os.close(terminal)
     text = b""
-    with contextlib.suppress(OSError):  # the terminal's other side is closed
+    with contextlib.suppress(OSError):  # the other side is closed
         while chunk := os.read(ours, 4096):
             text += chunk
     os.close(ours)
@@ -164,19 +160,17 @@ def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
 
 
 def cpu_seconds() -> float:
-    """CPU time of the commands so far; other work on the machine does not count."""
+    """CPU time of all commands so far, independent of other load."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 @functools.cache
 def count_points(*run: str) -> int:
-    """How many points a run plans."""
     return int(peakline(*run, "--dry-run", code=0).stdout.splitlines()[-1].split()[0])
 
 
 def address_space(mebibytes: int) -> Callable[[], None]:
-    """For preexec_fn."""
     limit = (mebibytes << 20, mebibytes << 20)
     return functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
 
@@ -193,7 +187,7 @@ def mebibytes_to_start() -> int:
 
 
 def with_memory(mebibytes: int) -> Callable[[], None]:
-    """For preexec_fn: address space beyond that of the executable itself."""
+    """For preexec_fn: limits the address space beyond that of the executable."""
     return address_space(mebibytes_to_start() + mebibytes)
 
 
@@ -227,14 +221,14 @@ def assert_gone(pids: list[int]) -> None:
 
 
 def send_at_once(process: Any, *signals: int) -> None:
-    """Sends signals to a stopped process, so that it sees them together."""
+    """Sends signals to a stopped process, so that it receives them together."""
     for number in (signal.SIGSTOP, *signals, signal.SIGCONT):
         process.send_signal(number)
 
 
 @contextlib.contextmanager
 def starting(*arguments: Any, **options: Any) -> Iterator[Any]:
-    """A running command with its output in pipes, killed at the end."""
+    """A running command with piped output, killed at the end."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([PEAKLINE, *map(str, arguments)], **pipes | options)
     try:
@@ -246,7 +240,6 @@ def starting(*arguments: Any, **options: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def measuring(*arguments):
-    """A run that has answered its first point, killed at the end."""
     with starting(*arguments, "--verbose") as process:
         for line in process.stderr:
             if line.startswith("host host."):

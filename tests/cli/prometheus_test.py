@@ -1,4 +1,4 @@
-"""The alerts and the dashboard of scripts/prometheus, against what `check --prometheus` writes."""
+"""The alerts and the dashboard of scripts/prometheus work with `check --prometheus`."""
 
 import json
 import re
@@ -12,11 +12,11 @@ FOLDER = SOURCE / "scripts/prometheus"
 ALERTS = FOLDER / "peakline-alerts.yml"
 DASHBOARD = FOLDER / "peakline-dashboard.json"
 LABEL = r'(\w+)="([^"]*)"'
-SCRAPED = {"instance", "job"}  # labels that Prometheus adds
+SCRAPED = {"instance", "job"}  # labels added by Prometheus
 
 
 def samples_of(profile, folder):
-    """What a check of a profile writes: metric, labels, value."""
+    """A check's metrics, labels and values."""
     metrics = folder / "peakline.prom"
     peakline("check", profile, "--prometheus", metrics)
     lines = re.findall(r"(?m)^(\w+)\{(.*)\} (\S+)$", metrics.read_text())
@@ -102,7 +102,7 @@ def test_promtool_takes_alerts_and_panels(tmp_path):
         {"record": f"panel:{number}", "expr": expression}
         for number, expression in enumerate(dashboard_expressions())
     ]
-    panels = tmp_path / "panels.json"  # which is YAML
+    panels = tmp_path / "panels.json"  # JSON is YAML
     panels.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
     promtool("check", "rules", panels)
 
@@ -113,7 +113,7 @@ def series(name, labels, values):
 
 
 def test_alerts_fire(samples, tmp_path):
-    """A card is slow, one could not be judged, one gets slower, one is checked no more."""
+    """One card each is slow, could not be judged, gets slower, and is no longer checked."""
     slow = [
         series(name, labels | {"instance": "slow"}, f"{value}x240")
         for name, labels, value in samples
@@ -160,7 +160,7 @@ def test_alerts_fire(samples, tmp_path):
             }.items()
         ],
     }
-    tests = tmp_path / "tests.json"  # which is YAML
+    tests = tmp_path / "tests.json"  # JSON is YAML
     tests.write_text(
         json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1h", "tests": [hourly]})
     )

@@ -1,4 +1,4 @@
-"""Reading profiles and populations, showing them, and their schemas."""
+"""Reading and showing profiles and populations, and their schemas."""
 
 import gzip
 import json
@@ -213,6 +213,6 @@ def test_tables_fit_a_narrow_terminal(tmp_path, command):
     arguments = [word.format(REFERENCE, later=later) for word in command.split()]
     lines = on_terminal(columns, *arguments).splitlines()
     assert len(lines) > 3
-    # The verdict may be longer: schedulers and monitors take one line.
+    # Only the verdict may be longer: schedulers and monitors need it in one line.
     for line in lines[1:]:
         assert len(line) <= columns, line

@@ -1,4 +1,4 @@
-"""Every command of the READMEs runs as it is printed, and prints what they show."""
+"""Every command of the READMEs runs as printed, with the output shown there."""
 
 import contextlib
 import json
@@ -25,10 +25,10 @@ FILES = (
     "scripts/README.md",
 )
 PROFILES = ("node7-may", "node7-june", "node7", "node7-later", "profiles/node7", "profiles/node8")
-# Stand-ins for programs of others (pip, ncu, a training script) and for minutes of measuring; they
-# do the part of a command that could be wrong.
+# Fakes for other programs (pip, ncu, a training script) and long measurements; they check the part
+# of a command that could be wrong.
 STAND_INS = {
-    # Runs on a GPU are listed only.
+    # GPU runs are only listed.
     "peakline": """
         case "$*" in
           run*) exec "$PEAKLINE" "$@" --dry-run ;;
@@ -39,7 +39,7 @@ STAND_INS = {
     "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
     "peakline-llm": 'exec "$PYTHON" -m peakline llm "$@"',
-    # They run the program that comes after their options.
+    # Launchers run the program after their options.
     **dict.fromkeys(
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
@@ -62,7 +62,7 @@ STAND_INS = {
           $* =~ ^--install\ build/release\ --prefix\ / ]]""",
 }
 KERNELS = "name,flop,bytes,seconds,precision\nproduct,1e12,1e9,2e-3,bf16\n"
-# As nsys exports three kernels, each in a range.
+# An nsys export of three kernels, each in a range.
 EXPORT = """
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
       start, 'end', deviceId, streamId, correlationId, globalPid, demangledName);
@@ -82,21 +82,18 @@ EXPORT = """
 
 
 def commands(file):
-    """The commands of a README's shell blocks, in their order."""
     blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", (SOURCE / file).read_text())
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [line for line in lines if line.strip()]
 
 
 def outputs(file):
-    """The commands whose output a README shows, each with that output."""
     block = r"(?ms)^<!-- output of: (peakline [^\n]*) -->\n```text\n(.*?)^```$"
     return re.findall(block, (SOURCE / file).read_text())
 
 
 @pytest.fixture
 def run_in(tmp_path):
-    """Runs a line of a README in a folder."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, body in STAND_INS.items():
@@ -114,7 +111,7 @@ def run_in(tmp_path):
 
 @pytest.fixture
 def demo(tmp_path):
-    """What README.md tells readers without a GPU to work on."""
+    """The files of `peakline demo`, which README.md uses."""
     folder = tmp_path / "demo"
     peakline("demo", folder, code=0)
     return folder
@@ -122,7 +119,7 @@ def demo(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    """The files that the other READMEs name."""
+    """The files named in the other READMEs."""
     for name in ("reports", "scripts", "CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
         (tmp_path / name).symlink_to(SOURCE / name)
     profile = json.loads(REFERENCE.read_text())
@@ -153,15 +150,15 @@ def test_commands(run_in, files, demo, subtests, file):
     folder = demo if file == "README.md" else files
     for line in commands(file):
         if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):
-            # tests/python/test_scripts.py runs it
+            # tests/python/test_scripts.py runs it.
             assert os.access(SOURCE / script[1], os.X_OK), line
             continue
-        if line.startswith(". .venv/bin/activate"):  # the stand-ins are on the path
+        if line.startswith(". .venv/bin/activate"):  # the fakes are on PATH
             continue
         with subtests.test(line):
             assert "..." not in line
             result = run_in(folder, line)
-            # This build or machine may lack what GPU benchmarks need.
+            # This build or machine may lack GPU benchmarks.
             if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
                 assert result.returncode == 0, result.stderr
 

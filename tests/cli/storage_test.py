@@ -1,4 +1,4 @@
-"""`--storage`: what is measured, refused and left behind."""
+"""`--storage`: measurements, errors and clean-up."""
 
 import functools
 import os
@@ -30,7 +30,7 @@ NOT_MOUNTED = 77
 
 @pytest.fixture
 def disk(tmp_path):
-    """A folder in which nothing may be left."""
+    """A folder that must be empty in the end."""
     folder = tmp_path / "disk"
     folder.mkdir()
     yield folder
@@ -68,7 +68,7 @@ def test_memory_is_called_memory(profile):
 
 @pytest.fixture
 def run_on(tmp_path, profile):
-    """Runs on a file system that is mounted for this run, on which nothing may be left."""
+    """Runs on a file system mounted for this run, which must be empty in the end."""
 
     def run(kind, options, before=None):
         folder = tmp_path / "mounted"
@@ -164,7 +164,7 @@ def test_a_kill_leaves_no_file(disk, profile):
         assert list(disk.iterdir()) == []
         process.kill()
         process.communicate(timeout=PATIENCE_S)
-        assert_gone(workers)  # they had it open, too
+        assert_gone(workers)  # they had the file open, too
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bad usage ends in exit code 2 and one line that says what is wrong; no file is written."""
+"""Usage errors give exit code 2 and one clear line; no file is written."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from program import (
 
 @pytest.fixture
 def empty(tmp_path):
-    """A folder in which nothing may be left."""
+    """A folder that must be empty in the end."""
     yield tmp_path
     assert list(tmp_path.iterdir()) == []
 
@@ -102,7 +102,7 @@ def test_options(empty, arguments, words):
         ("run --quik=1", "--quik=1: not an option of run; did you mean --quick?"),
         ("run -z", "-z: not an option of run (see peakline run --help)"),
         ("run surplus", "surplus: not an argument of run (see peakline run --help)"),
-        # Not that PROFILE is missing.
+        # The error is about the option, not the missing PROFILE.
         ("show --jsn", "--jsn: not an option of show; did you mean --json?"),
         ("--all", "--all: goes after its command: show, check, compare, fleet"),
         ("--verson", "--verson: not an option; did you mean --version?"),
@@ -139,7 +139,7 @@ def test_hostile_arguments(empty):
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers need address space too")
-@pytest.mark.parametrize("mebibytes", [10, 45])  # at 45, a destructor may be the first to lack it
+@pytest.mark.parametrize("mebibytes", [10, 45])  # at 45, a destructor may fail first
 def test_out_of_memory(tmp_path, mebibytes):
     large = tmp_path / "large.json"
     large.write_text(json.dumps(["x" * 1000] * 20_000))
@@ -159,7 +159,7 @@ def test_filter_that_fits_only_the_other_mode(empty):
 
 
 def test_signal_before_anything_is_measured(empty):
-    # A full pipe holds the command up before any measurement.
+    # A full pipe blocks the command before any measurement.
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     try:

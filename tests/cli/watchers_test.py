@@ -1,4 +1,4 @@
-"""The files for Kubernetes, node-problem-detector and systemd, and the commands in them."""
+"""The files for Kubernetes, node-problem-detector and systemd, and their commands."""
 
 import configparser
 import json
@@ -18,7 +18,6 @@ KUBERNETES_VERSIONS = ("1.33", "1.37")
 
 
 def manifests(*kinds):
-    """The manifests of these kinds, or all of them."""
     yaml = pytest.importorskip("yaml", reason="not installed: the Python package pyyaml")
     files = sorted(MANIFESTS.glob("*.yaml"))
     found = [each for file in files for each in yaml.safe_load_all(file.read_text())]
@@ -28,13 +27,13 @@ def manifests(*kinds):
 
 
 def container_of(pod):
-    """The container of a pod that measures."""
+    """A pod's container that measures."""
     containers = [*pod.get("initContainers", ()), *pod["containers"]]
     return next(each for each in containers if each["name"] == "peakline")
 
 
 def run_container(site, container, peakline=MEASURE):
-    """Runs a container's command here, with this script for `peakline`."""
+    """Runs a container's command here, with a script as `peakline`."""
     (mount,) = container["volumeMounts"]
     command = container["command"]
     where = [word.replace(mount["mountPath"], str(site.profiles)) for word in command]
@@ -98,7 +97,7 @@ def seconds(duration):
     return sum(int(n) * units[unit] for n, unit in re.findall(r"([0-9]+)([smh])", duration))
 
 
-# The fields of a custom plugin (docs/custom_plugin_monitor.md of node-problem-detector).
+# Fields of a custom plugin (docs/custom_plugin_monitor.md of node-problem-detector).
 PLUGIN_KEYS = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
 SETTINGS_KEYS = {
     "invoke_interval",
@@ -121,7 +120,7 @@ def test_plugin_of_node_problem_detector(site):
     assert set(condition) == {"type", "reason", "message"}
     assert set(rule) == RULE_KEYS
     assert (rule["type"], rule["condition"]) == ("permanent", condition["type"])
-    # The detector refuses a rule with a longer timeout than its own, and kills at the timeout.
+    # The detector refuses a rule whose timeout exceeds its own, and kills at the timeout.
     assert limit_of(rule["args"]) < seconds(rule["timeout"]) <= seconds(settings["timeout"])
     assert seconds(settings["timeout"]) < seconds(settings["invoke_interval"])
 
@@ -144,10 +143,9 @@ UNITS = sorted((SOURCE / "scripts/systemd").iterdir())
 
 @pytest.fixture
 def units():
-    """The sections of each unit, by its suffix."""
     found = {}
     for file in UNITS:
-        # Case matters; a key that occurs twice is an error.
+        # Case matters, and a repeated key is an error.
         found[file.suffix] = configparser.ConfigParser(interpolation=None)
         found[file.suffix].optionxform = str
         found[file.suffix].read_string(file.read_text())
@@ -161,7 +159,7 @@ def test_units_of_systemd(site, units):
     assert limit_of(shlex.split(service["ExecStart"])) < float(service["TimeoutStartSec"])
     if shutil.which("systemd-analyze") is None:
         pytest.skip("not installed: systemd-analyze")
-    # systemd-analyze looks for the program.
+    # systemd-analyze checks that the program exists.
     copies = [site.folder / file.name for file in UNITS]
     for file, copy in zip(UNITS, copies, strict=True):
         copy.write_text(file.read_text().replace("/usr/local/bin/peakline", PEAKLINE))

@@ -1,7 +1,6 @@
-"""Fixtures for the Python tests: the profiles of reports/reference, and changes of them.
+"""Fixtures for the Python tests: the profiles of reports/reference, and variants of them.
 
-What takes long is made once for all tests: each reference is loaded once, each of its pictures
-drawn once, its page built once.
+Slow results are cached for all tests: loaded references, drawn pictures, built pages.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
-# Ctrl-C must reach what tests start, also where these run in the background and so ignore it.
+# Background processes inherit an ignored SIGINT; the programs under test must see Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,32 +41,31 @@ from peakline.report import build  # noqa: E402
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A test that hands something to another tool is skipped for this reason.
+# Reason for skipping tests of exports to other tools.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 TWO_GPUS, ONE_GPU = REFERENCES
-# The C++ tests write this profile, which is small and has every field.
+# Written by the C++ tests: small, with every field.
 GOLDEN = ROOT / "tests/golden/profile.json"
 
 
-# What `peakline show --json` printed of the profile of one GPU.
+# Output of `peakline show --json` for the profile of one GPU.
 SHOWN = ROOT / "tests/python/data/show_h200.json.gz"
 
 
 def shown_screen() -> dict[str, Any]:
-    """The first screen of the profile of one GPU, to be changed."""
+    """The first screen of the profile of one GPU; the caller may change it."""
     screen: dict[str, Any] = json.loads(gzip.decompress(SHOWN.read_bytes()))["screen"]
     return screen
 
 
 @functools.cache
 def text_of(path: Path) -> str:
-    """The text of a profile's file."""
     return path.read_text(encoding="utf-8")
 
 
 def document_of(path: Path = ONE_GPU) -> dict[str, Any]:
-    """The JSON document of a profile, to be changed."""
+    """A profile's JSON document; the caller may change it."""
     found: dict[str, Any] = json.loads(text_of(path))
     return found
 
@@ -77,7 +75,7 @@ GPU: str = document_of()["devices"][0]["uuid"]
 
 @functools.cache
 def ceiling(resource: str, basis: str, device: str = GPU) -> float:
-    """A ceiling of the machine with one GPU, as it stands in the file."""
+    """A ceiling of a reference profile, read from the file."""
     (value,) = (
         row["value"]
         for row in document_of()["ceilings"]
@@ -87,13 +85,11 @@ def ceiling(resource: str, basis: str, device: str = GPU) -> float:
 
 
 def loaded(document: dict[str, Any], name: str = "changed.json") -> peakline.Profile:
-    """A profile from its document."""
     return peakline.loads(json.dumps(document), name)
 
 
 def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
-    """The document with what was measured by benchmarks whose id begins so, and with all ceilings:
-    quick to load and to draw."""
+    """Keeps all ceilings, but only measurements with these prefixes: quick to load and draw."""
     return {
         **document,
         "measurements": [m for m in document["measurements"] if m["id"].startswith(prefixes)],
@@ -107,7 +103,7 @@ def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
 
 
 def scaled(document: dict[str, Any], factor: float, *prefixes: str) -> dict[str, Any]:
-    """The document with the measured ceilings of resources whose name begins so multiplied."""
+    """Multiplies the measured ceilings of resources with these prefixes."""
     for row in document["ceilings"]:
         published = row["basis"] in ("theoretical", "datasheet")
         if row["resource"].startswith(prefixes) and not published:
@@ -117,23 +113,20 @@ def scaled(document: dict[str, Any], factor: float, *prefixes: str) -> dict[str,
 
 @functools.cache
 def reference(path: Path = ONE_GPU) -> peakline.Profile:
-    """A reference profile, loaded once."""
     return peakline.load(path)
 
 
 @functools.cache
 def pictures_of(path: Path, device: str) -> tuple[pictures.Picture, ...]:
-    """The pictures of a reference, the same objects for every test, so that each is drawn once."""
+    """The pictures of a reference; the same objects for all tests, so that each is drawn once."""
     return tuple(pictures.pictures(reference(path), device))
 
 
 def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, pictures.Picture]:
-    """The pictures of a device by their keys."""
     return {p.key: p for p in pictures.pictures(profile, device)}
 
 
 def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) -> Figure:
-    """The figure of a picture, drawn once."""
     return _figure_of(picture, canvas or pictures.Canvas())
 
 
@@ -146,7 +139,7 @@ Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
 
 
 class Built(NamedTuple):
-    """A page, what was drawn for it, and its processor time as a multiple of `plain_figures`."""
+    """A page, its drawn pictures, and its CPU time in units of `plain_figures`."""
 
     page: str
     drawn: list[Drawn]
@@ -154,7 +147,7 @@ class Built(NamedTuple):
 
 
 def plain_figures() -> float:
-    """CPU seconds of twenty plain figures: machines differ by three times, matplotlib with them."""
+    """CPU seconds of twenty plain figures, a yardstick for machines that differ by 3 x."""
     from matplotlib.figure import Figure
 
     start = time.process_time()
@@ -169,7 +162,7 @@ def plain_figures() -> float:
 
 @functools.cache
 def reference_page(path: Path) -> Built:
-    """The page of a reference profile; that of one GPU has the first screen of the program."""
+    """The page of a reference; that of one GPU has the program's first screen."""
     screen = read_screen(shown_screen()) if path == ONE_GPU else "no program was asked"
     figures: list[Drawn] = []
     start = time.process_time()
@@ -191,7 +184,6 @@ def reference_page(path: Path) -> Built:
 def outcome(
     main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str], *arguments: str
 ) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the command with that `main`."""
     try:
         code = main(list(arguments))
     except SystemExit as stop:
@@ -201,7 +193,7 @@ def outcome(
 
 
 def unfolded(page: str) -> str:
-    """A page with what its lines hide unpacked, as page.js does when they are opened."""
+    """A page with its packed content unpacked, as by page.js."""
 
     def unpacked(match: re.Match[str]) -> str:
         content = gzip.decompress(base64.b64decode(match[1])).decode("utf-8")
@@ -213,31 +205,27 @@ def unfolded(page: str) -> str:
 
 @pytest.fixture
 def document() -> dict[str, Any]:
-    """The JSON document of a machine with one GPU, to be changed."""
     return document_of()
 
 
 @pytest.fixture(scope="session")
 def profile() -> peakline.Profile:
-    """The profile of a machine with one GPU."""
     return reference(ONE_GPU)
 
 
 @pytest.fixture(scope="session")
 def drawn() -> dict[str, pictures.Picture]:
-    """The pictures of its GPU by their keys."""
     return {p.key: p for p in pictures_of(ONE_GPU, GPU)}
 
 
 @pytest.fixture(scope="session")
 def page() -> str:
-    """Its page."""
     return reference_page(ONE_GPU).page
 
 
 @pytest.fixture(scope="session")
 def ceilings_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file of its ceilings alone, which commands load quickly."""
+    """A profile with only ceilings, which commands load quickly."""
     path = tmp_path_factory.mktemp("ceilings") / "ceilings.json"
     path.write_text(json.dumps(only(document_of())), encoding="utf-8")
     return str(path)
@@ -245,8 +233,6 @@ def ceilings_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a document as a profile file."""
-
     def write_profile(content: dict[str, Any], name: str = "changed.json") -> Path:
         path = tmp_path / name
         path.write_text(json.dumps(content), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The least time of some work: which ceiling limits it, and what is said of wrong arguments."""
+"""The least time of some work: its limiter, and errors for wrong arguments."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_what_shares_a_unit_adds(profile: peakline.Profile) -> None:
     mixed = peakline.bound(profile, flop={"bf16": 1e12, "torch.float8_e4m3fn": 1e12})
     assert mixed.seconds == pytest.approx(1e12 / BF16 + 1e12 / FP8)
     assert mixed.limiter == "tensor.bf16"
-    # The CUDA cores run beside them.
+    # CUDA cores and Tensor Cores overlap.
     beside = peakline.bound(profile, flop={"bf16": 1e12, "cuda_core.fp32": 1e9})
     assert beside.seconds == pytest.approx(1e12 / BF16)
-    # Reads and writes have one bus, and the directions of a cache do not.
+    # Reads and writes share a bus; the directions of a cache are independent.
     moved = peakline.bound(profile, bytes={"hbm.read": 2e9, "hbm.write": 1e9})
     assert (moved.limiter, moved.basis) == ("hbm.triad", "measured")
     assert moved.seconds == pytest.approx(3e9 / TRIAD)

@@ -1,8 +1,4 @@
-"""Cards that were contributed as profiles: what they add to a population has to be sound.
-
-CONTRIBUTING.md says how a card is added; that the populations are made of these profiles is the
-business of tests/unit/population_test.cpp.
-"""
+"""Contributed profiles are sound. tests/unit/population_test.cpp checks the populations."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ def document_of(path: Path) -> dict[str, Any]:
 
 
 def told(document: dict[str, Any]) -> Iterator[str]:
-    """What names the machine or its owner."""
+    """Information that identifies the machine or its owner."""
     if document["host"].get("hostname"):
         yield "names its host"
     if WHOLE_UUID.search(json.dumps(document)):
@@ -48,10 +44,7 @@ def told(document: dict[str, Any]) -> Iterator[str]:
 
 
 def faults(profile: peakline.Profile) -> Iterator[str]:
-    """Why what a profile measured of its GPUs is no part of a population.
-
-    Unsteady rows of a sound profile are left out by the program.
-    """
+    """Reasons to exclude a profile; the program itself excludes single unsteady rows."""
     if not profile.complete:
         yield "is not complete"
     for finding in profile.findings:
@@ -76,7 +69,7 @@ def faults(profile: peakline.Profile) -> Iterator[str]:
 
 
 def counted_twice(documents: list[dict[str, Any]]) -> Iterator[str]:
-    """Cards that a population would count twice, and runs."""
+    """Cards and runs that a population would count twice."""
     runs = set()
     for document in documents:
         for device in document["devices"]:
@@ -101,7 +94,7 @@ def test_no_card_counts_twice() -> None:
 
 
 def measurement(document: dict[str, Any], resource: str) -> dict[str, Any]:
-    """What a ceiling of a GPU came from."""
+    """The measurement of a GPU's ceiling."""
     (name,) = (
         c["measurement"]
         for c in document["ceilings"]

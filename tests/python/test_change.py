@@ -1,4 +1,4 @@
-"""peakline-report --trace --against: what changed between two runs, and what is not comparable."""
+"""peakline-report --trace --against: changes between two runs, and what is not comparable."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ run = functools.partial(outcome, main)
 
 @functools.cache
 def recorded() -> Change:
-    """Attention by products and softmax, then by cuDNN, in the same model."""
+    """One model with attention by GEMMs and softmax, then by cuDNN."""
     return compare(*(analyze(reference(ONE_GPU), [path]) for path in (BEFORE, AFTER)))
 
 
 def made(path: Path, length: float, rows: int = 4096, name: str = "gemm", **beside: object) -> Path:
-    """Three steps of one product each; microseconds of its kernel, and its rows."""
+    """Three steps of one GEMM each. length: of its kernel in µs; rows: of the GEMM."""
     trace = Made()
     trace.steps(0, 1000, 2000)
     for number, start in enumerate((0, 1000, 2000), start=1):
@@ -64,7 +64,7 @@ def test_attention_is_what_changed_on_the_device() -> None:
     assert attention.before and attention.after
     assert attention.before.seconds == pytest.approx(5.83e-3, rel=0.01)
     assert attention.after.seconds == pytest.approx(1.28e-3, rel=0.01)
-    # The rest of the model does the same work on the same card.
+    # The rest of the model is unchanged.
     mlp = modules["Sequential / Block / Sequential"]
     assert abs(mlp.change_s) < 0.05 * (mlp.before.seconds if mlp.before else 0)
     softmax = row(recorded(), "softmax_warp_forward")

@@ -1,4 +1,4 @@
-"""Formats, bytes and types of weights from config.json and made safetensors files."""
+"""Formats, bytes and types of weights from config.json and synthetic safetensors files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from peakline import Formats, checkpoint
 
 
 def write(path: Path, tensors: dict[str, Any], cut: int | None = None) -> None:
-    """A safetensors file of a header alone, which is all that is read."""
+    """Writes a safetensors file with only a header; nothing else is read."""
     text = json.dumps(tensors).encode()
     path.write_bytes((len(text).to_bytes(8, "little") + text)[:cut])
 
@@ -34,10 +34,9 @@ def test_bytes_by_type_over_all_files(tmp_path: Path) -> None:
     assert found.types == {"BF16": 70, "F8_E4M3": 16}
     assert (found.bytes, found.stated, found.longest_context) == (86, True, 4096)
     assert found.formats() == Formats("bf16", stored_bytes=86)
-    # Weights in FP8 say so themselves.
     write(tmp_path / "model-00003-of-00003.safetensors", {"d": tensor("F8_E4M3", 0, 90)})
     assert checkpoint(tmp_path).formats() == Formats("fp8", stored_bytes=176)
-    # What lies beside a file of another name does not belong to it.
+    # Weights beside a file of another name do not belong to it.
     (tmp_path / "other_config.json").write_text("{}")
     alone = checkpoint(tmp_path / "other_config.json")
     assert (alone.bytes, alone.stated, alone.formats()) == (0, False, Formats())
@@ -45,7 +44,7 @@ def test_bytes_by_type_over_all_files(tmp_path: Path) -> None:
 
 def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
     text = json.dumps({"a": tensor("U8", 0, 5)}).encode()
-    length = 0x8B1F  # in this order of bytes the mark of gzip
+    length = 0x8B1F  # gzip's magic number, as little-endian bytes
     path = tmp_path / "a.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + text.ljust(length))
     config(tmp_path)
@@ -53,7 +52,6 @@ def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
 
 
 def packed(layout: str, ignore: list[str], **weights: Any) -> dict[str, Any]:
-    """quantization_config of compressed-tensors."""
     groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
     stated = {"quant_method": "compressed-tensors", "format": layout, "config_groups": groups}
     return {**stated, "ignore": ignore}
@@ -61,7 +59,7 @@ def packed(layout: str, ignore: list[str], **weights: Any) -> dict[str, Any]:
 
 EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]
 FP8_CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
-# By the models whose files are like this: quantization_config, and the formats.
+# quantization_config and formats, as in the files of these models.
 STATED: dict[str, tuple[dict[str, Any], Formats]] = {
     "DeepSeek-V3": (
         {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]},
@@ -127,7 +125,7 @@ def test_hf_quant_config_goes_first(tmp_path: Path) -> None:
 
 
 def test_bytes_of_int4() -> None:
-    # A BF16 scale for each group, and a zero of 4 bits where it is not symmetric.
+    # A BF16 scale per group, and a 4-bit zero point unless symmetric.
     assert Formats("int4g128").dense_bytes == (128 / 2 + 2 + 0.5) / 128
     assert Formats("int4g32sym").dense_bytes == (32 / 2 + 2) / 32
 

@@ -1,4 +1,4 @@
-"""The page of a comparison, from what `peakline compare --json` prints."""
+"""The page of a comparison, from `peakline compare --json`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def device(name: str, *ceilings: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def document() -> dict[str, Any]:
-    """Two GPUs, of which the second one's L2 lies lower than one run can tell."""
+    """Two GPUs; the second one's L2 is slower, but not beyond what one run can prove."""
     return {
         "schema": "peakline-comparison",
         "schema_version": 2,
@@ -99,7 +99,7 @@ def test_the_page_says_what_compare_says(document: dict[str, Any]) -> None:
     assert f'<div class="verdict fail"><p><b>SLOWER</b> <span>{said}</span>' in page
     assert "Base: 1 profile, new: 3 profiles. Changes below 2 % do not count." in page
     assert '<li class="error"><b>error</b> gpu0, HBM read: slower: 0.900</li>' in page
-    # No device vanishes, and what one run cannot tell is no accusation.
+    # All devices are listed, and an unproven difference is not reported as slower.
     for heading in ("GPU 0 · NVIDIA H200", "GPU 1 · NVIDIA H200"):
         assert f">{heading}</h2>" in page
     assert "1 ceilings: 1 slower" in page.replace("\N{NO-BREAK SPACE}", " ")

@@ -1,5 +1,4 @@
-"""The pictures that profiles declare, drawn from the references: what stands in them is what was
-measured, and nothing is left out."""
+"""The pictures that profiles declare, drawn from the references, show all measured values."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def drawn(path: Path, device: str) -> dict[str, Picture]:
 
 
 def declarations() -> list[Any]:
-    """Every picture of both references: the path, its curve in the file, and its name."""
+    """Every picture of both references: path, curve and name."""
     return [
         pytest.param(path, curve, id=f"{path.stem}-{curve['device'][:6]}-{curve['picture']['key']}")
         for path in REFERENCES
@@ -43,7 +42,7 @@ def declarations() -> list[Any]:
 
 
 def numbers(path: Path, device: str, wanted: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
-    """What the file holds of one series, with the parameters that each holds for."""
+    """The values of one series in the file, each with its parameters."""
     where = wanted.get("where", {}).items()
     if "figure" in wanted:
         rows = [
@@ -87,7 +86,7 @@ def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str
 
 
 def changed(key: str, change: Any) -> dict[str, Picture]:
-    """The pictures of the GPU after a change of one picture and the rows of the profile."""
+    """The GPU's pictures after a change of one declared picture and the profile's rows."""
     made = document_of(TWO_GPUS)
     curve = next(c for c in made["curves"] if c.get("picture", {}).get("key") == key)
     change(made, curve)
@@ -144,7 +143,7 @@ def test_marks_stand_at_ceilings_figures_and_numbers() -> None:
 
 
 def selections() -> list[Any]:
-    """Every choice of figures in the package that is written out."""
+    """Every literal selection of figures in the package."""
     found = []
     for source in sorted((ROOT / "reports/peakline").rglob("*.py")):
         for node in ast.walk(ast.parse(source.read_text())):

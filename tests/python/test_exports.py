@@ -1,4 +1,4 @@
-"""Peaks as other tools take them; each with the tool where it is installed."""
+"""Exports of peaks to other tools, tested with each tool that is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from test_mfu import run
 
 DOCUMENTS = ("json", "tracelens", "simumax")
 NAME = document_of()["devices"][0]["name"]
-# The default basis is the datasheet.
 PEAK = ceiling("tensor.bf16", "datasheet")
 BANDWIDTH = ceiling("hbm.read", "datasheet")
 BURST, SUSTAINED = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
@@ -49,7 +48,7 @@ def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, 
 
 
 def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a snippet that was run, without its imports of the tool."""
+    """The variables that a snippet sets, run without its imports."""
     code = "\n".join(
         line for line in text.splitlines() if not line.startswith(("from ", "import "))
     )
@@ -66,7 +65,7 @@ def test_values_of_the_exports(profile: peakline.Profile) -> None:
     flops_counter = types.SimpleNamespace(_DEVICE_FLOPS={"H200": 1.0})
     value_of(export(profile, "verl", "bf16"), {"flops_counter": flops_counter})
     assert flops_counter._DEVICE_FLOPS == {"H200": 1.0, NAME: PEAK}
-    # As verl looks it up.
+    # verl's own look-up.
     keys = sorted(flops_counter._DEVICE_FLOPS, reverse=True)
     assert next(key for key in keys if key in NAME) == NAME
     flops_tracker = types.SimpleNamespace(THEORETICAL_TFLOPS={})
@@ -137,7 +136,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
         pytest.skip(NO_TOOLS)
     names = value_of(export(profile, "lightning", "bf16"), {"Throughput": module.Throughput})
     throughput = names["throughput"]
-    # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
+    # Lightning reports after a window of 100 updates: 1e14 FLOP every 2 s.
     for i in range(1, 101):
         throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
     assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / PEAK)
@@ -146,7 +145,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
 def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
     metrics = pytest.importorskip("torchtitan.components.metrics", reason=NO_TOOLS)
     logged: dict[str, float] = {}
-    # log() reads these; the peak is what the export sets.
+    # The attributes that log() reads.
     processor = object.__new__(metrics.MetricsProcessor)
     processor.config = types.SimpleNamespace(log_freq=1)
     processor.color = metrics.NoColor()
@@ -184,7 +183,7 @@ def test_composer_takes_the_export(profile: peakline.Profile) -> None:
 
     device = types.SimpleNamespace(tensor_to_device=lambda tensor: tensor)
     state = types.SimpleNamespace(model=Model(), batch=None, device=device)
-    # Its window is 100 batches, one every 2 s.
+    # Composer's window is 100 batches, here one every 2 s.
     for i in range(102):
         state.timestamp = types.SimpleNamespace(
             sample=types.SimpleNamespace(value=i),
@@ -209,7 +208,7 @@ def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
     roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils", reason=NO_TOOLS)
     import torch
 
-    # With either basis torchao reckons with the measured peak.
+    # torchao computes with the measured peak for either basis.
     for basis, rate in (("datasheet", SUSTAINED), ("burst", BURST)):
         exec(export(profile, "torchao", "bf16", basis=basis), {})
         seconds = roofline_utils.get_individual_gemm_time_sympy(
@@ -240,7 +239,7 @@ def test_documents_say_where_they_come_from(
 def test_triton_draws_the_measured_roofs(profile: peakline.Profile) -> None:
     roofline = types.SimpleNamespace()
     value_of(export(profile, "triton", "bf16", basis="burst"), {"roofline": roofline})
-    # plot_roofline calls them for TB/s and TFLOP/s.
+    # Called by plot_roofline, in TB/s and TFLOP/s.
     assert roofline.get_memset_tbps() == profile.bandwidth("hbm") / 1e12
     assert roofline.get_cublas_tflops("bf16") == profile.peak("bf16", basis="burst") / 1e12
 
@@ -257,7 +256,7 @@ def test_tracelens_has_matrix_and_vector_units(profile: peakline.Profile) -> Non
     assert tflops["vector_fp16"] == burst("cuda_core.fp16")
     assert "matrix_fp4" not in tflops
     assert found["memory_gb"] == pytest.approx(150.75, abs=0.01)
-    # A datasheet has no products in FP32 on the plain cores.
+    # A datasheet has no FP32 GEMM on the CUDA cores.
     sheet = json.loads(export(profile, "tracelens", "bf16", basis="datasheet"))
     rates = sheet["max_achievable_tflops"]
     assert rates["matrix_fp32"] == rates["vector_fp32"] == pytest.approx(66.9)
@@ -281,7 +280,6 @@ def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(
 
 
 def empty_kernel_s(profile: peakline.Profile) -> float:
-    """What a kernel takes that does nothing."""
     (value,) = (m.value for m in profile.measurements if m.id == "launch.empty_kernel")
     assert value is not None
     return value
@@ -297,14 +295,14 @@ def test_simumax_has_measured_shares(profile: peakline.Profile) -> None:
     assert memory["gbps"] == 4800
     assert memory["efficient_factor"] == profile.bandwidth("hbm") / 4.8e12
     assert memory["latency_us"] == pytest.approx(empty_kernel_s(profile) * 1e6, rel=1e-2)
-    # A measured peak is reached.
+    # A measured peak is achieved by definition.
     measured = json.loads(export(profile, "simumax", "bf16", basis="burst"))["accelerator"]
     assert measured["op"]["default"]["efficient_factor"] == 1
     assert measured["bandwidth"]["default"]["efficient_factor"] == 1
 
 
 def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
-    """The section that is written for aiconfigurator, read as the plainest YAML."""
+    """aiconfigurator's section, parsed as simple YAML."""
     lines = export(profile, "aiconfigurator", "bf16", basis=basis).splitlines()
     start = lines.index("gpu:")
     assert all(line.startswith("# ") for line in lines[:start])
@@ -314,7 +312,7 @@ def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
 
 def test_aiconfigurator_has_measured_shares(profile: peakline.Profile) -> None:
     section = gpu_section(profile, "datasheet")
-    # Its own system files have these keys, h200_sxm.yaml among them.
+    # The keys of aiconfigurator's own system files, such as h200_sxm.yaml.
     assert set(section) == {
         "mem_bw",
         "mem_bw_empirical_scaling_factor",

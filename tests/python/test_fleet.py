@@ -1,4 +1,4 @@
-"""The page of a fleet, from what `peakline fleet --json` prints."""
+"""The page of a fleet, from `peakline fleet --json`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert '<td>slow GPU 0</td><td class="error"><b>FAIL</b></td>' in page
     assert "HBM read −7.0 %: no cause known" in page
     assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
-    # A strip has the smallest scale that holds its furthest.
+    # A strip has the smallest scale that holds its extremes.
     assert "<small>scale ±10 %</small>" in page
 
 
@@ -104,7 +104,7 @@ def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]
     assert re.findall(r'class="strip"><span>([^<]*)', shown) == ["HBM read", "L2 write"]
     assert "1 ceiling within 2 % of the median" in folded
     assert re.findall(r'class="strip"><span>([^<]*)', folded) == ["L2 read"]
-    # The script finds a strip's marks by its number.
+    # The script finds a strip's marks by this number.
     assert re.findall(r'data-strip="(\d)"', page) == ["0", "2", "1"]
 
 
@@ -145,7 +145,7 @@ def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
 
 
 def strips(page: str) -> list[dict[str, Any]]:
-    """What the script draws."""
+    """The script's data."""
     found = re.search(r'<script type="application/json">(.*?)</script>', page)
     assert found
     shown: list[dict[str, Any]] = json.loads(found[1])["strips"]
@@ -203,7 +203,7 @@ def test_a_machine_is_found_by_name(
     done = chromium(path, "--dump-dom")
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     assert f'<span data-found="">{answer}</span>' in done.stdout
-    assert 'width="300"' not in done.stdout  # as canvases are before they are drawn
+    assert 'width="300"' not in done.stdout  # the default width of a canvas that was not drawn
 
 
 def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,5 @@
-"""The direction of dependencies in C++ and CUDA: between folders and between files by their
-#include lines, between libraries by what they link. That of Python is in pyproject.toml."""
+"""Directions of dependencies in C++ and CUDA, between folders and files (#include) and between
+libraries (links). pyproject.toml has Python's."""
 
 import graphlib
 import re
@@ -11,8 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("harness/", "bench/", "kernels/")
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
 
-# Each folder may include these of the project, besides itself. One that is not listed may not be
-# included from anywhere, so a new one needs a line here.
+# The folders that each folder may include; a folder that is not listed may not be included.
 ARROWS = {
     f"harness/{room}": tuple(
         word if word == "kernels" else f"harness/{word}" for word in words.split()
@@ -37,11 +36,11 @@ ARROWS |= {
     "bench/main.cpp": ("bench", "harness/cli", "harness/run"),
     "kernels": (),
 }
-# The harness knows those of the kernels that its own helpers launch.
+# Kernels that helpers of the harness launch.
 HARNESS_KERNELS = r"kernels/(clock|fill|reference)\.cuh$"
 
-# (where it is forbidden, where it is allowed nevertheless, what is included, why not). The first
-# two are patterns of a path, the third of what stands between the brackets or quotes.
+# (forbidden in, but allowed in, included header, reason): two patterns of paths, and one of the
+# text between brackets or quotes.
 RULES = [
     (
         r"harness/(values|statistics|hardware|conclude|judge|profile|show|host)/",
@@ -72,7 +71,7 @@ RULES = [
     ),
 ]
 
-# These need no header in device code, yet do not belong there.
+# Calls that need no header in device code, but do not belong there.
 KERNEL_CALLS = re.compile(
     r"\b(cuda(Malloc|Free|Event|Memcpy|Memset|Device|Stream|GetLast|Peek|Launch)\w*"
     r"|malloc|free|printf|new)\b\s*[(\w]"
@@ -80,23 +79,21 @@ KERNEL_CALLS = re.compile(
 
 
 def includes(text: str) -> list[str]:
-    """The targets of the #include lines of a source text."""
     return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', text, re.MULTILINE)
 
 
 def code_of(text: str) -> str:
-    """A source text without its comments."""
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
 def folder_of(path: str) -> str:
-    """The entry of ARROWS that a path belongs to: the longest that it begins with, or ""."""
+    """The longest entry of ARROWS that a path begins with, or ""."""
     fitting = [folder for folder in ARROWS if path == folder or path.startswith(folder + "/")]
     return max(fitting, key=len, default="")
 
 
 def violations(path: str, text: str) -> list[str]:
-    """What a file (path relative to the root) includes or calls against the rules."""
+    """Forbidden includes and calls of a file; path: relative to the root."""
     here = folder_of(path)
     targets = includes(text)
     found = [
@@ -157,8 +154,7 @@ def test_arrows_have_no_circle() -> None:
 
 
 def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
-    """The files of the harness, each with those that it includes; a header and its source are one.
-    texts: by path."""
+    """The includes between files, a header and its source counting as one. texts: by path."""
     arrows: dict[str, set[str]] = {}
     for path, text in texts.items():
         file = str(Path(path).with_suffix(""))
@@ -170,7 +166,7 @@ def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
 
 
 def circle(arrows: dict[str, set[str]]) -> str:
-    """A circle of files, "" where there is none: then they have an order, no arrow pointing up."""
+    """A dependency cycle between files, or ""."""
     try:
         graphlib.TopologicalSorter(arrows).prepare()
     except graphlib.CycleError as error:
@@ -193,7 +189,7 @@ def test_files_of_the_harness_have_no_circle() -> None:
             "harness/judge/gate.hpp": '#include "harness/judge/sides.hpp"\n',
             "harness/judge/sides.hpp": '#include "harness/judge/gate.hpp"\n',
         },
-        {  # of headers alone there would be none
+        {  # headers alone have no cycle
             "harness/judge/gate.hpp": "#include <span>\n",
             "harness/judge/gate.cpp": '#include "harness/judge/sides.hpp"\n',
             "harness/judge/sides.hpp": '#include "harness/judge/gate.hpp"\n',
@@ -209,8 +205,8 @@ def test_a_circle_of_files_is_found(texts: dict[str, str]) -> None:
 
 
 def links(folder: str) -> dict[str, set[tuple[str, str]]]:
-    """The targets of a folder's CMakeLists.txt, each with ("PUBLIC" or "PRIVATE", folder) of the
-    project's libraries that it links."""
+    """The targets of a folder's CMakeLists.txt, each with ("PUBLIC" or "PRIVATE", folder) for each
+    linked library of the project."""
     libraries = {f"peakline_{Path(folder).name}": folder for folder in ARROWS}
     found: dict[str, set[tuple[str, str]]] = {}
     text = (ROOT / folder / "CMakeLists.txt").read_text()
@@ -232,14 +228,14 @@ def test_links_follow_the_arrows() -> None:
                 by_folder["bench/main.cpp" if target == "peakline" else folder] |= linked
 
     def reached(folder: str) -> set[str]:
-        """What links of others to a folder's library bring with them."""
+        """The folders that a folder's library links publicly, directly or not."""
         public = {other for scope, other in by_folder[folder] if scope == "PUBLIC"}
         return public.union(*map(reached, public))
 
     for folder, arrows in ARROWS.items():
         linked = {other for _, other in by_folder[folder]}
         assert linked <= set(arrows), folder
-        # What may be included is linked, so that no other target has to bring it along.
+        # Every includable folder is linked, so that no other target has to bring it along.
         assert set(arrows) <= linked.union(*map(reached, linked)), folder
 
 

@@ -1,4 +1,4 @@
-"""Bounds of decoding and prefill, against published figures, which must all lie below."""
+"""Bounds of decoding and prefill lie above all published figures."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from peakline import Formats, PeakError, Profile, Serving, Transformer, decode_b
 from peakline.commands.llm import main
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "data/inference_truth.csv").open()))
-# (source, model, weights, batch) of the best engines, which come near the bound on one GPU: errors
-# of a formula that make it too loose show here.
+# (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
+# bound that is too loose.
 TIGHT = {
     ("gpt-fast", "Llama-2-7B", "bf16", "1"),
     ("torchao", "Llama-2-7B", "bf16", "1"),
@@ -79,7 +79,7 @@ LLAMA_8B = MODELS["Llama-3.1-8B"]
 
 
 def specified(memory: float, bandwidth: float, rates: dict[str, float], l2: int) -> Profile:
-    """A profile of a GPU whose ceilings are given."""
+    """A profile of a GPU with these ceilings."""
     base = reference(ONE_GPU)
     gpu = dataclasses.replace(base.devices[0], memory_bytes=int(memory), l2_bytes=l2)
     values = {"hbm.read": bandwidth, **rates}
@@ -94,8 +94,8 @@ def specified(memory: float, bandwidth: float, rates: dict[str, float], l2: int)
 MEBI = 1 << 20
 DEVICES = {
     "A100 80GB": specified(80 * 1024**3, 2039e9, {"tensor.bf16": 312e12}, 40 * MEBI),
-    # Bandwidth and BF16 of reports/reference/populations; FP8 instructions, which quick runs leave
-    # out, as on the H200, whose SMs are the same.
+    # Bandwidth and BF16 from reports/reference/populations. Quick runs leave out FP8 instructions:
+    # from the H200, which has the same SMs.
     "H100 SXM": specified(
         80 * 1024**3, 3215e9, {"tensor.bf16": 937e12, "tensor.fp8": 1765e12}, 50 * MEBI
     ),
@@ -109,7 +109,7 @@ def formats_of(row: dict[str, str]) -> Formats:
 
 
 def bound_of(row: dict[str, str], model: Transformer, formats: Formats) -> float:
-    """The bound in the row's unit; of a time to first token, as first tokens per second."""
+    """The bound in the row's unit; first tokens per second for a time to first token."""
     profile = DEVICES[row["device"]]
     shared: dict[str, Any] = {"tp": int(row["gpus"]), "formats": formats}
     prompt, output = int(row["context_or_input"]), int(row["output"] or 0)
@@ -127,7 +127,7 @@ def bound_of(row: dict[str, str], model: Transformer, formats: Formats) -> float
     step = decode_bound(profile, model, Serving(batch, middle, **shared))
     first = prefill_bound(profile, model, Serving(batch, prompt, **shared))
     if row["kind"] == "static":
-        # Bytes and FLOPs of a step grow linearly, so the one in the middle stands for all.
+        # Bytes and FLOPs grow linearly with the context, so the middle step is the mean.
         return batch * output / (first.seconds + output * step.seconds)
     memory, tensor = (
         [part.needs[name] for part in (step, first)] for name in ("hbm.read", tensor_of(step))
@@ -183,7 +183,7 @@ def test_wrong_formulas_put_figures_above_the_bound() -> None:
         )
         return dataclasses.replace(model, layers=layers), formats_of(row)
 
-    # A dozen quantized models, and every long context of grouped-query attention.
+    # Quantized models, and all long contexts of grouped-query attention.
     assert above(as_bf16) >= 12
     assert above(as_mha) >= 8
 
@@ -246,9 +246,9 @@ def test_tensor_parallelism_splits_weights_and_sends_over_links() -> None:
 def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus() -> None:
     profile, batch = reference(TWO_GPUS), 64
     serving = Serving(batch, tp=2)
-    nbytes = batch * LLAMA_8B.hidden * 2  # of one all-reduce in BF16
+    nbytes = batch * LLAMA_8B.hidden * 2  # of one BF16 all-reduce
     bound = decode_bound(profile, LLAMA_8B, serving)
-    # Each of two GPUs sends every array once, at the measured rate of the better direction.
+    # Each of two GPUs sends every array once, at the measured rate of the faster direction.
     rate = max(profile.bandwidth(f"nvlink.read.{pair}") for pair in ("0-1", "1-0"))
     assert rate == profile.bandwidth("nvlink") < profile.bandwidth("nvlink", basis="theoretical")
     assert bound.needs["nvlink"] == pytest.approx(64 * nbytes / rate)
@@ -278,8 +278,8 @@ MEASURED = json.loads((Path(__file__).parent / "data/h100_llama.json").read_text
     ids=lambda row: "tp{tp} b{batch} {context} {compiled}".format(**row),
 )
 def test_decoding_that_was_measured(row: dict[str, Any]) -> None:
-    """Graphs of PyTorch's kernels on other cards of the model: below the bound, and near the
-    estimate where small operations are fused."""
+    """CUDA graphs of PyTorch's kernels on other cards of the model: below the bound, and near the
+    estimate if small operations are fused."""
     serving = Serving(row["batch"], row["context"], tp=row["tp"])
     profile = peakline.load(H100S)
     step = decode_bound(profile, LLAMA_8B, serving)
@@ -409,11 +409,11 @@ def test_stored_weights_take_the_memory_that_their_files_say(
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return found
 
-    cache = 1024 * 32 * 2 * 8 * 128 * 2  # of the first row, a sequence of 1024 tokens
+    cache = 1024 * 32 * 2 * 8 * 128 * 2  # of the first row, one sequence of 1024 tokens
     exact = stored(16_060_522_496)
     assert exact["decode"][0]["memory_bytes"] == 16_060_522_496 + cache
     assert not [note for note in exact["notes"] if "No quantization" in note or "files" in note]
-    # What is read in a step is that of the shape.
+    # A step's reads follow from the shape.
     other = stored(8_000_000_000)
     assert other["decode"][0]["bytes"] == exact["decode"][0]["bytes"]
     assert other["decode"][0]["memory_bytes"] == 8_000_000_000 + cache
@@ -421,7 +421,7 @@ def test_stored_weights_take_the_memory_that_their_files_say(
         "The files hold 8.0 GB, but the shape in bf16 makes 16.1 GB: check --weights."
         in other["notes"]
     )
-    # Given formats replace what is stored.
+    # Explicit formats override the stored ones.
     given = stored(8_000_000_000, "--weights", "bf16")
     assert given["decode"][0]["memory_bytes"] > 16e9
 

@@ -1,4 +1,4 @@
-"""The links from storage to a GPU: what is drawn, printed and refused."""
+"""The links from storage to a GPU: picture, text and errors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_it_is_drawn_where_something_was_measured_for_it() -> None:
     for need, there in ((None, False), (InputNeed(1e5, 1e3), True)):
         keys = {picture.key for picture in pictures(profile, GPU, need=need)}
         assert ("input" in keys) == there
-    assert picture_of(FAST, device="host") is None  # each GPU has its own
+    assert picture_of(FAST, device="host") is None  # only GPUs have this picture
 
 
 def test_a_host_alone_has_its_links() -> None:

@@ -1,5 +1,5 @@
-"""Every file that somebody else wrote is read up to a limit, in little memory, and refused in one
-line; a report replaces no file unasked, and names the one that it cannot write."""
+"""Untrusted files are read up to a limit, in little memory, and refused in one line. A report
+overwrites files only if asked to, and names a file that it cannot write."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 
 def limited(code: str, *arguments: str, **limits: int) -> subprocess.CompletedProcess[str]:
-    """Runs Python code under limits of its process, such as AS=bytes of memory."""
+    """Runs Python code with resource limits, such as AS=bytes of memory."""
 
     def restrict() -> None:
         for name, most in limits.items():
@@ -46,13 +46,13 @@ def limited(code: str, *arguments: str, **limits: int) -> subprocess.CompletedPr
 
 
 def bomb(path: Path, head: bytes, unit: bytes, mebibytes: int, tail: bytes = b"") -> Path:
-    """A gzip file of so much of one unit: its members repeat, so that it is made at once."""
+    """A gzip file that unpacks to many MiB of one unit; its repeated members are quick to write."""
     member = gzip.compress(unit * (MIB // len(unit)))
     path.write_bytes(gzip.compress(head) + member * mebibytes + gzip.compress(tail))
     return path
 
 
-# Reads the file by the function named, and prints the one line that refuses it.
+# Reads a file with the named function, and prints the error.
 READ = """
 import sys
 from peakline import from_hf_config, load, load_populations
@@ -85,7 +85,7 @@ def test_a_file_without_end_is_read_to_the_limit(reader: str, tmp_path: Path) ->
     for path in ("/dev/zero", str(large)):
         done = limited(READ, reader, path, AS=512 * MIB)
         most = MOST[reader]
-        # What does not begin as a fleet is left to the reader of profiles.
+        # A file that does not begin as a fleet goes to the reader of profiles.
         assert done.stdout == (f"{path}: larger than {most}\n" if most else "")
         assert done.stderr == ""
 
@@ -140,14 +140,14 @@ def test_tables_of_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorkloadError, match="more than 10 lines, the most that are read"):
         parse_kernels(details + rows[0] * 10)
     trace = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5, "args": {}}
-    assert parse_kernels(json.dumps([trace] * 4))[0].launches == 4  # columns are small
+    assert parse_kernels(json.dumps([trace] * 4))[0].launches == 4  # events do not count as rows
     plain = "name,flop,bytes,seconds\n" + "k,1,1,1\n" * 4
     with pytest.raises(WorkloadError, match="more than 3 launches"):
         parse_kernels(plain)
 
 
 def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the text falls into pieces, the events are those of a reader of the whole."""
+    """However the text is split into chunks, the events equal those of json.loads."""
     found: dict[str, Any] = {
         "schemaVersion": 1,
         "deviceProperties": [{"name": 'ünïcode ] } \\ " , 😀'}],
@@ -209,7 +209,7 @@ def test_broken_inputs_are_one_line(tmp_path: Path) -> None:
     for reader in readers:
         with pytest.raises(ValueError, match=r"none: cannot be read: No such file"):
             reader(tmp_path / "none")
-        # Of a model's folder config.json is read.
+        # In a model's folder, config.json is read.
         folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
         with pytest.raises(ValueError, match=f"cannot be read: {folder}"):
             reader(tmp_path)
@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_written_is_named(
 ) -> None:
     pytest.importorskip("matplotlib")
     path, out = str(write(of_a_host())), tmp_path / "out"
-    done = limited(REPORT, path, "-o", str(out), FSIZE=4096)  # as a full disk
+    done = limited(REPORT, path, "-o", str(out), FSIZE=4096)  # acts like a full disk
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"peakline-report: {out}/report.html cannot be written: File too large\n"
     assert list(out.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Traces that lost events or whose times cannot be: what is said of them, and what is left out."""
+"""Traces with lost events or impossible times: what is reported, and what is left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.part import Part
 from peakline.workload.read import parse_kernels, read_kernels
 
-CALLED = 1e12  # microseconds of a clock that began long ago
+CALLED = 1e12  # a plausible start of a clock, in µs
 
 
 def analyzed(made: Made, path: Path) -> Analysis:
@@ -68,7 +68,7 @@ def test_kernels_without_launches_are_counted(tmp_path: Path) -> None:
     for event in calls[:3] + calls[10:15]:
         made.events.remove(event)
     found = analyzed(made, tmp_path)
-    # Those at the beginning were launched before the recording, and nothing is lost of them.
+    # Launches before the recording are not lost ones.
     assert codes(found) == {"kernels_without_launches": (5, 20)}
     assert any("3 of 20 kernels were launched before" in note for note in found.notes)
 
@@ -139,14 +139,14 @@ def test_another_compute_capability_is_told(tmp_path: Path) -> None:
 
 
 def product(made: Made, identity: int, start: float, side: int) -> None:
-    """A product on the thread of the launches, as PyTorch 1.8 to 2.0 write it."""
+    """A GEMM on the launching thread, as PyTorch 1.8 to 2.0 write it."""
     args = {"External id": identity, "Input Dims": [[side, side]] * 2}
     args["Input type"] = ["c10::BFloat16"] * 2
     made.event("cpu_op", "aten::mm", start, start + 30, args=args)
 
 
 def test_an_operator_is_not_met_by_a_correlation_of_the_same_number() -> None:
-    """Up to PyTorch 2.0 a kernel's External id is its correlation."""
+    """Up to PyTorch 2.0, a kernel's External id is its correlation id."""
     made = Made()
     for number, side in enumerate((512, 64)):
         product(made, 1002 - number, CALLED + 1000 * number, side)
@@ -158,7 +158,7 @@ def test_an_operator_is_not_met_by_a_correlation_of_the_same_number() -> None:
 
 
 def test_categories_and_arguments_of_older_versions() -> None:
-    """PyTorch 1.8 has Operator and Kernel, and "external id"; arguments may be of any type."""
+    """PyTorch 1.8 writes Operator, Kernel and "external id"; arguments may have any type."""
     made = Made()
     product(made, 7, CALLED, 512)
     made.kernel(CALLED + 100, CALLED + 200, CALLED + 10, "gemm", **{"external id": 7})

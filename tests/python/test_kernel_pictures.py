@@ -1,4 +1,4 @@
-"""The picture of kernels: each drawn with its time, or named as not drawn."""
+"""The picture of kernels: each is drawn with its time, or listed as not drawn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def drawn(profile: peakline.Profile, placements: list[Placement]) -> Picture:
 
 
 def bars(axes: Axes) -> list[tuple[float, float]]:
-    """Row and length of each bar, the whole before the part in full colour."""
+    """Row and length of each bar: the whole, then the part in full colour."""
     return [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in axes.patches]
 
 
@@ -51,7 +51,7 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile: peakline.Profil
         strokes = [line for line in axes.get_lines() if row - 0.3 < line.get_ydata()[0] < row]
         (stroke,) = strokes
         assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.rewritten.gain_s))
-    # What bounds them has a colour: issue slots, tensor cores, memory.
+    # The colour shows the limiting unit: issue slots, Tensor Cores, memory.
     colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
     assert colours["cunn_SoftMaxForwardReg"] == colours["vectorized_layer_norm_kernel"]
     assert colours["vectorized_gather_kernel"] == colours["vectorized_elementwise_kernel"]
@@ -67,7 +67,7 @@ def test_every_kernel_is_drawn_or_named_as_not_drawn(
     shown = texts(drawn(profile, placed), canvas)
     rows = [int(found[1]) for text in shown if (found := re.match(r"(\d+)  \S", text))]
     assert len(rows) == min(len(placed), MOST_DRAWN)
-    # The longest are drawn, in the table's order and with its numbers.
+    # The longest kernels are drawn, in the order and with the numbers of the table.
     assert rows == sorted(rows)
     times = [p.kernel.seconds or 0.0 for p in placed]
     left = [t for number, t in enumerate(times, start=1) if number not in rows]
@@ -133,7 +133,7 @@ def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile: peaklin
 
 
 def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
-    """Also where it is not the first of its model, of which a page shows less."""
+    """Also for a second GPU of one model, of which a page shows less."""
     profile = loaded(only(document_of(TWO_GPUS), "hbm."))
     placed = place(profile, [Kernel("k", 1, 1e-3, {}, {"hbm": 1e9})], 1)
     files = build([profile], ["html", "svg"], placed)
@@ -143,7 +143,7 @@ def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
 
 
 def test_kernels_on_the_roofline_at_one_height_per_kernel(profile: peakline.Profile) -> None:
-    """A mark a memory level, at the FLOPs for each of its bytes; its own roofs alone."""
+    """One mark per memory level, at the kernel's FLOP per byte of it; only its own roofs."""
     moved = {"hbm.read": 6e8, "hbm.write": 4e8, "l2.read": 3e9, "l2.write": 1e9}
     counted = Kernel("counted", 1, 1e-3, {"cuda_core.fp32": 2e10}, moved)
     without = Kernel("without FLOPs", 1, 2e-3, {}, {"hbm": 1e9}, ("flops",))

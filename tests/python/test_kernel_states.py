@@ -1,4 +1,4 @@
-"""Known, zero and not known: from the counters of ncu to the verdict on a kernel."""
+"""Known, zero and unknown counters of ncu, and the resulting verdict on a kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from peakline.workload.read import read_kernels as read
 from test_kernels import BASE_UNITS, ROWS, TENSOR, ncu, row
 
 DATA = Path(__file__).parent / "data"
-EDGE = 2048  # of the products in the real export
+EDGE = 2048  # of the GEMMs in the recorded export
 HOPPER, AMPERE, ADA, BLACKWELL = 9.0, 8.0, 8.9, 10.0
 PIPE = "sm__inst_executed_pipe_tensor.sum"
 BUSY = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
@@ -66,13 +66,13 @@ def test_a_full_export_of_an_h200_is_placed(profile: peakline.Profile) -> None:
     product = 2 * EDGE**3
     assert counted[5] == {"tensor.fp16": product}
     assert counted[6] == {}
-    # cuBLAS scales the result too: 2 FLOP for each of the products' results, and no more.
+    # cuBLAS also scales the results: exactly 2 FLOP for each.
     assert kernels[6].flops["cuda_core.fp32"] == pytest.approx(product, rel=1e-3)
     assert counted[7] == {"tensor.tf32": product}
     assert counted[8] == {"tensor.fp64": product}
     assert counted[9] == {"tensor.fp8": product}
     assert counted[10] == {"tensor.int8": product}
-    # In causal attention tiles on the diagonal are computed whole.
+    # Causal attention computes the tiles on the diagonal completely.
     pairs = 4 * 16 * EDGE * (EDGE + 1) / 2
     assert counted[11]["tensor.bf16"] == pytest.approx(4 * pairs * 128, rel=0.07)
     placed = {p.kernel.name: p for p in place(profile, kernels, "0")}
@@ -97,7 +97,7 @@ def test_a_full_export_of_an_h200_is_placed(profile: peakline.Profile) -> None:
 def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(
     profile: peakline.Profile,
 ) -> None:
-    """ncu of old counts instructions of the tensor pipe, and of these not every kernel has any."""
+    """Old versions of ncu count instructions of the tensor pipe, which not every kernel has."""
     rows = without(real_rows(), lambda column: "__ops_path_tensor_" in column)
     whole = by_label(place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0"))
     placed = by_label(place(profile, parse(text_of(rows)), "0"))
@@ -110,7 +110,7 @@ def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(
     product = next(p for label, p in placed.items() if label.startswith("nvjet_sm90_tst"))
     assert set(product.missing) == {f"tensor.{name}" for name in ("fp16", "bf16", "tf32", "fp8")}
     assert product.flops_per_s is None
-    # As written, the pipes' shares are enough; rewritten, its bytes alone are known.
+    # As written, the pipes' shares suffice; rewritten, only the bytes are known.
     assert product.as_written is not None and product.as_written.complete
     assert product.as_written.units == ("tensor hmma",)
     assert product.as_written.share == pytest.approx(0.934017, rel=1e-5)
@@ -128,19 +128,19 @@ def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(
 @pytest.mark.parametrize(
     ("kept", "names", "unknown"),
     [
-        # HMMA alone tells nothing of the products in INT8 and FP64.
+        # HMMA alone says nothing about INT8 and FP64 GEMMs.
         (
             r"sm__inst_executed_pipe_tensor_op_hmma.*",
             ("i16832gemm_s8", "f64f64"),
             {"tensor.int8", "tensor.fp64"},
         ),
-        # Three formats and how busy the pipe was: it may have run any of the others.
+        # Three formats, and a busy pipe that may have run any of the others.
         (
             r"sm__ops_path_tensor_src_(bf16|fp16|tf32).*|sm__pipe_tensor_cycles_active.*",
             ("i16832gemm_s8", "f64f64", "qqtst"),
             {"tensor.fp8", "tensor.int8", "tensor.fp64"},
         ),
-        # One format is not the work of all, even where it was the kernel's.
+        # One format does not cover all work, even for a kernel of that format.
         (
             r"sm__ops_path_tensor_src_tf32.*|sm__inst_executed_pipe_tensor_op_[hg]mma.*",
             ("tf32f32", "nvjet_sm90_tst"),
@@ -159,7 +159,7 @@ def test_a_real_product_counted_in_part_is_known_in_part(
     for name in names:
         (found,) = [p for p in placed if name in p.kernel.name]
         assert set(found.missing) == unknown
-        # What was counted is a part: it is claimed as that, and needs less than the whole.
+        # The counted part needs less than the whole, and is reported as a part.
         assert found.rewritten is None or not found.rewritten.complete
         assert found.as_written is not None
     text = " ".join(advice(profile, placed))
@@ -167,7 +167,7 @@ def test_a_real_product_counted_in_part_is_known_in_part(
 
 
 def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.Profile) -> None:
-    """Counters of every format, next to nothing in them, and a pipe that was busy all along."""
+    """Counters of every format, all near 0, and a pipe that was busy throughout."""
     columns = {**BASE_UNITS, BUSY: "%"}
 
     def placed(busy: str, flops: float, moved: float) -> Placement:
@@ -181,7 +181,7 @@ def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.P
     assert found.as_written.share == pytest.approx(0.65)
     counted = placed("65.0", 5e11, 2e8).rewritten
     assert counted is not None and counted.units == ("tensor.bf16",)
-    # What took less time than the bytes need does not bind.
+    # FLOPs that take less time than the bytes are not the limit.
     moving = placed("2.4", 1e6, 2e9).rewritten
     assert moving is not None and moving.units == ("hbm",)
 
@@ -206,7 +206,7 @@ EVERY = (*FLOATS, "int8", "fp64")
 
 
 def tensor(*names: str, **counted: float) -> dict[str, float]:
-    """Counters of tensor FLOPs, at 0 but for those `counted`."""
+    """Counters of tensor FLOPs: 0 for `names`, values for `counted`."""
     return {**{TENSOR[n]: 0.0 for n in names}, **{TENSOR[n]: v for n, v in counted.items()}}
 
 
@@ -222,7 +222,7 @@ def tensor(*names: str, **counted: float) -> dict[str, float]:
         ({"sm__inst_executed_pipe_tensor_v2.avg.pct_of_peak_sustained_active": 0}, ()),
         ({BUSY: 0}, ()),
         ({BUSY: 65}, EVERY),
-        # Its parts.
+        # The pipe's parts.
         ({HMMA: 0}, ("int8", "fp64")),
         ({HMMA: 0, IMMA: 0}, ("fp64",)),
         ({HMMA: 0, IMMA: 0, DMMA: 0}, ()),
@@ -231,14 +231,14 @@ def tensor(*names: str, **counted: float) -> dict[str, float]:
         ({HMMA: 0, IMMA: 9, DMMA: 0}, ("int8",)),
         ({"sm__inst_executed_pipe_tensor_subpipe_hmma.sum": 0}, ("int8", "fp64")),
         ({"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active": 0}, EVERY[4:]),
-        # The formats: one that was counted says nothing of the others.
+        # The formats: a count of one says nothing about the others.
         (tensor(bf16=7), ("fp16", "tf32", "fp8", "int8", "fp64")),
         (tensor("bf16", "fp16", "tf32"), ("fp8", "int8", "fp64")),
         ({**tensor("bf16", "fp16", "fp8", tf32=1000), PIPE: 9}, ("int8", "fp64")),
         ({**tensor("bf16", "fp16", "tf32", "fp8"), IMMA: 0, DMMA: 0}, ()),
         (tensor(*EVERY), ()),
         (tensor(*EVERY, int8=9), ()),
-        # All are 0, and yet something ran: packed half-precision arithmetic can only be HMMA's.
+        # All are 0, yet something ran: packed half-precision arithmetic, which only HMMA counts.
         ({**tensor(*EVERY), HMMA: 3}, ()),
         ({**tensor(*EVERY), IMMA: 3}, ("",)),
         ({**tensor(*EVERY), GMMA: 3}, ("",)),
@@ -259,13 +259,13 @@ def test_what_is_known_of_tensor_work(metrics: dict[str, float], unknown: tuple[
         (ADA, tensor("bf16", "fp16", "tf32", "int8"), ("fp8",)),
         (7.5, {f"{SOURCE}fp16_bf16_tf32_dst_fp32.sum": 0, TENSOR["int8"]: 0}, ()),
         (BLACKWELL, tensor(*EVERY), ("fp4",)),
-        # Without the column, any format may have run.
+        # Without a compute capability, any format may have run.
         (None, tensor(*EVERY), ("fp4",)),
-        # Products of tcgen05 are not among these instructions.
+        # tcgen05 GEMMs are not among these instructions.
         (BLACKWELL, {**tensor(*FLOATS), PIPE: 0}, ("fp4", "int8", "fp64")),
         (BLACKWELL, {BUSY: 0}, ()),
         (12.0, {PIPE: 0}, ()),
-        # FLOPs with another format of the sum are not known of these.
+        # FLOPs with another accumulator format are unknown.
         (
             ADA,
             {**tensor("bf16", "tf32", "fp8", "int8"), f"{SOURCE}fp16_dst_fp32.sum": 0},
@@ -293,12 +293,12 @@ def test_tensor_counters_of_other_architectures() -> None:
     def flops(**metrics: float | None) -> dict[str, float]:
         return Counters({f"sm__ops_path_tensor_{name}.sum": v for name, v in metrics.items()}).flops
 
-    # Blackwell names formats that share a path together, and its instructions anew.
+    # Blackwell has joint names for formats that share a path, and new ones for its instructions.
     assert flops(src_fp4_fp6_fp8_dst_fp32=8, src_fp4_fp6_fp8_dst_fp16=1) == {"tensor.fp8": 9}
     assert flops(op_utcomma_src_fp4_dst_fp32_sparsity_off=8) == {"tensor.fp4": 8}
-    # Turing's tensor cores take FP16.
+    # Turing's Tensor Cores take FP16.
     assert flops(src_fp16_bf16_tf32_dst_fp32=8) == {"tensor.fp16": 8}
-    # A level of which a part is "n/a" is not known; the next one below may be.
+    # A level with an "n/a" part is unknown; the one below it may be known.
     assert flops(src_fp8_sparsity_off=None, src_fp8_sparsity_on=0) == {}
     assert flops(
         src_bf16_dst_fp32=None,
@@ -314,7 +314,7 @@ def test_tensor_counters_of_other_architectures() -> None:
         ({"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active": 0}, {"fp16", "fp32"}),
         (dict.fromkeys([CORE.format(f"f{op}") for op in OPS], 0), {"fp16", "fp64"}),
         ({"sm__inst_executed_pipe_fp16.sum": 0, HMMA: 0}, {"fp32", "fp64"}),
-        # On Hopper, pairs of half-precision numbers go through the tensor pipe.
+        # Hopper runs packed half-precision arithmetic in the tensor pipe.
         ({"sm__inst_executed_pipe_fma_type_fp16.sum": 0, HMMA: 9}, {"fp16", "fp32", "fp64"}),
         ({"sm__inst_executed_pipe_fma_type_fp16.sum": 0}, {"fp16", "fp32", "fp64"}),
     ],
@@ -337,7 +337,6 @@ def test_a_kernel_without_counters_costs_itself_alone(profile: peakline.Profile)
     lines = table(profile, placed, 200).splitlines()
     assert lines[-2].split()[:5] == ["5", "bare", "1", "–", "–"]
     assert lines[-1].strip().startswith("not known: tensor FLOPs, ")
-    # 4.1 ms of kernels, and 1 ms without counters.
     text = " ".join(advice(profile, placed))
     assert "nothing is known of 19.6 % of the time." in text
     assert "Nothing is known of timed, bare (19.6 % of the time)" in text
@@ -373,7 +372,7 @@ def test_a_plain_csv_may_leave_counts_open(profile: peakline.Profile) -> None:
     assert placed["a"].missing == ("flops",)
     assert placed["b"].missing == ("hbm",)
     assert placed["c"].missing == ()
-    # What is known of a caps what it can gain.
+    # The known counters of kernel a cap its gain.
     assert placed["a"].as_written == placed["c"].as_written
 
 
@@ -385,7 +384,7 @@ def test_kernels_without_work_have_no_roof(profile: peakline.Profile) -> None:
 
 
 def test_the_command_collects_everything() -> None:
-    """The real export was made by it, and nothing was missing there."""
+    """The recorded export was made by it, and lacks nothing."""
     assert NCU_COMMAND.startswith("ncu --set full ")
     assert "--csv --page raw" in NCU_COMMAND
 
@@ -393,7 +392,7 @@ def test_the_command_collects_everything() -> None:
 def test_sectors_are_bytes_of_the_second_level() -> None:
     sectors = {f"lts__t_sectors_srcunit_tex_op_{way}.sum": 10.0 for way in ("read", "write")}
     assert Counters(sectors).bytes == {"l2.read": 320.0, "l2.write": 320.0}
-    # Totals hold what the L2 fills and passes on, too.
+    # Totals include the L2's own fills and write-backs.
     assert Counters({"lts__t_bytes.sum": 300.0, "lts__t_sectors.sum": 10.0}).bytes == {}
 
 
@@ -416,7 +415,7 @@ def test_a_clock_of_zero_is_not_known(profile: peakline.Profile) -> None:
     stopped = [["0" if i in clocks else x for i, x in enumerate(row)] for row in rows[2:]]
     kernels = parse(text_of([*rows[:2], *stopped]))
     assert {k.clock_hz for k in kernels} == {None}
-    # Shares of peaks need no clock; FLOPs that were counted per cycle do.
+    # Shares of peaks need no clock, FLOPs counted per cycle do.
     found = by_label(place(profile, kernels, "0"))["cunn_SoftMaxForwardReg"]
     assert found.as_written is not None and found.as_written.units == ("issue",)
     assert "cuda_core.fp32" in found.missing

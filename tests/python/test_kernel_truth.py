@@ -1,7 +1,8 @@
-"""The verdict on real kernels against what a reader of ncu's own counters would write by hand.
+"""Verdicts on recorded kernels, compared with verdicts that were derived by hand from ncu's
+counters.
 
-Each line of TRUTH was worked out from the columns of the export, and from the ceilings of the
-profile where a unit was measured, without this package. All shares are of the launch's time.
+Each line of TRUTH was computed without this package, from the columns of the export and the
+profile's ceilings. All shares are of the launch's time.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ QUICK = sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.json.gz"))
 
 class Truth(NamedTuple):
     part: str  # of the kernel's name
-    unit: str  # the busiest one
+    unit: str  # the busiest
     busy: float  # %, by ncu
     gain_us: float  # as written, at most
-    rewritten: str  # what the same bytes of device memory and FLOPs wait for
+    rewritten: str  # the limiter of the same bytes of device memory and FLOPs
     rewritten_gain_us: float
 
 
-# time_us and shares stand in the export; the ceilings are BF16 831.4 TFLOP/s at 1569 MHz, HBM copy
-# 4302 and triad 4401 GB/s, and so on.
+# Times and shares are in the export; the ceilings are BF16 831.4 TFLOP/s at 1569 MHz, HBM copy 4302
+# and triad 4401 GB/s, and so on.
 TRUTH = [
-    # sm__pipe_tensor_op_hmma 93.40 %; l1tex 94.57 % is shared memory that wgmma reads, 76 points of
-    # it. 1.1167 PFLOP in 1384.3 us at 1597 MHz: 95.3 % of 846 TFLOP/s.
+    # sm__pipe_tensor_op_hmma 93.40 %; l1tex 94.57 %, 76 points of it shared memory read by wgmma.
+    # 1.1167 TFLOP in 1384.3 us at 1597 MHz: 95.3 % of 846 TFLOP/s.
     Truth("nvjet_sm90_tst_320x128", "tensor hmma", 93.40, 64.7, "tensor.bf16", 64.7),
     # sm__inst_issued 76.91 %, dram 25.89 %. 519 MB, half of it written: 29.0 % of copy.
     Truth("cunn_SoftMaxForwardReg", "issue", 76.91, 96.2, "hbm.copy", 295.9),
@@ -103,7 +104,7 @@ def text_of(table: list[list[str]]) -> str:
 
 
 def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed: dict[str, Placement]) -> None:
-    """Its own maxima, read from the file, whatever unit was named."""
+    """The gain never exceeds what ncu's own maxima leave, whichever unit was named."""
     header, _, *launches = rows()
     for p in placed.values():
         (row,) = [r for r in launches if p.kernel.name in r[header.index("Kernel Name")]]
@@ -113,7 +114,7 @@ def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed: dict[str, Pl
         ]
         assert p.as_written is not None and p.kernel.seconds is not None
         left = (1 - max(maxima) / 100) * p.kernel.seconds
-        # All that the named units miss of these maxima is an L2 stage that ncu does not name.
+        # Only an L2 stage that ncu does not name is busier than the named units.
         assert p.as_written.gain_s <= left * (1 + 1e-9)
         named = max(p.shares[unit] for unit in p.kernel.busy)
         assert p.as_written.capped_by == ("l2" if "gather" in p.label else "")
@@ -148,9 +149,9 @@ def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(
     assert p.kernel.clock_hz == pytest.approx(1.597378e9, rel=1e-6)
     assert clock != pytest.approx(p.kernel.clock_hz, rel=0.01)
     scaled = row["value"] * p.kernel.clock_hz / clock
-    flops = 2 * 8320 * 8192 * 8192  # its tiles reach beyond 8192 rows
+    flops = 2 * 8320 * 8192 * 8192  # tiles extend beyond 8192 rows
     assert p.shares["tensor.bf16"] == pytest.approx(flops / scaled / 1384.32e-6, rel=1e-4)
-    # The memory has a clock of its own.
+    # Memory ceilings do not follow the SM clock.
     moved = 536886272 + 251725312
     triad = ceiling("hbm.triad", "measured")
     add = placed["vectorized_elementwise_kernel"]
@@ -158,7 +159,7 @@ def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(
 
 
 def test_shared_memory_that_products_read_counts_with_the_tensor_cores() -> None:
-    """By ncu the stages of the L1 are busier than the tensor pipe of this product."""
+    """ncu reports the L1's stages as busier than the tensor pipe of this GEMM."""
     header, _, first, *_ = rows()
     named = dict(zip(header, first, strict=True))
     stages = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
@@ -166,9 +167,9 @@ def test_shared_memory_that_products_read_counts_with_the_tensor_cores() -> None
     found = {k.name: k for k in read(EXPORT)}
     product = next(k for name, k in found.items() if name.startswith("nvjet_sm90_tst"))
     assert product.seconds is not None
-    # 94.57 less what is neither loaded nor stored: 94.55 - 14.97 - 3.31.
+    # 94.57 minus what is neither loaded nor stored: 94.55 - 14.97 - 3.31.
     assert product.busy["l1"] / product.seconds == pytest.approx(0.1830, abs=1e-4)
-    # Without wgmma, all of it is the L1's own; without the parts, none is said to be.
+    # Without wgmma all of it is the L1's own; without the parts nothing is attributed to it.
     wavefronts = "l1tex__data_pipe_lsu_wavefronts"
     shares = {
         stages: 90.0,
@@ -199,7 +200,7 @@ def test_units_that_are_equally_busy_are_named_together(profile: peakline.Profil
 
 
 def summaries_alone() -> list[list[str]]:
-    """The export with nothing of the units but ncu's maxima, as `--section SpeedOfLight` has it."""
+    """The export with only ncu's maxima of units, as from `--section SpeedOfLight`."""
     kept = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
     kept = rf"{kept}|ID|Kernel Name|CC|gpu__time_duration\.sum"
     found = rows()
@@ -213,7 +214,7 @@ def test_summaries_cap_the_gain_and_name_no_unit(profile: peakline.Profile) -> N
     assert softmax.as_written is not None and softmax.kernel.seconds is not None
     assert softmax.as_written.units == ()
     assert softmax.as_written.gain_s == pytest.approx((1 - 0.769086) * 416.512e-6, rel=1e-4)
-    assert softmax.as_written.complete  # these two are maxima over every unit
+    assert softmax.as_written.complete  # both are maxima over all units
     assert described(profile, softmax, softmax.as_written) == "an SM unit 76.9 %"
     assert softmax.rewritten is None
     assert p.as_written is not None
@@ -233,8 +234,8 @@ def test_few_metrics_claim_what_is_known(profile: peakline.Profile) -> None:
 
 
 def as_older_device(name: str, capability: str) -> str:
-    """The export as ncu writes it for a device without wgmma and with other counters: the pipes'
-    shares are of the time that an SM was active, and there is no `gpu__dram_throughput`."""
+    """The export as for a device without wgmma and with other counters: shares of pipes relate to
+    active time, and `gpu__dram_throughput` is missing."""
     header, units, *launches = rows()
     drop = re.compile(r".*(gmma|_type_hmma_).*|sm__pipe_.*elapsed|sm__inst_executed_pipe_.*elapsed")
     keep = [i for i, column in enumerate(header) if not drop.fullmatch(column)]
@@ -263,14 +264,14 @@ def test_exports_of_older_devices_hold_too(
         p = found[truth.part]
         assert p.as_written is not None and p.as_written.complete
         assert p.as_written.units == (truth.unit,), truth.part
-        # An SM's pauses are left out of a share of its active time, and taken back.
+        # Shares of active time are converted to shares of elapsed time.
         assert 100 * p.shares[truth.unit] == pytest.approx(truth.busy, abs=0.1)
     text = advice(profile, list(found.values()))
     assert text[0].startswith(f"Warning: this ran on {name} of compute capability")
 
 
 def unknown_device() -> peakline.Profile:
-    """A device that no table knows: nothing but what was measured."""
+    """A profile of a device that no table knows: only measured values."""
     document = document_of()
     document["devices"][0]["name"] = "Something New"
     document["ceilings"] = [
@@ -286,7 +287,7 @@ def test_an_unknown_device_holds_too(placed: dict[str, Placement]) -> None:
 
 
 def test_a_quick_profile_holds_too(placed: dict[str, Placement]) -> None:
-    """It has no FP64 or INT8 product, no L2 and no curve but the launch's."""
+    """A quick profile lacks FP64 and INT8 GEMMs, the L2, and all curves but the launch's."""
     profile = peakline.load(QUICK)
     assert profile.mode == "quick"
     found = placed_by_part(profile, read(EXPORT))
@@ -308,10 +309,10 @@ class Waiting(NamedTuple):
     units: tuple[str, ...]
     busy: float  # %, by ncu
     gain_us: float  # as written, at most
-    kind: str  # why no unit is busy; "" where one is
+    kind: str  # why no unit is busy; "" if one is
 
 
-# Again by hand from the columns: the time, what is busy, and the launch.
+# Also by hand from the columns: time, busiest units, launch.
 WAITING = [
     # 20 blocks of 132 SMs: sm__inst_issued 7.48 % in 48.6 us.
     Waiting("few_blocks", ("issue", "fma"), 7.48, 45.0, "waves"),
@@ -319,12 +320,12 @@ WAITING = [
     Waiting("one_past_a_wave", ("issue",), 27.57, 69.3, "tail"),
     # One warp of 64: 9.00 % of DRAM; lts__throughput 16.67 % leaves 83.33 % of 2298.7 us.
     Waiting("chase", ("dram", "l2"), 9.00, 1915.5, "occupancy"),
-    # 1.86 and 1.70 us, where an empty kernel takes 2.24.
+    # 1.86 and 1.70 us, shorter than an empty kernel (2.24).
     Waiting("CUDAFunctorOnSelf_add", ("l2",), 0.53, 1.85, "launch"),
     Waiting("DeviceScanInitKernel", ("l2",), 0.64, 1.69, "launch"),
     # lts__throughput 50.73 %: a stage of the L2 is busy for half of the time.
     Waiting("DeviceScanKernel", ("dram",), 36.92, 7.5, ""),
-    # It writes 263 MB and reads 0.07 MB, and yet its instructions decide.
+    # 263 MB written and 0.07 MB read, but instructions are the limit.
     Waiting("distribution_elementwise", ("issue",), 76.19, 37.2, ""),
     Waiting("direct_copy", ("issue",), 55.26, 84.6, ""),
     Waiting("CUDAFunctor_add", ("dram",), 83.03, 4.8, ""),
@@ -351,7 +352,7 @@ def test_random_numbers_are_held_against_writes(profile: peakline.Profile) -> No
 
 
 def test_a_clock_above_the_highest_is_noise(profile: peakline.Profile) -> None:
-    """Cycles over 1.7 us come out at 2050 MHz, where the card ends at 1980."""
+    """Cycles / 1.7 us give 2050 MHz, on a card with at most 1980."""
     placed = place(profile, read(IDLE), "0")
     assert max(p.kernel.clock_hz or 0.0 for p in placed) > 2.04e9
     assert max(p.clock_hz or 0.0 for p in placed) == 1.98e9
@@ -362,12 +363,12 @@ UNITS = ("issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor")
 
 
 def idle(seconds: float = 1e-3, most: float = 0.4, **shape: float) -> Kernel:
-    """A kernel that keeps every unit below half of its peak."""
+    """A kernel with every unit below half of its peak."""
     busy = dict.fromkeys(UNITS, 0.3 * seconds) | {"issue": most * seconds}
     return Kernel("k", 1, seconds, {}, {}, busy=busy, shape=Shape(**shape))
 
 
-# The point of the curve of waves that is nearest to 40 of 132 SMs, and to 1.1 of 2 waves.
+# Points of the waves curve nearest to 40 of 132 SMs, and to 1.1 of 2 waves.
 SHOWN = {
     "waves": "a product that fills 33.3 % of the SMs runs at 35.3 % of its rate",
     "tail": "a product that fills 54.2 % of the SMs runs at 55.2 % of its rate",
@@ -409,7 +410,7 @@ def test_why_no_unit_is_busy(
     assert p.reason is not None
     assert p.reason.kind == kind
     assert text in p.reason.text
-    # The curve of this device stands beside it.
+    # The device's curve of that effect is shown, too.
     assert topic in p.reason.topic
     curve = profile.curve(p.device, p.reason.topic)
     assert curve is not None
@@ -422,7 +423,7 @@ def test_why_no_unit_is_busy(
     "kernel",
     [
         idle(most=0.51),  # a unit is busy
-        # A summary is, or a unit that was not counted may be.
+        # A summary is busy, or an uncounted unit may be.
         dataclasses.replace(idle(), summaries={"sm": 0.6e-3}),
         dataclasses.replace(idle(), busy={"issue": 0.2e-3}),
     ],
@@ -435,7 +436,7 @@ def test_what_a_busy_unit_explains_needs_no_other_reason(
 
 
 def test_launches_of_one_kernel_are_taken_together() -> None:
-    """The longest launch's shape, and sums and means over the time of all."""
+    """Merged launches have the longest one's shape, and sums and time-weighted means."""
     header, units, first, *_ = rows()
     other = list(first)
     changes: dict[str, Any] = {

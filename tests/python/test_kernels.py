@@ -1,4 +1,4 @@
-"""Kernels from profilers: formats, units, missing counters, and their place under the roofs."""
+"""Kernels from profilers: formats, units, missing counters, and their place on the roofline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
-# reports/examples/kernels_workload.py was recorded on an H200 with NCU_COMMAND, 3 launches each.
+# reports/examples/kernels_workload.py, recorded on an H200 with NCU_COMMAND, 3 launches each.
 REAL_EXPORT = Path(__file__).parent / "data/h200_ncu.csv"
 
 COUNTERS = [
@@ -97,7 +97,7 @@ def counters(prefix: str = "smsp", **values: float) -> dict[str, str]:
     return found
 
 
-# Every format that Hopper's tensor cores take has its counter.
+# Counters of all formats of Hopper's Tensor Cores.
 TENSOR = {
     precision: f"sm__ops_path_tensor_src_{source}.sum"
     for precision, source in {
@@ -158,7 +158,7 @@ def test_raw_export() -> None:
     # An FMA is 2 FLOP.
     assert found["softmax"].flops["cuda_core.fp32"] == 2e8 + 3e8 + 2 * 1e8
     assert found["softmax"].flops["cuda_core.fp64"] == 5
-    # Half-precision instructions work on pairs.
+    # Half-precision instructions process pairs.
     assert found["softmax"].flops["cuda_core.fp16"] == 28
 
 
@@ -191,7 +191,7 @@ def test_both_prefixes_are_counted_once() -> None:
 
 
 def test_derived_rates() -> None:
-    # --set full gives FLOP per cycle, with FMA already doubled, and cycles per second.
+    # --set full gives FLOP per cycle, with FMA counted twice, and cycles per second.
     prefix = "smsp__sass_thread_inst_executed_op_"
     units = {
         "gpu__time_duration.sum": "usecond",
@@ -246,7 +246,7 @@ def test_not_available_is_not_zero() -> None:
     (kernel,) = parse(ncu([missing], BASE_UNITS))
     assert "tensor.bf16" not in kernel.flops
     assert kernel.unknown == ("tensor.bf16",)
-    # One launch without the counter stands beside the others.
+    # Launches with and without the counter are separate kernels.
     kernels = parse(ncu([missing, ROWS[0], ROWS[0]], BASE_UNITS))
     assert [(k.launches, k.unknown) for k in kernels] == [(1, ("tensor.bf16",)), (2, ())]
     partial = {**ROWS[3], COUNTERS[5].format(prefix="smsp"): "n/a"}
@@ -256,11 +256,11 @@ def test_not_available_is_not_zero() -> None:
 
 
 def without_units(export: str) -> str:
-    """An export whose units were cut out, as a spreadsheet or a script may do."""
+    """An export without its row of units, as after editing in a spreadsheet."""
     return "".join(line for line in export.splitlines(True) if not line.startswith('"",""'))
 
 
-# The details page of --set full begins so, and ncu shortens its rows so.
+# The head of the details page of --set full, with ncu's shortened rows.
 DETAILS = """\
 "ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule"
 "0","662","k","GPU Speed Of Light Throughput","DRAM Frequency","Ghz","3.20",
@@ -485,7 +485,7 @@ READ, WRITE = ceiling("hbm.read", "measured"), ceiling("hbm.write", "measured")
 COPY, TRIAD = ceiling("hbm.copy", "measured"), ceiling("hbm.triad", "measured")
 BF16 = ceiling("tensor.bf16", "burst")
 LOWEST, HIGHEST = ceiling("cuda_core.fp64", "burst"), ceiling("tensor.fp8", "burst")
-BALANCE = LOWEST / WRITE  # FLOP/byte where the lowest ceiling takes as long as memory
+BALANCE = LOWEST / WRITE  # FLOP/byte at which the lowest ceiling takes as long as memory
 
 
 @pytest.mark.parametrize(
@@ -493,8 +493,8 @@ BALANCE = LOWEST / WRITE  # FLOP/byte where the lowest ceiling takes as long as 
     [
         (0.0, ("hbm",), ()),
         (0.99 * BALANCE * 1e9, ("hbm",), ()),
-        (1.01 * BALANCE * 1e9, ("hbm",), ("dtype",)),  # FP64 would bind
-        (1e14, (UNKNOWN_UNIT,), ("dtype",)),  # any precision would
+        (1.01 * BALANCE * 1e9, ("hbm",), ("dtype",)),  # FP64 would be the limit
+        (1e14, (UNKNOWN_UNIT,), ("dtype",)),  # any precision would be
     ],
 )
 def test_without_a_precision_only_what_any_would_need_is_claimed(
@@ -515,7 +515,7 @@ def test_flops_are_never_held_against_integers(profile: peakline.Profile) -> Non
         (placed,) = place(profile, parse(text.format(precision)))
         assert placed.as_written is not None and placed.as_written.units == (unit,)
         assert ("tensor.int8" in placed.shares) == (precision == "int8")
-    # It is the same where the device has no other ceiling.
+    # Likewise if the device has no other ceiling.
     integers = dataclasses.replace(
         profile,
         ceilings=tuple(
@@ -564,7 +564,7 @@ def test_names_stay_different_where_they_are_shortened(profile: peakline.Profile
     page = tables.kernels(profile, placed, "kernels")
     for p in placed:
         assert len([row for row in rows if f" {names[p.label]} " in row]) == 1
-        # The whole name stands in a line that opens, and where the table is copied.
+        # The full name is in a line that opens, and in the copied table.
         whole, short = html.escape(p.kernel.name), html.escape(names[p.label])
         if whole != short:
             short = f"<details><summary>{short}</summary>{whole}</details>"
@@ -610,9 +610,9 @@ def test_directions_of_the_l2_do_not_add(profile: peakline.Profile) -> None:
     assert placed.as_written is not None
     assert placed.as_written.share == pytest.approx(max(read_s, write_s) / 1e-3)
     assert placed.as_written.units == (("l2.read",) if read_s > write_s else ("l2.write",))
-    # Another tiling asks less of it: rewritten, it is no bound.
+    # Another tiling needs less L2 traffic, so that it does not bound the rewritten kernel.
     assert placed.rewritten is None
-    # What beats the measured rate shows that it is none as written either.
+    # A kernel that beats the measured rate is not bound by it as written, either.
     (faster,) = place(profile, [Kernel("k", 1, 1e-4, {}, moved)])
     assert faster.as_written is None and faster.impossible == ()
 
@@ -628,7 +628,7 @@ def test_formats_of_the_tensor_cores_add(profile: peakline.Profile) -> None:
 def test_units_without_a_ceiling_are_named(profile: peakline.Profile) -> None:
     (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp4\n"))
     assert placed.ignored == ("fp4",)
-    # Its bytes alone are known, so that is all that is claimed.
+    # Only its bytes are known, and nothing more is claimed.
     assert placed.missing == ("ceiling",)
     assert placed.rewritten is not None and not placed.rewritten.complete
     text = " ".join(advice(profile, [placed]))
@@ -733,7 +733,7 @@ def test_report_with_kernels(
     assert "Your kernels, as written: at most" in printed
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.index('data-picture="kernels"') < page.index('data-picture="kernel-table"')
-    assert 'data-picture="roofline"' not in page  # the machine has its own page
+    assert 'data-picture="roofline"' not in page  # that is on the machine's own page
     assert "gemm&lt;float, 4&gt;" in page
     (tmp_path / "kernels.csv").write_text("nothing", encoding="utf-8")
     assert main([*arguments[:2], str(tmp_path / "none"), *arguments[3:]]) == 2
@@ -760,8 +760,8 @@ def test_a_document_for_programs(
     assert gemm["as_written"]["complete"] is False
     assert gemm["as_written"]["share"] == pytest.approx(5e11 / BF16 / 1e-3)
     assert [k["number"] for k in found["kernels"]] == [1, 2, 3]
-    assert list(tmp_path.iterdir()) == [kernels]  # it draws nothing
-    # What is impossible fails where that is asked for, drawn or not.
+    assert list(tmp_path.iterdir()) == [kernels]  # nothing was drawn
+    # --fail-on impossible works without drawing, too.
     assert main([*asked, "--fail-on", "impossible"]) == 0
     kernels.write_text(f"{PLAIN}wrong,1e12,1e6,1e-4,bf16,1\n", encoding="utf-8")
     assert main(asked) == 0
@@ -814,16 +814,16 @@ def test_real_export(profile: peakline.Profile) -> None:
     assert all(p.kernel.launches == 3 for p in placed.values())
     # Tiles of 320 x 128 reach beyond 8192 rows: 2 % of the operations are padding.
     assert matmul.flops["tensor.bf16"] == 3 * 2 * 8192 * 128 * math.ceil(8192 / 320) * 320 * 64
-    # Tensors have 32768 x 4096 BF16; some of the last one written stays in the L2 cache.
+    # Tensors have 32768 x 4096 BF16; a part of the last one written stays in the L2.
     tensor = 32768 * 4096 * 2
     for kernel, passes in ((softmax, 2), (norm, 2), (add, 3)):
         assert kernel.bytes["hbm"] == pytest.approx(3 * passes * tensor, rel=0.01)
-    # Rows are drawn with repetition, so some are read from the cache.
+    # Rows repeat, so some are read from the cache.
     assert tensor * 3 < gather.bytes["hbm"] < 2 * tensor * 3
-    # PyTorch adds as a + alpha b: one FP32 FMA for each element.
+    # PyTorch computes a + alpha b: one FP32 FMA per element.
     assert add.flops["cuda_core.fp32"] == 3 * 2 * 32768 * 4096
     assert sum(gather.flops.values()) == 0
-    # Few metrics say what it needs at the least, and no more: which unit is busiest is not known.
+    # Few metrics give the least need, but not the busiest unit.
     for placement in placed.values():
         assert placement.as_written is not None and placement.missing == ()
         assert not placement.as_written.complete
@@ -839,7 +839,7 @@ def test_real_export(profile: peakline.Profile) -> None:
 
 
 def edited(change: Callable[[list[list[str]]], object]) -> str:
-    """The real export with its table changed: column names, units, a row each launch."""
+    """The recorded export with a change of its table of column names, units and launches."""
     text = REAL_EXPORT.read_text(encoding="utf-8")
     rows = list(csv.reader(line for line in text.splitlines() if line.startswith('"')))
     change(rows)
@@ -900,7 +900,7 @@ def test_one_decimal_comma_tells_the_locale_of_a_file() -> None:
     lines = [f'"0","k","{name}","{unit}","{value}"\n' for name, unit, value in rows]
     (kernel,) = parse(head + "".join(lines))
     assert (kernel.seconds, kernel.bytes) == (pytest.approx(183.552e-6), {"hbm": 402_653_184})
-    # Without it, a point is one.
+    # Without it, the point is a decimal point.
     (kernel,) = parse(head + lines[0])
     assert kernel.seconds == pytest.approx(183.552e-9)
 

@@ -1,4 +1,4 @@
-"""No label of any picture is cut or lies on another: measured with the renderer."""
+"""No label of any picture is cut or overlaps another, as measured with the renderer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
 def with_caches() -> list[Picture]:
-    """The rooflines of a profile with a slope close to that of the L1."""
+    """Rooflines with another slope close to the L1's."""
     document = scaled(only(document_of()), 1.05, "shared.read")
     (roofline,) = (r for r in document["rooflines"] if r["device"] == GPU)
     roofline["memory"].append("shared.read")
@@ -51,7 +51,7 @@ def with_caches() -> list[Picture]:
 
 
 def with_kernels(export: str, prefix: str = "") -> list[Picture]:
-    """The kernels of an export, whose names begin as given."""
+    """The kernels of an export, with a prefix to their names."""
     found = read(Path(__file__).parent / "data" / export)
     named = [dataclasses.replace(kernel, name=prefix + kernel.name) for kernel in found]
     return pictures(reference(), GPU, place(reference(), named))[:1]
@@ -65,7 +65,7 @@ def compared(count: int) -> list[Picture]:
     return [p for p in (overlay(items), ceilings_side_by_side(items)) if p]
 
 
-# What the pages of the references do not show.
+# Pictures that the references' pages do not have.
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
     "caches": with_caches,
     "counted": lambda: with_kernels("h200_ncu_full.csv.gz"),
@@ -80,7 +80,6 @@ MADE: dict[str, Callable[[], Sequence[Picture]]] = {
 
 @functools.cache
 def page(name: str) -> tuple[Picture, ...]:
-    """The pictures of a page by its name in MADE."""
     return tuple(MADE[name]())
 
 
@@ -140,7 +139,7 @@ def test_labels_of_real_profiles(path: Path) -> None:
         with style():
             add_frame(figure, picture, canvas)
         check(picture, figure)
-        # No line of the heading ends between a number and its unit.
+        # The heading never breaks between a number and its unit.
         heading = figure.texts[0].get_text()
         assert not re.search(r"\d\n\D", heading), (picture.key, heading)
 

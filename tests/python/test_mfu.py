@@ -1,4 +1,4 @@
-"""MFU: golden values from the papers and from published checkpoints, and the command."""
+"""MFU: values from papers and published checkpoints, and the command."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:
         call()
 
 
-# BF16 has these FLOP/s in the file.
 PEAK, BURST, MODEL_SHAPED = (
     ceiling("tensor.bf16", basis) for basis in ("datasheet", "burst", "model_shaped")
 )
@@ -166,7 +165,7 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
     assert result["flops_per_token"] == flops
     assert shares["MFU (datasheet)"] == pytest.approx(flops * 1e4 / PEAK)
     assert shares["of achievable (burst)"] == pytest.approx(flops * 1e4 / BURST)
-    # 100 FLOP/byte lie left of the ridge: memory binds.
+    # 100 FLOP/byte are left of the ridge: memory is the limit.
     read = ceiling("hbm.read", "measured")
     assert result["roofline"]["limit_flops_per_s"] == pytest.approx(100 * read)
     assert result["roofline"]["bound_by"] == "hbm.read"
@@ -182,7 +181,7 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
             "50",
             {"of the roofline (burst)": "--intensity", "of achievable, of model": "--dtype"},
         ),
-        # Right of the ridge the limit is the peak, and not the intensity is wrong.
+        # Right of the ridge the limit is the peak: --dtype is wrong, not the intensity.
         ("19000", "1e4", {"of achievable, of model, of the roofline (burst)": "--dtype"}),
     ],
 )

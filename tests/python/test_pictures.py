@@ -1,4 +1,4 @@
-"""What all pictures have in common: which there are, what they say, layout, colours, files."""
+"""Properties of all pictures: their list, texts, layout, colours, files."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from peakline.workload.placement import place
 
 pytest.importorskip("matplotlib")
 
-# The package draws these by itself, and the sentences of these topics stand below them; the
-# profile declares all others.
+# The package's own pictures, with the topics of their sentences; profiles declare all others.
 OWN = {
     "roofline": ["roofline sweep"],
     "roofline-all": [],
@@ -73,7 +72,7 @@ def test_sentences_leave_names_in_code_as_they_are(text: str, said: str) -> None
 
 def test_which_pictures_there_are(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
     declared = [(c["device"], c["picture"]["key"]) for c in document["curves"] if "picture" in c]
-    # Those of single topics stand in the order of the profile's curves.
+    # Pictures of single topics follow the order of the profile's curves.
     topics = [c["topic"] for c in document["curves"] if c["device"] == GPU]
     assert set(OWN) <= set(drawn)
     assert list(drawn)[:5] == list(OWN)[:5]
@@ -198,7 +197,7 @@ def simulate(color: str, kind: str) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("kind", ["protan", "deutan", "tritan"])
 def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
-    # Three lines are the most that most pictures tell apart by colour; marker and dash differ too.
+    # Most pictures distinguish at most three lines by colour; marker and dash differ, too.
     seen = [simulate(color, kind) for color in SERIES[:3]]
     for i, one in enumerate(seen):
         for other in seen[i + 1 :]:
@@ -208,7 +207,7 @@ def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
 def test_svg_is_safe_and_takes_the_pages_colours(page: str, drawn: dict[str, Picture]) -> None:
     seen: set[str] = set()
     images = re.findall("<svg.*?</svg>", page, re.DOTALL)
-    assert len(images) > 2 * len(drawn)  # wide and narrow, and those of the host
+    assert len(images) > 2 * len(drawn)  # wide and narrow, and the host's
     for text in images:
         ElementTree.fromstring(text)
         assert "<script" not in text
@@ -266,7 +265,7 @@ def test_each_file_says_what_it_is_of(document: dict[str, Any], drawn: dict[str,
     for part in (*said, document["created"][:10], document["tool"]):
         assert part and part in shown, part
     assert picture.headline in text.partition("<text")[0]  # in the file's own title too
-    # A page has all of it beside the picture.
+    # On a page, the heading stands outside the picture.
     assert picture.headline not in inline_svg(picture, Canvas(), "p1-")
 
 
@@ -324,7 +323,7 @@ def test_files_are_the_same_every_time(drawn: dict[str, Picture]) -> None:
 def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("peakline.report.render", lambda *_: b"")  # the names alone matter here
+    monkeypatch.setattr("peakline.report.render", lambda *_: b"")  # only names matter here
     names = build([reference(TWO_GPUS)], ["svg"])
     first, second, between = (
         {n.removeprefix(p) for n in names if n.startswith(p)} for p in ("gpu0-", "gpu1-", "node-")

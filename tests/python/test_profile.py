@@ -1,4 +1,4 @@
-"""The loader: what is a profile is read, everything else is refused with one clear error."""
+"""The loader reads every profile, and refuses everything else with one clear error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCHEMA = json.loads((ROOT / "reports/peakline/profile.schema.json").read_text(en
 TEXT = text_of(GOLDEN).rstrip()
 QUANTITY = "expected 0 or a number from 1e-30 to 1e+30"
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
-# Shrinking a whole profile is slow, and its size is the same in every example.
+# No shrinking: it is slow for a whole profile, whose size never changes.
 CHECKS = settings(
     max_examples=150,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -45,7 +45,7 @@ CHECKS = settings(
 
 
 def load_or_error(data: bytes | str) -> peakline.Profile | str:
-    """A profile, or the message of the one error that is allowed."""
+    """A profile, or the message of a ProfileError."""
     try:
         return peakline.loads(data, "hostile.json")
     except peakline.ProfileError as error:
@@ -63,7 +63,7 @@ def test_real_files_load(path: Path) -> None:
         m.get("value") for m in document["measurements"]
     ]
     assert [c.value for c in profile.ceilings] == [c["value"] for c in document["ceilings"]]
-    assert profile.host.hostname == document["host"].get("hostname", "")  # left out if anonymized
+    assert profile.host.hostname == document["host"].get("hostname", "")  # missing if anonymized
     assert [d.uuid for d in profile.devices] == [d["uuid"] for d in document["devices"]]
 
 
@@ -72,7 +72,7 @@ def test_the_golden_profile_follows_the_schema() -> None:
 
 
 def check_fields(schema: dict[str, Any], cls: type) -> None:
-    """What the loader reads is in the schema, and what a file may leave out has a default."""
+    """Fields of the loader are in the schema, and optional ones have a default."""
     fields = [f for f in dataclasses.fields(cls) if f.name != "path"]
     assert {f.name for f in fields} <= set(schema["properties"]), cls.__name__
     missing = dataclasses.MISSING
@@ -88,7 +88,7 @@ def check_fields(schema: dict[str, Any], cls: type) -> None:
 
 def test_loader_reads_what_the_schema_has() -> None:
     check_fields(SCHEMA, peakline.Profile)
-    # All that a measurement and what follows from it can have is read.
+    # All fields of measurements and conclusions are read.
     for cls, key in (
         (peakline.Measurement, "measurements"),
         (peakline.Ceiling, "ceilings"),
@@ -101,7 +101,7 @@ def test_loader_reads_what_the_schema_has() -> None:
 GONE = object()
 
 
-# Files that are wrong in one place are those of tests/corpus.
+# tests/corpus has files with a single error.
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -196,7 +196,7 @@ JSON_VALUES = st.recursive(
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a document, the first elements of arrays only."""
+    """Every path in a document, with only the first elements of arrays."""
     found = [at]
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -222,11 +222,11 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
     if not VALIDATOR.is_valid(document):
         assert isinstance(found, str), "the schema refuses it"
     if isinstance(found, str):
-        # What is wrong stands where it was put, or is told of its holder.
+        # The message names the changed field or its holder.
         names = [str(key) for key in path if isinstance(key, str)]
         assert any(name in found for name in names)
     else:
-        # Whatever was let through can be read as a page.
+        # An accepted profile can be drawn.
         from peakline.page import report_page
         from peakline.pictures import pictures, render
 
@@ -253,7 +253,7 @@ def test_any_missing_key_is_named_or_unknown(path: tuple[Any, ...]) -> None:
         return
     holder[path[-1]] = None
     null = load_or_error(json.dumps(document))
-    # What is not known is left out.
+    # Unknown values are left out.
     assert missing == null or (path[-1] in str(null) and "found null" in null)
 
 
@@ -272,11 +272,11 @@ def test_peak_and_bandwidth(profile: peakline.Profile) -> None:
     assert peak.published
     assert profile.peak("torch.bfloat16", basis="burst") == ceiling("tensor.bf16", "burst")
     assert not profile.peak("bf16", basis="sustained").published
-    # A bare precision means the tensor cores where they do it, else the CUDA cores.
+    # A bare precision means the Tensor Cores if they support it, else the CUDA cores.
     assert profile.peak("fp16", basis="burst").resource == "tensor.fp16"
     assert profile.peak("fp32", basis="burst").resource == "cuda_core.fp32"
     assert profile.peak("cuda_core.fp16", basis="burst").resource == "cuda_core.fp16"
-    # A bare level means what the roofline names first, though writes are faster.
+    # A bare level means the roofline's first resource, even if writes are faster.
     assert profile.bandwidth("hbm").resource == "hbm.read"
     assert profile.bandwidth("hbm.write") > profile.bandwidth("hbm")
     assert profile.bandwidth("hbm.copy") == ceiling("hbm.copy", "measured")
@@ -312,7 +312,7 @@ def test_a_profile_of_many_ceilings_is_asked_quickly(document: dict[str, Any]) -
         for basis in peakline.BASES:
             profile.ceiling(device, resource, basis)
         assert profile.label(resource)
-    # It takes milliseconds, or tens of seconds where each question looks at every row.
+    # Milliseconds with an index; tens of seconds if each query scans all rows.
     assert time.process_time() - start < 3
 
 

@@ -1,4 +1,4 @@
-"""Bounds of kernels in recorded traces: how much of the time has one, and each formula's counts."""
+"""Bounds of kernels in recorded traces: their share of the time, and each formula's counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_bound_of_nearly_all_time_is_known(name: str) -> None:
     found = recorded(name)
     kernels = sum(found.share(part) for part in KERNELS)
     assert found.share(Part.KERNELS_UNKNOWN) < 0.05 * kernels
-    # The card is another model of the same architecture, with slower memory.
+    # The card is of another model with the same architecture and slower memory.
     placed = found.ranks[0].bounds.table
     assert not [p.label for p in placed if p.impossible]
 
@@ -57,7 +57,7 @@ def test_replays_take_the_operators_of_their_capture() -> None:
 
 def test_replays_without_their_capture_are_told(tmp_path: Path) -> None:
     made = Made()
-    made.product(1, 64, 64, 64)  # the trace has shapes
+    made.product(1, 64, 64, 64)  # so that the trace has shapes
     graph = made.kernel(100, 200, 10, call="cudaGraphLaunch")
     made.kernel(200, 300, correlation=graph)
     found = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")])
@@ -91,7 +91,7 @@ def test_work_of_grouped_products() -> None:
     )  # fmt: skip
     (work,) = works(rows)
     assert (work.unit, work.flops) == ("tensor.bf16", 2 * 8192 * 2048 * 4096)
-    # Matrices that no row chose are not read.
+    # Matrices without rows are not read.
     assert (work.read, work.written) == (8192 * 2048 * 2, 8192 * 4096 * 2)
     inner = operator(
         "aten::_grouped_mm", [[2048, 8192], [8192, 4096], [8], [], []],
@@ -100,7 +100,7 @@ def test_work_of_grouped_products() -> None:
     (work,) = works(inner)
     assert work.flops == 2 * 8192 * 2048 * 4096
     assert work.written == 8 * 2048 * 4096 * 2
-    # What was recorded agrees: a card with the ceilings of an H100 reaches most of its peak.
+    # The recording agrees: the kernel reaches most of an H100's peak.
     (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "cutlass" in p.label)
     assert kernel.flops["tensor.bf16"] / (kernel.seconds or 1) == pytest.approx(7e14, rel=0.05)
 
@@ -116,7 +116,7 @@ def test_work_of_fp8_products() -> None:
     [("triton_poi_fused_gelu_0", 3 * 2 * 1000), ("triton_poi_fused_embedding_0", None)],
 )
 def test_bytes_of_a_generated_kernel(name: str, expected: float | None) -> None:
-    """Of an array with more elements than are gone through, a part is used."""
+    """An array with more elements than the kernel visits is read in part."""
     made = operator(
         name, [[1000], [1000], [5000], []], [BF16, BF16, BF16, "Scalar"], ["", "", "", "1000"]
     )
@@ -145,7 +145,7 @@ def test_bytes_of_normalizations_pooling_and_their_backward_passes() -> None:
 
 
 def test_work_of_topk_and_roll() -> None:
-    """Each pass of the search for the k-th largest goes through the input, and the last one too."""
+    """Each pass of the search for the k-th largest reads the input, and so does the last one."""
     inputs = [[64, 65536], [], [], [], []]
     found = works(operator("aten::topk", inputs, [BF16, "Scalar", "", "", ""], ["", "64"]))
     read = 64 * 65536 * 2
@@ -177,12 +177,12 @@ def test_at_its_bound_from_cache_only_where_it_fits() -> None:
     assert described(profile, small, small.as_written) == "at its bound, from cache"
     large = placed(4 * L2, 4 * L2)
     assert large.impossible and large.as_written is None
-    # Two operands that are one array are read once.
+    # Two operands that are the same array are read once.
     twice = placed(8 * L2, L2)
     assert not twice.impossible and twice.missing == ("flops", "operands")
     counted = Kernel("k", 1, 1e-6, {}, {"hbm.read": L2 / 2, "hbm.write": 0.0})
     (found,) = place(profile, [counted])
-    assert found.impossible  # counters are not mistaken
+    assert found.impossible  # counters are exact
 
 
 def test_without_the_size_of_the_l2_nothing_is_from_cache() -> None:
@@ -219,8 +219,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
         sums = moved.setdefault(short_name(event["name"]), [0.0, 0.0, 0.0])
         for index, value in enumerate((read, written, 1)):
             sums[index] += value
-    # No cache holds an operand when a kernel starts; the L2 may keep a part of what it wrote, which
-    # is the next kernel's to write back.
+    # Caches are cold at a kernel's start; the L2 may leave output for the next one to write back.
     kept = 50 * 2**20 / 2
     seconds = known = 0.0
     bounds: dict[str, list[float]] = {}
@@ -235,13 +234,13 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
             ncu_read, ncu_written, launches = moved[name]
             assert read <= 1.01 * ncu_read + 1e6, name
             assert written <= 1.01 * ncu_written + kept * launches, name
-    # These depend on values, or on how an operand is padded.
+    # The work of these operators depends on values or padding.
     most_unknown = {"conv7x7": 0.2, "embedding": 0.45, "sort": 0.12, "topk": 0.12}
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
 
 
 def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path: Path) -> None:
-    """A convolution's backward pass: cuDNN's small kernels have names of arithmetic too."""
+    """A convolution's backward pass, where cuDNN's small kernels have names of arithmetic, too."""
     text = json.dumps(counted()["traces"]["conv1x1"])
     (renamed,) = set(re.findall(r"nvjet_sm90_tst_128x256\w+", text))
     trace = tmp_path / "trace.json"

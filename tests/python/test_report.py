@@ -1,4 +1,4 @@
-"""report.html and the command that makes it, the page also as Chromium sees it."""
+"""report.html and its command, the page also in Chromium."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ HOSTILE = (
 
 
 class Page(html.parser.HTMLParser):
-    """Tags and attributes of a page, and its text."""
+    """Tags, attributes and text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -87,32 +87,31 @@ def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for
 
 @pytest.fixture(scope="session")
 def hostile_page() -> str:
-    """The page of a profile in which every free text is hostile."""
+    """A page whose every free text is hostile."""
     document = only(document_of(), "hbm.", "instruction.", "synchronization.")
     whole = hostile({**document, "memory_map": document_of()["memory_map"]})
     return page_of(whole, read_screen(hostile(shown_screen())))
 
 
 def hostile(value: Any) -> Any:
-    """The document with every free text made hostile."""
     fixed = {
         *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
         *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
         *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
         "varies_with",
-        # These say how a picture is drawn, and from what.
+        # Declarations of pictures.
         *("key", "over", "by", "naming", "written", "scale", "role"),
     }
     if isinstance(value, dict):
         return {k: v if k in fixed else hostile(v) for k, v in value.items()}
     if isinstance(value, list):
         return [hostile(v) for v in value]
-    # Texts that tell measurements apart still do.
+    # A prefix keeps texts distinct.
     return HOSTILE + value if isinstance(value, str) else value
 
 
 def test_a_full_report_is_quick() -> None:
-    # One GPU takes 7 to 12 times as long as the plain figures, two take 6 to 15 times.
+    # Typical: 7 to 12 for one GPU, 6 to 15 for two.
     assert reference_page(ONE_GPU).work < 18
     assert reference_page(TWO_GPUS).work < 24
 
@@ -157,7 +156,7 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     shown = "".join(Page(page).text)
     write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
     curves = [c for c in document["curves"] if c["device"] == GPU]
-    # What no picture shows is said all the same.
+    # Sentences without a picture are printed, too.
     (alone,) = (c for c in curves if c["topic"] == "allocation")
     for part in (
         document["devices"][0]["name"],
@@ -174,7 +173,7 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     pictures = re.findall(r'data-picture="([^"]*)"', page)
     assert next(key for key in pictures if key != "answer") == "roofline"
     assert {"ceiling-table", "factors", "hbm", "pcie", "provenance", "raw", "host"} <= set(pictures)
-    # Every figure stands in a table.
+    # Every figure is in a table.
     table = page[page.index('id="curves-0"') :]
     table = table[: table.index("</table>")]
     figures = [f for c in curves for f in c.get("figures", ())]
@@ -199,7 +198,7 @@ def test_findings_are_one_line_that_opens(document: dict[str, Any]) -> None:
     assert '<details class="findings" open><summary>' in findings(loaded(document))
 
 
-# Mail servers and chats take this much without asking.
+# Accepted by mail servers and chats.
 MOST_BYTES = 1.5e6
 
 
@@ -212,14 +211,13 @@ def test_a_real_page_can_be_mailed(path: Path) -> None:
 @pytest.mark.xfail(reason="a page of eight real GPUs has 2.2 MB", strict=True)
 def test_a_page_of_eight_gpus_can_be_mailed() -> None:
     page = reference_page(TWO_GPUS).page
-    # A further GPU adds a part like the second one's, and half of what both have packed.
+    # Each further GPU adds as much as the second one, plus half of the packed content of both.
     second = page[page.index(">GPU 1: NVIDIA H200</h2>") : page.index("class=name>Host:")]
     further = second + "".join(re.findall('data-packed="([^"]*)"', page))[::2]
     assert len(page.encode("utf-8")) + 6 * len(further.encode("utf-8")) <= MOST_BYTES
 
 
 def of_a_host() -> dict[str, Any]:
-    """The document of a machine without a GPU."""
     document = document_of()
     for key in ("measurements", "ceilings", "rooflines", "curves", "headlines"):
         document[key] = [row for row in document[key] if row["device"] == "host"]
@@ -255,7 +253,7 @@ def test_the_page_can_be_used_by_keyboard(page: str) -> None:
     assert links[0] == {"class": "skip", "href": "#content"}
     targets = [a for tag, a in seen.tags if a.get("id") == "content"]
     assert targets == [{"id": "content", "tabindex": "-1"}]
-    # Answers are read, other tables may be sorted.
+    # Tables of answers are not sortable, others are.
     heads = re.findall("<table( id=[^>]*)?><thead><tr>(.*?)</tr>", page)
     assert len(heads) > 4
     for named, line in heads:
@@ -272,14 +270,19 @@ def test_host_alone() -> None:
 def test_several_devices() -> None:
     text = reference_page(TWO_GPUS).page
     first = ["Limits", "Compute", "Memory", "Links", "Launch and synchronization", "In figures"]
-    second = ["Limits", "Compute", "Links", "In figures"]  # where it may differ from the first
+    second = [
+        "Limits",
+        "Compute",
+        "Links",
+        "In figures",
+    ]  # groups that may differ from the first GPU's
     parts = re.findall("(?:<h2[^>]*|<span class=name)>([^<]*)", text)
     assert parts == [
         *("What to do", "Between GPUs: 2 × NVIDIA H200"),
         *("GPU 0: NVIDIA H200", *first, "GPU 1: NVIDIA H200", *second),
         *("Host: Intel(R) Xeon(R) Processor", "Where this comes from"),
     ]
-    # The first group alone is open.
+    # Only the first group is open.
     assert re.findall("<details class=.group. id=.([^ ]*). open>", text) == ["group-0-0"]
     assert text.count('data-picture="roofline"') == 3  # two devices and the host
 
@@ -361,7 +364,7 @@ def test_a_failed_write_leaves_the_old_file(
 def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None:
     path = write(of_a_host(), "node7.json")
     assert main([str(path)]) == 0
-    # The page is written alone, unless other formats are asked for.
+    # By default only the page is written.
     (page,) = (path.parent / "node7").iterdir()
     assert page.name == "report.html"
     assert page.read_bytes().startswith(b"<!doctype html>")
@@ -477,7 +480,7 @@ def test_the_shell_of_a_notebook_may_run_it(write: Callable[..., Path], tmp_path
 
 
 def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
-    # Without a writer the profile is waited for: there the interrupt meets the command.
+    # The command blocks on a FIFO without a writer, so that the interrupt hits it there.
     path = tmp_path / "profile.json"
     os.mkfifo(path)
     process = started("report", str(path), stdout=subprocess.PIPE)
@@ -516,7 +519,7 @@ needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="Chromium is not installed (scripts/test --browser)"
 )
 
-# It runs in the page and reports what was laid out, as text in the title that --dump-dom shows.
+# Runs in the page and writes the layout as JSON into the title, which --dump-dom shows.
 PROBE = """
 const shown = (e) => { const b = e.getBoundingClientRect(); return b.width > 50 && b.height > 50; };
 const probe = () => JSON.stringify({
@@ -564,7 +567,7 @@ onload = () => setTimeout(ready, 100);
 
 
 def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Chromium's view of a file, with every name made unresolvable."""
+    """Runs Chromium on a file, with all host names unresolvable."""
     assert CHROMIUM is not None
     return subprocess.run(
         [
@@ -589,7 +592,7 @@ def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# --dump-dom waits for the load event, and that for the frame held open.
+# --dump-dom waits for the load event, which waits for the open frame.
 FRAMES = """<!doctype html>{}<iframe id="held"></iframe><script>
 const held = document.getElementById("held").contentDocument;
 held.open();
@@ -607,10 +610,9 @@ wait();
 def probed(
     pages: dict[str, tuple[str, int]], directory: Path, *options: str
 ) -> dict[str, tuple[dict[str, Any], list[str]]]:
-    """What PROBE saw in each page, given by name with its viewport's width, and what it caused in
-    Chromium's log."""
-    # Headless Chromium has windows of at least 500 px: a frame gives any width. The page's policy
-    # is extended by the probe's own hash, and by nothing else.
+    """PROBE's results and the console log of each page. pages: HTML and viewport width, by name."""
+    # Headless windows are at least 500 px wide, frames are not. The page's policy additionally
+    # allows the probe's hash.
     digest = base64.b64encode(hashlib.sha256(PROBE.encode()).digest()).decode()
     frames = ""
     for name, (page, width) in pages.items():
@@ -625,7 +627,7 @@ def probed(
     done = chromium(frame, "--allow-file-access-from-files", "--dump-dom", *options)
     (title,) = re.findall(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    # What no page can be named for is held against all.
+    # Lines without a page's name count for all pages.
     anonymous = [line for line in console if not any(f"{name}.html" in line for name in pages)]
     return {
         name: (json.loads(seen), anonymous + [line for line in console if f"{name}.html" in line])
@@ -638,7 +640,7 @@ Seen = dict[str, tuple[dict[str, Any], list[str]]]
 
 @pytest.fixture(scope="session")
 def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    """All pages as Chromium shows them in the light theme."""
+    """PROBE's results of all pages in the light theme."""
     broken = page.replace("</main>", '<img src="http://example.invalid/x.png"></main>', 1)
     pages = {"hostile": (hostile_page, 390), "broken": (broken, 800)}
     for path in REFERENCES:
@@ -648,7 +650,7 @@ def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory
     return probed(pages, folder, "--blink-settings=preferredColorScheme=1")
 
 
-# The references' pages have these names on a phone and on a laptop.
+# Names of the references' pages on a phone and a laptop.
 NARROW, WIDE = ([path.stem + end for path in REFERENCES] for end in ("", "-wide"))
 
 
@@ -663,7 +665,7 @@ def test_page_in_chromium(light: Seen, name: str) -> None:
     pictures = [p for p in seen["pictures"] if p["figures"]]
     assert len(pictures) >= len(pictures_of(ONE_GPU, GPU)) + len(pictures_of(ONE_GPU, "host"))
     for picture in pictures:
-        # Exactly one of the wide and the narrow drawing is shown, in letters that can be read.
+        # Either the wide or the narrow drawing is shown, with legible letters.
         assert picture["shown"] == 1, picture
         assert picture["smallest"] >= 8.5, picture
 
@@ -686,7 +688,7 @@ def test_one_gpu_prints_on_few_pages(page: str, tmp_path: Path) -> None:
     path.write_text(page, encoding="utf-8")
     chromium(path, f"--print-to-pdf={tmp_path}/page.pdf", "--no-pdf-header-footer")
     pages = re.findall(rb"/Type */Page\b", (tmp_path / "page.pdf").read_bytes())
-    # With its groups folded it would be three.
+    # With folded groups it would be three.
     assert 10 <= len(pages) <= 16
 
 
@@ -702,7 +704,7 @@ def test_a_link_opens_the_group_that_it_leads_into(page: str, tmp_path: Path) ->
 @needs_chromium
 def test_contents_and_sorted_tables(light: Seen) -> None:
     seen, _ = light[f"{ONE_GPU.stem}-wide"]
-    # Answers, what to do, six groups of the GPU, the host, and where all this comes from.
+    # Answers, what to do, six groups of the GPU, the host, and provenance.
     assert len(seen["linked"]) == 10
     assert all(seen["linked"])
     for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
@@ -710,7 +712,7 @@ def test_contents_and_sorted_tables(light: Seen) -> None:
         values = [float(value) for value in raw if value]
         assert len(values) > 10
         assert values == sorted(values, reverse=order == "descending")
-        # What is missing stays last.
+        # Missing values are last in both orders.
         assert "" not in raw[: len(values)]
 
 
@@ -741,6 +743,6 @@ def test_hostile_profile_in_chromium(light: Seen) -> None:
 
 @needs_chromium
 def test_console_errors_and_requests_would_be_seen(light: Seen) -> None:
-    # What the other tests look for must show up when it is there.
+    # Proves that the other tests would notice.
     _, log = light["broken"]
     assert any("Content Security Policy" in line for line in log)

@@ -1,4 +1,4 @@
-"""The roofline, and several devices in one frame: what is drawn, and where."""
+"""The roofline of one device and of several in one frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
 def bands(axes: Axes) -> dict[tuple[float, float], float]:
-    """The places where the bands of a panel begin, by their lowest and highest value."""
+    """The left ends of a panel's bands, by their lowest and highest value."""
     found = {}
     for band in axes.collections:
         corners = [corner for path in band.get_paths() for corner in path.vertices]
@@ -72,7 +72,7 @@ def test_roofline_lines(
         )
         assert {y for _, y in found[resource]} == {burst}
         assert min(x for x, _ in found[resource]) == pytest.approx(burst / fastest)
-        # A band reaches from what holds to the burst.
+        # A band reaches from sustained to burst.
         low, high = sorted((sustained, burst))
         assert pytest.approx((low, high, low / fastest)) in drawn_bands
         assert {y for _, y in found[f"{resource} theoretical"]} == {theoretical}
@@ -104,7 +104,7 @@ def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None
     }
     for line in drawn_lines:
         assert line.is_dashed() == str(line.get_label()).endswith("theoretical"), line.get_label()
-    # Integer operations stand apart, with the host link.
+    # Integer operations have their own panel, with the host link.
     flops, integers = figure_of(drawn["roofline-all"]).axes
     assert (flops.get_title(loc="left"), integers.get_title(loc="left")) == ("FLOP/s", "OP/s")
     roofs = {str(line.get_label()) for line in integers.get_lines()}
@@ -137,7 +137,7 @@ def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:
     for axes in figure_of(picture).axes:
         for line in axes.get_lines():
             if line.get_label() in names:
-                dash = str(line._unscaled_dash_pattern)  # as it was asked for
+                dash = str(line._unscaled_dash_pattern)  # as requested
                 looks.setdefault(str(line.get_color()), []).append(dash)
     assert max(map(len, looks.values())) >= 2
     assert all(len(set(dashes)) == len(dashes) for dashes in looks.values())
@@ -152,7 +152,7 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     burst = ceiling("tensor.bf16", "burst")
     assert {y for _, y in found["a tensor.bf16"]} == {burst}
     assert {y for _, y in found["b tensor.bf16"]} == {0.8 * burst}
-    # It says what there is, and accuses no one.
+    # The headline is neutral.
     memory, tensor = (
         ceiling(name, basis) for name, basis in (("hbm.read", "measured"), ("tensor.fp8", "burst"))
     )
@@ -164,7 +164,7 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     side = ceilings_side_by_side(items)
     assert side is not None
     shares = {round(x) for x, _ in lines(side)["b"]}
-    assert shares == {80, 100}  # the link and the caches are as fast
+    assert shares == {80, 100}  # the link and the caches are equal
     assert side.headline == "Furthest apart: HBM read, b at 80.0 % of a"
     assert overlay(items[:1]) is None
     assert ceilings_side_by_side(items[:1]) is None
@@ -183,7 +183,7 @@ def test_points_above_the_roof_of_a_processor_of_two_speeds() -> None:
         for m in document["measurements"]
         if m["id"] == id_ and m["params"] == {"threads": int(threads)}
     ]
-    row.pop("sittings", None)  # of other samples than those below
+    row.pop("sittings", None)  # they refer to other samples
     (host,) = [r for r in document["rooflines"] if r["device"] == "host"]
     points = [p for p in host["points"] if p["precision"] == "fp32"]
     for point in points:
@@ -203,7 +203,7 @@ def test_points_above_the_roof_of_a_processor_of_two_speeds() -> None:
     )
     document["host"]["virtualization"] = ""
     assert "roof: the processor ran at two speeds" in said([1] * 6 + [4 / 7] * 4)
-    # Nothing in the roof's own samples explains it; or there is nothing to explain.
+    # The roof's samples show one speed, or the points are not above the roof.
     assert said([1] * 10) == ""
     points[-1]["flops_per_s"] = 1.04 * roof["value"]
     assert said([1] * 6 + [4 / 7] * 4) == ""

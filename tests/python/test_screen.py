@@ -1,4 +1,4 @@
-"""The first screen on the page: from the installed program, or why there is none."""
+"""The first screen on the page: from the installed program, or the reason why it is missing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from peakline.page.screen import Screen, first_screen, read_screen
 
 @pytest.fixture
 def shown() -> dict[str, Any]:
-    """The first screen, to be changed."""
     return shown_screen()
 
 
 @pytest.fixture
 def alone() -> peakline.Profile:
-    """The profile that the screen is of, without what takes long to draw."""
+    """The screen's profile, without measurements that are slow to draw."""
     return loaded(only(document_of()), ONE_GPU.name)
 
 
@@ -35,7 +34,7 @@ Installed = Callable[[str], None]
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
-    """Puts a program `peakline` first on PATH, given its script; none stands beside Python's."""
+    """Puts a script `peakline` first on PATH, with none beside Python."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setattr("peakline.page.screen.sysconfig.get_path", lambda _: str(tmp_path / "no"))
@@ -122,7 +121,7 @@ def test_answers_are_the_sections_in_order(alone: peakline.Profile, shown: dict[
     first = re.findall("<tbody><tr><td>([^<]*)", page)
     assert first == [section["rows"][0]["label"] for section in shown["sections"]]
     assert "A title 3 × as new" in page and "It takes 2 µs." in page
-    # A column without a name is part of the one before it.
+    # A column without a heading belongs to the one before it.
     one = '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>'
     assert one in page
     assert page.count('data-picture="answer"') == len(shown["sections"])

@@ -1,4 +1,4 @@
-"""The scripts and their set-up, on a machine made of stand-ins: no package, compiler or network."""
+"""The scripts and their set-up, on a simulated machine: no package, compiler or network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-# The scripts take these from every Debian and Ubuntu.
+# Every Debian and Ubuntu has these.
 TOOLS = [
     *("awk", "bash", "cat", "chmod", "cmp", "dirname", "env", "grep", "ln", "mkdir", "mktemp"),
     *("mv", "paste", "readlink", "rm", "sed", "sleep", "sort", "tail", "tee", "touch", "uname"),
@@ -26,7 +26,7 @@ WORKING = {
     "pkg-config": "",
     "sudo": '[[ $1 != -n ]] || shift; exec "$@"',
     "python3": "",
-    # Its build leaves a program that notes its arguments and writes a profile.
+    # A build makes a program that records its arguments and writes a profile.
     "cmake": r"""
         case $1 in
           --version) echo cmake version 3.25.1 ;;
@@ -42,7 +42,7 @@ NO_NETWORK = "echo 'E: Failed to fetch x  Temporary failure resolving' >&2; exit
 
 
 class Machine:
-    """A copy of the scripts, and commands that note how they are called."""
+    """A copy of the scripts, with commands that record their calls."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "peakline"
@@ -153,7 +153,7 @@ def test_one_line_gives_every_command(machine: Machine) -> None:
     assert (machine.root / "build/cpu/bench/peakline").exists()
     assert program.resolve().parts[-4:] == ("build", "release", "bench", "peakline")
     assert program.read_text() == built
-    # It also runs from elsewhere, and with the environment active already.
+    # The script also runs from another folder, and in an active environment.
     _, _, err = machine.run("--quick", cwd=machine.root.parent)
     assert err.splitlines()[-1] == f"peakline:   . {machine.root}/.venv/bin/activate"
     _, _, err = machine.run("--quick", VIRTUAL_ENV=str(machine.root / ".venv"))
@@ -187,7 +187,7 @@ def test_steps_say_what_they_do_and_how_long_it_took(machine: Machine) -> None:
     assert "Unpacking" not in err
     assert any(line.startswith("peakline: installing Python packages") for line in lines)
     assert machine.run()[2].count("installing apt") == 1
-    assert "installing Python" not in machine.run()[2]  # it is there
+    assert "installing Python" not in machine.run()[2]  # they are installed
 
 
 def test_without_a_network_one_line_says_what_is_missing(machine: Machine) -> None:
@@ -212,7 +212,7 @@ def test_without_a_network_the_report_alone_is_missing(machine: Machine) -> None
     assert (machine.root / program.split()[-1]).exists()
 
 
-# Each waits, and takes the interrupt for a failure of its own, as apt-get and pip do.
+# Like apt-get and pip, it reports an interrupt as its own failure.
 WAITS = "trap 'exit 1' INT; touch \"$NOTES.waits\"; while sleep 0.05; do :; done"
 
 
@@ -248,7 +248,7 @@ def test_ctrl_c_ends_every_step(machine: Machine, step: Callable[[Machine], None
 
 
 def settled(machine: Machine) -> list[str]:
-    """What was noted, once what runs beside the step that waits has come to its end."""
+    """The recorded calls, after all steps beside the waiting one have ended."""
     noted = None
     while noted != (noted := machine.noted()):
         time.sleep(1)
@@ -283,13 +283,13 @@ def test_a_mistyped_part_or_option_comes_before_anything_else(
     assert machine.noted() == []
 
 
-# apt knows three packages of the launchers, one of them for what they need.
+# apt knows three packages, one of them a dependency.
 APT = """
 case " $* " in
   *" -s "*) printf 'Inst %s (1.0 Debian)\nConf %s (1.0)\n' slurmd{,} libslurm{,} openmpi-bin{,} ;;
   *" download "*) for package in "${@:3}"; do touch "$package.deb"; done ;;
 esac"""
-# The daemon comes by the name that an installed package's alternatives would hide.
+# An installed package's alternatives would hide this name of the daemon.
 DPKG = 'mkdir -p "$3/usr/bin" "$3/usr/sbin"; touch "$3/usr/bin/orterun" "$3/usr/sbin/slurmd-wlm"'
 
 
@@ -323,7 +323,7 @@ def test_launchers_are_unpacked_and_never_installed(machine: Machine) -> None:
     code, _, err = machine.run("--launchers", "shell", script="test")
     assert code == 0, err
     assert "--launchers" not in err
-    # An installation is simulated, for what the packages need.
+    # A simulated installation lists the dependencies.
     calls = [line for line in machine.noted() if line.startswith("apt-get")]
     assert [("install" in call, " -s " in call) for call in calls if "update" not in call] == [
         (True, True),

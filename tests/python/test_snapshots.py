@@ -1,8 +1,6 @@
 """Every text and axis of the pictures and the page, compared with the files in snapshots/.
 
-Other tests look at numbers, and at texts of changed profiles.
-
-A change that is meant: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
+After an intended change: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ def check(name: str, lines: Iterator[str]) -> None:
 
 
 def described(picture: Picture) -> Iterator[str]:
-    """What a picture says, and what is to be read in its panels."""
+    """A picture's texts and panels."""
     for field in ("title", "headline", "stamp", "reading", "how"):
         yield f"{field}: {getattr(picture, field)}"
     figure = figure_of(picture)
@@ -78,7 +76,7 @@ def described(picture: Picture) -> Iterator[str]:
 
 
 def shown() -> dict[str, Sequence[Picture]]:
-    """The pictures by the names that their files begin with."""
+    """The pictures by the prefix of their files."""
     return {
         "gpu": pictures_of(ONE_GPU, GPU),
         "host": pictures_of(ONE_GPU, HOST),
@@ -94,7 +92,7 @@ def test_pictures(name: str) -> None:
 
 
 class Texts(html.parser.HTMLParser):
-    """The texts of a page outside its drawings, raw values and script: one line an element."""
+    """The texts of a page, a line per element, without drawings, raw values and script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -132,7 +130,7 @@ def compared_table() -> str:
 
 
 def node_tables() -> str:
-    """What the page has of what lies between GPUs, but for its pictures."""
+    """The page's tables about links between GPUs."""
     profile = reference(TWO_GPUS)
     said = [curve for curve in profile.curves if curve.device == NODE]
     return unfolded(tables.ceilings(profile, NODE, "ceilings") + tables.curves(said, (), "curves"))

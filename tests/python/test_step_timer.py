@@ -1,4 +1,4 @@
-"""Utilization in a training loop: a stand-in for the device's events, and real packages."""
+"""Utilization in a training loop, with simulated device events and with real packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLOPS = 1e13
 
 
 class Device:
-    """A device that comes to its marks `behind` steps late; times are seconds."""
+    """A device that reaches its marks `behind` steps late; times are seconds."""
 
     def __init__(self, behind: int = 2) -> None:
         self.behind = behind
@@ -57,7 +57,7 @@ class Mark:
 
 
 def run(timer: StepTimer, device: Device, lengths: list[float]) -> Iterator[dict[str, float]]:
-    """What the timer says after each of these steps."""
+    """The timer's figures after each step."""
     timer.step()
     for length in lengths:
         device.now += length
@@ -68,7 +68,7 @@ Figures = list[tuple[int, dict[str, float]]]
 
 
 def timed(*sinks: Sink, behind: int = 0) -> tuple[StepTimer, Device, Figures]:
-    """A timer of the reference's GPU, its device, and what a sink of it gets."""
+    """A timer for the reference's GPU, its device, and the figures that its sink received."""
     device, got = Device(behind), []
     sinks += (lambda number, figures: got.append((number, dict(figures))),)
     return StepTimer(reference(), FLOPS, "bf16", event=device.event, sinks=sinks), device, got
@@ -77,7 +77,7 @@ def timed(*sinks: Sink, behind: int = 0) -> tuple[StepTimer, Device, Figures]:
 def test_shares_of_published_and_measured_peaks() -> None:
     timer, device, _ = timed(behind=2)
     said = list(run(timer, device, [0.02, 0.025, 0.04, 0.05]))
-    # Two steps late: the device is not waited for.
+    # The figures come two steps late.
     assert said[:2] == [{}, {}]
     assert said[2]["peakline/step_s"] == pytest.approx(0.02)
     assert said[3] == timer.latest
@@ -147,7 +147,7 @@ def test_a_pause_is_no_step() -> None:
 
 
 def test_a_pause_keeps_the_steps_before_it() -> None:
-    """The device comes to them later."""
+    """The device reaches them later."""
     timer, device, got = timed(behind=2)
     timer.step()
     for number in range(20):
@@ -156,7 +156,7 @@ def test_a_pause_keeps_the_steps_before_it() -> None:
         if number % 2:
             timer.pause()
             device.now += 5
-    # Each mark after a pause begins no step of its own.
+    # The first mark after a pause ends no step.
     assert [number for number, _ in got] == [1, 2, *range(4, 19, 2)]
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1] * len(got))
 
@@ -183,7 +183,7 @@ def test_a_slow_step_is_said_once(
 @pytest.mark.parametrize(
     "lengths",
     [
-        [0.1 + 0.01 * (n * 7 % 13) for n in range(200)],  # sequences of other lengths
+        [0.1 + 0.01 * (n * 7 % 13) for n in range(200)],  # sequences of varying length
         [
             0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)
         ],  # an optimizer's step
@@ -196,7 +196,7 @@ def test_a_run_that_scatters_has_no_slow_step(
 ) -> None:
     timer, device, _ = timed()
     with caplog.at_level(logging.WARNING, "peakline"):
-        # Warm-up is no scatter yet.
+        # Warm-up does not count.
         list(run(timer, device, [1.0, *lengths]))
     assert caplog.records == []
 
@@ -206,7 +206,7 @@ class NvmlError(Exception):
 
 
 def nvml(**changes: Any) -> types.ModuleType:
-    """A stand-in for pynvml, of a device that is slowed down."""
+    """A fake pynvml with a throttled device."""
     module = types.ModuleType("pynvml")
     answers: dict[str, Any] = {
         "nvmlInit": lambda: None,
@@ -248,12 +248,12 @@ def test_states_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(handle: Any) -> None:
         raise NvmlError("Not Supported")
 
-    # A part of a GPU has no power of its own, and an old binding lacks a function.
+    # A MIG slice has no power, and an old binding lacks a function.
     part = nvml(nvmlDeviceGetPowerUsage=unsupported)
     del part.nvmlDeviceGetCurrentClocksThrottleReasons
     monkeypatch.setitem(sys.modules, "pynvml", part)
     assert device_state() == "SM clock 1200 of 1980 MHz, 80 °C"
-    # Another process's GPU is none to speak of.
+    # Without PyTorch the GPU in use is unknown.
     monkeypatch.setitem(sys.modules, "torch", None)
     assert device_state() == "not known, since PyTorch does not say which GPU is in use"
 
@@ -280,7 +280,7 @@ def test_a_profile_of_another_model_is_refused(
 
 
 def torch_on(model: str) -> Any:
-    """PyTorch on a GPU of a model."""
+    """A fake PyTorch on a GPU of a model."""
     cuda = types.SimpleNamespace(
         is_available=lambda: True,
         current_device=lambda: 1,
@@ -416,7 +416,7 @@ def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> N
             return {"loss": self.layer(x).mean()}
 
     class Reporting(transformers.TrainerCallback):  # type: ignore[misc, name-defined, unused-ignore]
-        """As those of `report_to`, which stand before the user's."""
+        """Like the loggers of `report_to`, which run before the user's callbacks."""
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             reported.append(dict(logs))
@@ -439,7 +439,7 @@ def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> N
         callbacks=[Reporting(), trainer_callback(timer)],
     )
     trainer.train()
-    # What the documentation says of them: they have logged before.
+    # The loggers run before the figures are added, as documented.
     assert reported and not any("peakline/mfu" in logs for logs in reported)
     rows = [row for row in trainer.state.log_history if "loss" in row]
     assert len(rows) == 6

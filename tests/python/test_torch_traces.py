@@ -1,4 +1,4 @@
-"""Traces of torch.profiler: every kernel, and the work of those whose shapes tell it."""
+"""Traces of torch.profiler: all kernels, and the work that shapes give."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from peakline.workload.read import read_kernels as read
 from peakline.workload.works import works
 
 REAL_TRACE = Path(__file__).parent / "data/h200_trace.json.gz"
-# (batch, heads, tokens, size of a head) of the attention in it.
+# (batch, heads, tokens, head size) of its attention.
 ATTENTION = (4, 16, 2048, 128)
 
 
@@ -47,12 +47,11 @@ def trace(**arguments: Any) -> str:
 
 
 def total(kernel: Kernel) -> float:
-    """The bytes of its operands and results."""
     return kernel.bytes["hbm.read"] + kernel.bytes["hbm.write"]
 
 
 def real_kernels() -> dict[str, Kernel]:
-    """The kernels by their names; of several with one name the first counts."""
+    """The kernels by name; the first of equal names counts."""
     return {kernel.name: kernel for kernel in reversed(read(REAL_TRACE))}
 
 
@@ -72,7 +71,7 @@ def test_every_kernel_of_a_trace_appears() -> None:
     for kernel in kernels:
         if any(part in kernel.name for part in ("nhwcSliceC",)):
             assert kernel.unknown == ("flops", "hbm")
-    # Of elementwise operators and normalizations the bytes are known.
+    # Elementwise operators and normalizations have known bytes.
     assert {k.unknown for k in kernels if "SoftMax" in k.name} == {("flops",)}
     assert {k.unknown for k in kernels if "layer_norm" in k.name} == {("flops",)}
 
@@ -94,7 +93,7 @@ def test_work_of_a_real_trace() -> None:
     assert backward.flops["tensor.bf16"] == 5 * products * half
     assert total(backward) == 8 * operand
     flash = [k for k in read(REAL_TRACE) if "flash_fwd_kernel" in k.name]
-    # One is whole and two are causal, one of these with a quarter of the heads of K and V.
+    # One full and two causal, one of them with a quarter of the KV heads.
     assert sorted(k.flops["tensor.bf16"] for k in flash) == [2 * products, 4 * products * half]
     assert sorted(total(k) for k in flash) == [4 * operand, 6.5 * operand]
 
@@ -119,7 +118,7 @@ def test_work_of_a_real_trace() -> None:
     assert find(kernels, "sm80_xmma_fprop_implicit_gemm_tf32").flops == {
         "tensor.tf32": 2 * 8 * 64 * 56**2 * 64 * 9
     }
-    # A convolution in four groups, each a launch: stride 2, so a quarter of the positions.
+    # A convolution in four groups, one launch each; stride 2 leaves a quarter of the positions.
     grouped = find(kernels, "cutlass_tensorop_bf16_s16816fprop")
     assert grouped.launches == 4
     assert grouped.flops == {"tensor.bf16": 2 * 32 * 256 * 28 * 28 * 32 * 9}
@@ -131,7 +130,7 @@ def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profi
     assert placed[: len(known)] == known
     launches = [p for p in known if p.reason and p.reason.kind == "launch"]
     assert all(p.as_written and 0.15 < p.as_written.share < 1 for p in known if p not in launches)
-    # The shapes say what it must do, not which unit was busiest.
+    # Shapes give the work, not the busiest unit.
     assert not any(p.as_written.complete for p in known if p.as_written)
     text = " ".join(advice(profile, placed))
     assert "of 5.41 ms to gain" in text
@@ -149,10 +148,10 @@ def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profi
     by_shapes = sum(p.kernel.from_shapes for p in placed)
     assert page.count("compulsory bytes by shapes") == by_shapes == len(known)
     assert page.count("not known: FLOPs, bytes") == 5
-    # One adds an array to itself: read twice, its bytes would be more than the ceiling allows.
+    # One kernel adds an array to itself; counted twice, its bytes would exceed the ceiling.
     (twice,) = (p for p in known if "operands" in p.missing)
     assert twice.as_written and twice.as_written.share == pytest.approx(0.934, abs=0.01)
-    # A kernel shorter than a launch needs no counters to be told so.
+    # A kernel shorter than a launch is launch-bound, even without counters.
     tiny = [p.kernel.name for p in placed if p.reason and p.reason.kind == "launch"]
     assert len(tiny) == 2 and "FillFunctor" in tiny[1]
 
@@ -163,14 +162,14 @@ def test_a_trace_without_shapes_names_the_option(profile: peakline.Profile) -> N
     text = " ".join(advice(profile, place(profile, kernels)))
     assert "record it with torch.profiler.profile(record_shapes=True)" in text
     assert "Missing: the shapes of its operands." in text
-    # PyTorch before 2.1 has no concrete inputs, which a product does without.
+    # PyTorch before 2.1 has no concrete inputs, which GEMMs do not need.
     older = json.loads(trace())
     del older["traceEvents"][0]["args"]["Concrete Inputs"]
     assert parse(json.dumps(older)) == parse(trace())
 
 
 def load_of(seconds: float, rest: float = 0.0) -> str:
-    """A trace of kernels of 1 ms, one after the other, with a rest before the last."""
+    """A trace of consecutive 1 ms kernels, with a rest before the last."""
     document = json.loads(trace())
     operator = document["traceEvents"][0]
     count = round(seconds / 1e-3)
@@ -189,13 +188,13 @@ def test_burst_or_sustained_by_how_long_the_load_lasted(
     profile: peakline.Profile, seconds: float, rest: float, load: str
 ) -> None:
     (kernel,) = parse(load_of(seconds, rest))
-    # On average, a kernel had half of the load before it.
+    # On average, half of the load precedes a kernel.
     assert kernel.load_s == pytest.approx(seconds / 2, rel=0.01)
     (placed,) = place(profile, [kernel], "0")
     assert placed.load == load
     assert placed.as_written is not None
     peak = ceiling("tensor.bf16", load)
-    # They share the work of one operator.
+    # The kernels share one operator's work.
     share = 2 * 256 * 512 * 128 / peak / seconds
     assert placed.shares["tensor.bf16"] == pytest.approx(share)
     text = " ".join(advice(profile, [placed]))
@@ -203,7 +202,7 @@ def test_burst_or_sustained_by_how_long_the_load_lasted(
 
 
 def test_what_beats_the_sustained_ceiling_ran_at_higher_clocks(profile: peakline.Profile) -> None:
-    """A product now and then, in a long load of something else that leaves power to spare."""
+    """An occasional GEMM in a long load of other kernels that leaves power to spare."""
     burst, sustained = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
     assert burst > 1.1 * sustained
     work: dict[str, Any] = {"bytes": {"hbm.read": 1e6, "hbm.write": 1e6}, "load_s": 60.0}
@@ -244,12 +243,12 @@ def test_products_of_several_kernels_are_counted_once() -> None:
 def test_a_float_product_faster_than_the_cuda_cores_claims_its_bytes_alone(
     profile: peakline.Profile,
 ) -> None:
-    """Names of some kernels do not tell TF32 from FP32."""
+    """Some kernel names do not distinguish TF32 from FP32."""
     square = [[4096, 4096], [4096, 4096]]
     text = trace(**{"Input Dims": square, "Input type": ["float", "float"]})
     text = text.replace("gemm_kernel", "nvjet_sm90_sss_128x128").replace("30.0", "400.0")
     product, _ = sorted(place(profile, parse(text)), key=lambda p: p.label)
-    # It may have been TF32, so it is not impossible, and its FLOPs say nothing.
+    # Possibly TF32, so it is not impossible, and its FLOPs are inconclusive.
     assert (product.missing, product.impossible) == (("precision",), ())
     assert product.as_written is not None and not product.as_written.complete
     assert list(product.shares) == ["hbm.triad"]
@@ -309,7 +308,7 @@ def test_operators_whose_work_is_not_clear() -> None:
 
     assert count() == 1
     values = arguments["Concrete Inputs"]
-    # These have a window, another number of keys under a causal mask, and packed sequences.
+    # Not counted: a window, another number of keys under a causal mask, packed sequences.
     assert count(**{"Concrete Inputs": [*values[:11], "512", *values[12:]]}) == 0
     longer = [4, 4096, 16, 128]
     assert count(**{"Input Dims": [query, longer, longer, *([[]] * 12)]}) == 0
@@ -354,7 +353,7 @@ def test_gzipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(WorkloadError, match=r"trace.json.gz: a broken gzip file"):
         read(path)
-    # A small file may hold a large one.
+    # The limit applies to unpacked bytes.
     path.write_bytes(gzip.compress(b"name,flop,bytes,seconds\n" + b"k,1,1,1\n" * 100))
     monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", 200)
     with pytest.raises(WorkloadError, match="larger than"):
@@ -413,7 +412,7 @@ def test_work_of_an_attention_backward_of_cudnn() -> None:
         "Concrete Inputs": [*[""] * 11, "1024", "1024", "0.", "True", ""],
     }
     work, before, after = works({"name": "aten::_cudnn_attention_backward", "args": arguments})
-    # Five products of 1024 x 1024 x 64 for each of 16 heads, whose upper half is masked.
+    # Five GEMMs of 1024 x 1024 x 64 for each of 16 heads, with the upper half masked.
     assert work.flops == 10 * 16 * 1024 * 64 * 1025 / 2
     elements = 2 * 8 * 1024 * 64
     assert (work.read, work.written) == (5 * 2 * elements, 3 * 2 * elements)
@@ -427,7 +426,7 @@ def test_bytes_of_a_concatenation_by_the_size_in_its_kernel() -> None:
     text = text.replace("aten::mm", "aten::cat")
     (cat, _) = parse(text.replace("gemm_kernel", kernel))
     assert cat.bytes == {"hbm.read": 2 * 12 * 256, "hbm.write": 2 * 12 * 256}
-    # Without the size of an element, nothing is known.
+    # Without the element size nothing is known.
     (cat, _) = parse(text.replace("gemm_kernel", "CatArrayBatchedCopy<T>"))
     assert cat.unknown == ("flops", "hbm")
 
@@ -435,7 +434,7 @@ def test_bytes_of_a_concatenation_by_the_size_in_its_kernel() -> None:
 @pytest.mark.parametrize(
     ("functor", "blocks", "moved"),
     [
-        # 284 full blocks at the least: four lists are read and three written.
+        # At least 284 full blocks: four lists are read and three written.
         ("FusedAdamMathFunctor<c10::BFloat16, 4, (ADAM_MODE)1, false>", 320, (4, 3, 284 * 2)),
         ("FusedAdamMathFunctor<float, 4, (ADAM_MODE)0, false>", 37, (4, 3, 4)),
         ("FusedAdamMathFunctor<float, 4, (ADAM_MODE)0, false>", 36, None),

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: each rule on a trace of known truth, and that parts add up."""
+"""The parts of a step: each rule on a trace with known truth, and exact sums."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Analyzed = Callable[..., Analysis]
 
 @pytest.fixture
 def analyzed(tmp_path: Path) -> Analyzed:
-    """Writes a made-up trace and holds it against the profile of a machine with one GPU."""
+    """Analyzes a synthetic trace with the profile of one GPU."""
 
     def analysis(made: Made, wanted: str = "") -> Analysis:
         found = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")], None, wanted)
@@ -62,7 +62,7 @@ ROWS = st.lists(
 def test_each_instant_has_one_owner(
     rows: list[tuple[int, int, Kind]], low: int, length: int
 ) -> None:
-    """Against a count of every nanosecond."""
+    """Compared with a count of every nanosecond."""
     rows = sorted(rows)
     starts, lengths, kinds = (np.array([row[i] for row in rows], np.int64) for i in range(3))
     ends = starts + lengths
@@ -79,7 +79,7 @@ def test_each_instant_has_one_owner(
     gaps = list(zip(*(column.tolist() for column in found.gaps), strict=True))
     assert int(found.nanoseconds.sum()) + nobody == length
     assert sum(end - start for start, end, _ in gaps) == nobody
-    # What does not divide is a nanosecond of each stretch in which the same ones run.
+    # Rounding costs at most one nanosecond per stretch of the same kernels.
     assert np.all(np.abs(found.nanoseconds - shares) <= 2 * len(rows) + 1)
     for (_, end, _), (start, _, _) in itertools.pairwise(gaps):
         assert end < start
@@ -90,7 +90,7 @@ def test_each_instant_has_one_owner(
 def test_kernels_at_once_share_equally() -> None:
     starts, ends = np.array([0, 0, 40]), np.array([100, 101, 60])
     found = divide(starts, ends, np.array([0, 0, 0]), (0, 101))
-    # 40 by two, 20 by three, 40 by two, 1 by one.
+    # 40 ns shared by two, 20 by three, 40 by two, 1 by one.
     assert found.nanoseconds.tolist() == [20 + 7 + 20, 20 + 7 + 20 + 1, 6]
     assert not len(found.gaps.starts)
 
@@ -109,8 +109,8 @@ def test_compute_goes_before_collectives_and_these_before_copies() -> None:
             st.integers(0, 400),
             st.integers(0, 90),
             st.sampled_from(["kernel", "ncclDevKernel_AllReduce_Sum_bf16", "copy"]),
-            st.integers(0, 60) | st.none(),  # between its launch and its start
-            st.integers(0, 2),  # its stream
+            st.integers(0, 60) | st.none(),  # from launch to start
+            st.integers(0, 2),  # stream
         ),
         min_size=1,
         max_size=25,
@@ -158,7 +158,7 @@ def test_parts_add_up_to_the_steps(
 def test_a_step_runs_to_the_first_activity_of_the_next(analyzed: Analyzed) -> None:
     made = Made()
     made.steps(0, 100, 200)
-    # The host is ahead: the device comes to what a step launched after that step's range.
+    # The host is ahead: the device runs a step's work after that step's range.
     for number in range(3):
         for kernel in range(2):
             start = 50 + 200 * number + 100 * kernel
@@ -184,7 +184,7 @@ def test_ranges_by_name(analyzed: Analyzed) -> None:
     assert spread(found) == "2 steps, by the ranges decode: 100 µs to 100 µs."
     with pytest.raises(WorkloadError, match="no range 'prefill'; it has decode"):
         analyzed(made, "prefill")
-    # A range alone ends with what it launched; one that launches nothing is no step.
+    # A single range ends with its last activity; a range without launches is not a step.
     made.event("user_annotation", "eval", 0, 90)
     made.event("user_annotation", "log", 400, 490)
     assert [step.length for step in analyzed(made, "eval").ranks[0].steps] == [20_000]
@@ -368,7 +368,7 @@ NAMES = [(1, "kernel"), (2, "cudaLaunchKernel_v7000"), (3, "cudaStreamSynchroniz
 
 
 def test_correlations_join_within_a_process(tmp_path: Path) -> None:
-    """Two processes of one export have a launch of the same correlation."""
+    """Two processes of one export have launches with the same correlation id."""
     first, second = FIRST, SECOND
     path = export(
         tmp_path / "two.sqlite",
@@ -390,7 +390,7 @@ def test_correlations_join_within_a_process(tmp_path: Path) -> None:
 
 
 def test_processes_of_an_export_are_apart(tmp_path: Path) -> None:
-    """What one process waits for, loads and profiles is not why another one's device idles."""
+    """Waiting, loading and profiling in one process do not explain gaps of another's device."""
     python = {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
     thread, other = FIRST | 3, SECOND | 4
     for number, more in enumerate(
@@ -426,7 +426,7 @@ def test_processes_of_an_export_are_apart(tmp_path: Path) -> None:
 
 
 def test_gpus_of_an_export_are_told_apart(tmp_path: Path) -> None:
-    """Each process sees one GPU alone, and calls it 0."""
+    """Each process sees only one GPU, as device 0."""
     rows = {
         "StringIds": NAMES,
         "CUPTI_ACTIVITY_KIND_KERNEL": [
@@ -543,7 +543,7 @@ def test_a_skinny_product_is_told_so(analyzed: Analyzed) -> None:
     assert "(16 x 8192 x 8192) takes" in first.text
     assert "M = 16 is small, and such a product reaches its full rate from M = " in first.text
     assert first.topic == "skinny products"
-    # Few columns are no batch, which would cost little to make larger.
+    # Few columns are not a small batch, which could cheaply be made larger.
     made = Made()
     made.product(7, 8192, 8192, 16)
     made.kernel(0, 90, 0.0, "gemm", **{"External id": 7})
@@ -551,7 +551,7 @@ def test_a_skinny_product_is_told_so(analyzed: Analyzed) -> None:
 
 
 def test_the_sides_are_those_of_the_product_that_is_slow(analyzed: Analyzed) -> None:
-    """One kernel computes a slow product with good sides, and a quick one with an odd side."""
+    """One kernel runs a slow aligned GEMM, and a fast unaligned one."""
     made = Made()
     made.product(1, 8192, 8192, 8192)
     made.kernel(0, 6000, 0.0, "gemm", **{"External id": 1})
@@ -566,7 +566,7 @@ def test_the_sides_are_those_of_the_product_that_is_slow(analyzed: Analyzed) -> 
 
 
 def test_both_readers_have_the_same_kernels(analyzed: Analyzed, tmp_path: Path) -> None:
-    """What a trace states of a kernel, a product, and one that two kernels share."""
+    """A generated kernel with stated work, a GEMM, and one that two kernels share."""
     made = Made()
     made.kernel(0, 1000, 0.0, "triton_poi_fused_add_0", kernel_num_gb=2.0, kernel_flop=1.5e9)
     made.kernel(1000, 1500, 1, "triton_red_1", kernel_num_gb=0.25)
@@ -601,7 +601,7 @@ def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
             200 * number, 200 * number + 200, 0.0, f"e{number}", **{"External id": number + 1}
         )
     (first, *_) = [one for one in advice(analyzed(made)) if one.topic == "fusion"]
-    # Ten times an array is moved, where four would do: three operands and a result.
+    # Ten array passes, where four would do: three operands and a result.
     assert "4 elementwise kernels one after the other (e0, e1, e2, e3)" in first.text
     assert (
         "move 2.50 GiB; if each reads what the one before it wrote, one kernel would move 1 GiB"
@@ -611,7 +611,7 @@ def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
 
 
 def test_operators_in_place_are_not_fused(analyzed: Analyzed) -> None:
-    """They may work on unrelated arrays, as an optimizer's do."""
+    """In-place operators may use unrelated arrays, like an optimizer's."""
     made = Made()
     for number in range(12):
         made.operator("aten::mul_", number + 1, [[16384, 8192]])
@@ -647,8 +647,8 @@ def rank_file(
     starts: list[float],
     ends: list[float],
     size: int,
-    busy: float = 0.0,  # how long a kernel hides each of them
-    **changes: Any,  # of what a collective says of itself
+    busy: float = 0.0,  # how long a kernel hides each collective
+    **changes: Any,  # of a collective's arguments
 ) -> Path:
     made = Made()
     for start, end in zip(starts, ends, strict=True):
@@ -670,7 +670,7 @@ def rank_file(
 def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
     profile = reference(TWO_GPUS)
     size = 1 << 26
-    # The second rank's clock is another, and it comes 300 µs later.
+    # The second rank's clock is offset, and the rank is 300 µs late.
     first = rank_file(tmp_path / "0.json", 0, [1000, 3000], [2000, 4000], size // 2)
     second = rank_file(tmp_path / "1.json", 1, [51_300, 53_300], [52_000, 54_000], size // 2)
     found = analyze(profile, [first, second])
@@ -679,7 +679,7 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
     assert found.parts[Part.COLLECTIVES_WAITING] == 2 * 300_000
     assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
     assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
-    # The second rank's host launches late, so that is told, and not that the first one waits.
+    # The cause (a late host on the second rank) is reported, not the first one's waiting.
     assert all(one.code != Part.COLLECTIVES_WAITING for one in advice(found))
     (late,) = [one for one in advice(found) if one.code == Part.PYTHON]
     assert (late.rank, late.saving_s) == (1, pytest.approx(1150e-6))
@@ -689,20 +689,20 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
 
 
 def test_what_a_kernel_hides_of_a_collective_is_the_waiting(tmp_path: Path) -> None:
-    """The first rank's waits while its kernel runs; what is seen of both is the transfer."""
+    """A kernel hides the first rank's waiting; the visible parts are the transfer."""
     first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=1000)
     second = rank_file(tmp_path / "1.json", 1, [1800], [2500], 1 << 25, busy=200)
     found = analyze(reference(TWO_GPUS), [first, second])
     assert Part.COLLECTIVES_WAITING not in found.parts
     assert not any("rank" in one.text for one in advice(found))
-    # 300 µs of what is waited for are not hidden.
+    # 300 µs of the waiting are exposed.
     first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=500)
     found = analyze(reference(TWO_GPUS), [first, second])
     assert found.parts[Part.COLLECTIVES_WAITING] == 300_000
 
 
 def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
-    """Neither a rank whose waiting is hidden, nor ranks of a group in which nobody waits."""
+    """Not a rank with hidden waiting, nor ranks of a group in which nobody waits."""
     paths = []
     for rank, start, busy in ((0, 1000, 1000), (1, 1000, 0), (2, 1800, 200)):
         path = tmp_path / f"{rank}.json"
@@ -729,7 +729,7 @@ def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
 def test_a_slow_gpu_is_told_from_a_slow_kernel(
     tmp_path: Path, lengths: list[float], said: str, saving_us: float
 ) -> None:
-    """Three kernels of the first rank are as long or longer on the second, then both meet."""
+    """Three kernels are as long or longer on the second rank, then both ranks meet."""
     paths = []
     for rank, of_rank in enumerate(([100, 400, 50], lengths)):
         made, at = Made(), 10.0
@@ -773,9 +773,9 @@ def test_collectives_that_do_not_match_are_told(
 @pytest.mark.parametrize(
     ("operation", "ranks", "share"),
     [
-        ("all_reduce", 2, None),  # that of the curve
+        ("all_reduce", 2, None),  # from the curve
         ("all_reduce", 3, 4 / 3),
-        ("all_reduce", 8, 9 / 8),  # the switches may add up
+        ("all_reduce", 8, 9 / 8),  # the switches may reduce
         ("all_gather", 8, 7 / 8 / (1 / 2)),
         ("broadcast", 8, 1.0),
     ],
@@ -783,7 +783,7 @@ def test_collectives_that_do_not_match_are_told(
 def test_the_bound_of_a_collective_by_the_number_of_ranks(
     operation: str, ranks: int, share: float | None
 ) -> None:
-    """The curves are of two ranks, of which each sends all of an array to be reduced."""
+    """The curves are for two ranks, each of which sends the whole array in an all-reduce."""
     profile, size = reference(TWO_GPUS), 1 << 30
     curve = points(profile, f"nccl.{operation}", 2)
     found = Links(profile, "").collective(Message(operation, "", ranks, size))
@@ -809,7 +809,7 @@ def test_a_rank_is_given_once(tmp_path: Path) -> None:
 
 
 def test_times_are_read_to_the_nanosecond(tmp_path: Path) -> None:
-    """No float holds these microseconds with their nanoseconds."""
+    """A float cannot hold these microseconds with nanoseconds."""
     text = (
         '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1790857026123456.789, '
         '"dur": 0.001, "args": {}}, {"ph": "X", "cat": "kernel", "name": "k", '
@@ -842,7 +842,7 @@ def test_what_is_no_trace_is_told_so(tmp_path: Path, text: str, said: str) -> No
 
 
 def test_a_trace_is_read_event_by_event(tmp_path: Path) -> None:
-    """Of 2 GB, with some 270 bytes an event, no more than columns stay."""
+    """Only columns stay in memory of 2 GB, with some 270 bytes an event."""
     peaks = []
     for launches in (5000, 9000):
         made = Made()
@@ -900,7 +900,7 @@ def test_an_export_of_nsight_systems(tmp_path: Path) -> None:
         ("step 2", 200_000, 400_000),
     ]
     assert sum(found.parts.values()) == 399_000
-    # A MiB of pageable memory takes longer here, a MiB of pinned memory half of it.
+    # 1 MiB of pageable memory takes longer here; pinned memory half as long.
     assert found.parts[Part.COPIES] == 50_000 + 20_000
     assert found.parts[Part.LAUNCH] > 0
     assert not any("Warning" in note for note in found.notes)

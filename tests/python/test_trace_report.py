@@ -1,4 +1,4 @@
-"""peakline-report --trace: what the terminal, the page, the document and the exit code say."""
+"""peakline-report --trace: terminal, page, document and exit code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from peakline.workload.text import headline, lines, table
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
-QUICK = loaded(only(document_of()))  # a page of ceilings alone
+QUICK = loaded(only(document_of()))  # a page with only ceilings
 HOSTILE = "</script><script>alert(1)</script>\"'&"
 
 
@@ -57,7 +57,7 @@ def test_the_terminal_gets_parts_that_add_up(
     assert whole[0] == "the step"
     assert sum(round(1000 * float(ms)) for _, ms, _ in parts) == round(1000 * float(whole[1]))
     assert "1. 32 times a step the host waits for the device" in text
-    # The costs of a launch are in no profile of ceilings alone: what is assumed says so.
+    # A profile with only ceilings lacks launch costs, so they are assumed, and marked as such.
     assert (
         "assumed: 5 µs for a launch call, 10 µs from the call to the kernel's start, 10 µs between "
         "queued kernels. Measure it"
@@ -69,7 +69,7 @@ def test_the_terminal_gets_parts_that_add_up(
     assert re.search(row + f".* at most {units.time(beyond)} to gain\n", text)
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert page.index('id="steps"') < page.index('id="kernels-of-0"')
-    # What is about the machine alone is on its own page.
+    # Pictures of the machine are on its own page.
     assert 'data-picture="ceiling-table"' not in page and 'data-picture="roofline"' not in page
     assert "<code>peakline-report ceilings.json</code> draws that machine itself" in page
     for kind in ("waterfall", "step-advice", "sawtooth", "step-table", "kernel-table"):
@@ -197,7 +197,7 @@ def test_the_picture_of_the_parts() -> None:
         (axes,) = figure_of(waterfall, canvas).axes
         bars = [bar for container in axes.containers for bar in container]
         assert len(bars) == len(analysis.parts)
-        # Each begins where the one above ends, and the last ends with the step.
+        # Each bar begins where the one above ends; the last ends with the step.
         ends = [0.0, *(bar.get_x() + bar.get_width() for bar in bars)]
         assert [bar.get_x() for bar in bars] == pytest.approx(ends[:-1])
         assert ends[-1] == pytest.approx(analysis.step_s * 1e3, abs=1e-3)
@@ -239,7 +239,7 @@ def test_several_ranks_have_columns(tmp_path: Path) -> None:
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
-    # What is drawn of one rank is headed by its figures.
+    # A picture of one rank has that rank's headline.
     _, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
     assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"

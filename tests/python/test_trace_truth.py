@@ -1,4 +1,4 @@
-"""Traces of a GPU whose steps lose time to a known cause: the report names it in each."""
+"""Traces whose steps lose time to a known cause: the report names each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "data/causes"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
 COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
-# What the headline calls each cause, and the parts that it is in.
+# The headline's name of each cause, and its parts.
 CAUSES: dict[str, tuple[str, tuple[Part, ...]]] = {
     "synchronization": ("synchronization", (Part.SYNCHRONIZATION,)),
     "copies": ("copies that nothing hides", COPIES),
@@ -49,7 +49,7 @@ def test_parts_add_up(case: str) -> None:
     assert sum(found.parts.values()) == found.nanoseconds
     assert found.steps == len(TRUTH[case]["traced_s"])
     measured = sum(TRUTH[case]["traced_s"])
-    # An event at a step's beginning stands before what the device waits for in it.
+    # An event at the start of a step precedes the device's waiting.
     assert found.nanoseconds * 1e-9 == pytest.approx(measured, rel=0.1)
     assert found.ranks[0].by == "ProfilerStep#"
     assert not any("Warning" in note or "No steps" in note for note in found.notes)
@@ -85,7 +85,7 @@ def test_no_cause_is_made_up(case: str) -> None:
 def test_a_cause_takes_what_the_step_without_it_saves(case: str, parts: tuple[Part, ...]) -> None:
     row = TRUTH[case]
     saved = row["step_s"] - row["without_s"]
-    # Under a profiler the host takes longer for each launch.
+    # A profiler makes launches slower.
     assert 0.9 * saved < seconds(case, *parts) < 1.5 * saved
 
 
@@ -131,7 +131,7 @@ def test_each_read_is_counted() -> None:
 
 @pytest.mark.parametrize("case", ["item", "loader", "exposed", "graph", "allocation", "streams"])
 def test_an_export_of_nsight_systems_gives_the_same_parts(case: str, tmp_path: Path) -> None:
-    """The timeline of a trace, written as nsys writes it: all but shapes is there."""
+    """A trace's timeline as nsys exports it: everything but shapes."""
     found = analysis(case)
     exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
     kernels = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
@@ -146,7 +146,7 @@ def test_an_export_of_nsight_systems_gives_the_same_parts(case: str, tmp_path: P
 
 
 def as_export(case: str, path: Path) -> Path:
-    """An export with what a trace has of devices, calls and ranges."""
+    """An export with a trace's devices, calls and ranges."""
     trace = analysis(case).ranks[0].timeline.trace
     process = 1 << 24
 

@@ -1,4 +1,4 @@
-"""FLOPs by convention against what the projects publish or compute, and shapes from config.json."""
+"""FLOPs by convention, compared with published values, and shapes from config.json."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIGS = Path(__file__).parent / "data" / "configs"
 
 
 def config(name: str) -> dict[str, Any]:
-    """The hyperparameters that a model was published with."""
+    """The published config of a model."""
     document: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_text())
     return document
 
@@ -39,7 +39,7 @@ LLAMA3_8B = config("llama-3-8b")
 
 
 def megatron(layers: int, heads: int, hidden: int) -> Transformer:
-    """A model of Megatron's papers: plain MLPs of four times the width, a vocabulary of 51200."""
+    """A model of Megatron's papers: plain MLPs of 4 x the width, vocabulary 51200."""
     return Transformer.uniform(
         layers,
         heads,
@@ -57,23 +57,23 @@ def test_torchtitan() -> None:
     llama = from_hf_config(LLAMA3_8B)
     flops = llama.flops(8192, convention="torchtitan")
     assert flops == 57_914_449_920
-    # Its N is the model's 8 030 261 248 parameters without nn.Embedding.
+    # N is the model's 8 030 261 248 parameters without nn.Embedding.
     assert llama.params().matmul_params == 8_030_261_248 - 128256 * 4096
     assert flops == transformer_flops(llama.params().matmul_params, 32, 32, 128, 8192)
-    # With the input embedding as a product it would be 5.4 % more.
+    # Counting the input embedding would add 5.4 %.
     assert llama.flops(8192, convention="nanogpt") / flops == pytest.approx(1.054, abs=0.001)
 
 
 def test_palm() -> None:
-    # Table 3: 540.35 B parameters; appendix B: MFU 46.2 % at 238.3 k tokens/s on 6144 TPU v4. Its
-    # MLPs are gated, K and V have one head, and the embeddings are tied.
+    # Table 3: 540.35 B parameters; appendix B: MFU 46.2 % at 238.3 k tokens/s on 6144 TPU v4. Gated
+    # MLPs, one KV head, tied embeddings.
     palm = Transformer.uniform(
         118, 48, 256, 4 * 18432, 256_000, hidden=18432, kv_heads=1, tied_embeddings=True
     )
     assert palm.params().total == pytest.approx(540.35e9, rel=1e-3)
     share = peakline.mfu(palm.flops(2048) * 238.3e3, 1.0, 275e12, devices=6144)
     assert share == pytest.approx(0.462, abs=0.001)
-    # All that PaLM has takes part in products; of an untied model the input embedding does not.
+    # Tied embeddings take part in GEMMs, an untied input embedding does not.
     assert palm.counted_params("palm") == palm.params().total
     assert from_hf_config(LLAMA3_8B).flops(8192) == 57_914_449_920
 
@@ -91,7 +91,7 @@ def test_palm() -> None:
 def test_megatron_papers(
     model: Transformer, batch: int, devices: int, seconds: float, share: float
 ) -> None:
-    # The paper counts the whole attention matrix; the program has counted half of it since.
+    # The paper counts the whole attention matrix, today's Megatron-LM half of it.
     flops = model.flops(2048, convention="megatron", causal=False) * batch * 2048
     assert peakline.mfu(flops, seconds, 312e12, devices=devices) == pytest.approx(share, abs=6e-4)
 
@@ -106,20 +106,20 @@ def test_megatron_program() -> None:
 
 
 def test_nanogpt() -> None:
-    # transformer_sizing.ipynb of nanoGPT: 124 337 664 parameters, and 875 062 886 400 FLOP for
-    # 1024 tokens by PaLM's rule, as estimate_mfu counts them.
+    # transformer_sizing.ipynb of nanoGPT: 124 337 664 parameters, and 875 062 886 400 FLOP for 1024
+    # tokens by PaLM's rule, as estimate_mfu counts them.
     gpt = Transformer.uniform(
         12, 12, 64, 3072, 50257, mlp_matrices=2, tied_embeddings=True, positions=1024
     )
     assert gpt.params().total == 124_337_664
     assert gpt.flops(1024, convention="nanogpt") * 1024 == 875_062_886_400
-    # With tied embeddings and learned positions PaLM's N is the same.
+    # PaLM's N is the same with tied embeddings and learned positions.
     assert gpt.flops(1024) == gpt.flops(1024, convention="nanogpt")
 
 
 def test_torchtitan_with_tied_embeddings() -> None:
-    # The one table of Llama 3.2 1B is what the output multiplies by: get_dense_model_nparams_and_
-    # flops of torchtitan 0.3.0 subtracts nothing. That of 0.2.2 subtracted it.
+    # The only table of Llama 3.2 1B is the output's, too: get_dense_model_nparams_and_flops
+    # subtracts nothing in torchtitan 0.3.0, but did in 0.2.2.
     llama = from_hf_config(config("llama-3.2-1b"))
     attention = 12 * 16 * 32 * 64 * 8192
     assert llama.flops(8192, convention="torchtitan") == 6 * 1_235_814_400 + attention
@@ -127,8 +127,8 @@ def test_torchtitan_with_tied_embeddings() -> None:
 
 
 def test_torchtitan_of_mixtures() -> None:
-    # get_moe_model_nparams_and_flops: DeepSeek's heads are 192 wide for QK and 128 for V, and the
-    # whole sequence counts in layers with a window, too.
+    # get_moe_model_nparams_and_flops: DeepSeek's heads have 192 dims for QK and 128 for V; layers
+    # with a window count the whole sequence.
     deepseek = from_hf_config(config("deepseek-v3"))
     flops = deepseek.flops(4096, convention="torchtitan")
     assert flops == 6 * 36_625_603_584 + 6 * 61 * 128 * (128 + 64 + 128) * 4096
@@ -142,10 +142,9 @@ with (CONFIGS.parent / "parameters.csv").open(encoding="utf-8") as file:
     MODELS = {row["model"]: row for row in csv.DictReader(file)}
 # Names of the classes of transformers, where these are others or there is none.
 CLASSES = {"internlm2": "", "kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
-# Fields that the defaults of transformers' classes have, where they change the model, and its
-# parameters, counted on PyTorch's meta device (transformers 5.24).
+# Defaults of transformers' classes (5.24), with parameters counted on PyTorch's meta device.
 DEFAULTS = json.loads((CONFIGS.parent / "class_defaults.json").read_text())
-# The same of classes with other fields than their defaults.
+# Likewise with other values than the defaults.
 FLAGS = json.loads((CONFIGS.parent / "class_flags.json").read_text())
 
 
@@ -169,7 +168,7 @@ def test_all_configs_are_tested() -> None:
     assert {path.stem for path in CONFIGS.iterdir()} == set(MODELS)
     texts = [values.get("text_config", values) for values in map(config, MODELS)]
     untested = set(FAMILIES) - {text["model_type"] for text in texts} - set(DEFAULTS)
-    # The defaults of these classes make no model.
+    # The defaults of these classes make no valid model.
     assert untested <= {kind for kind, _, _ in FLAGS}
 
 
@@ -233,7 +232,7 @@ def test_missing_heads_of_keys_are_as_in_the_class() -> None:
 
 
 def test_sparse_attention_of_known_models() -> None:
-    # DeepSeek-V3.2: 64 heads of 128 score all keys, 2048 of which count (arXiv:2512.02556).
+    # DeepSeek-V3.2: 64 heads of 128 score all keys and choose 2048 (arXiv:2512.02556).
     model = from_hf_config(config("deepseek-v3.2"))
     tokens = 131072
     scored = 2 * 64 * 128 * tokens
@@ -242,7 +241,7 @@ def test_sparse_attention_of_known_models() -> None:
     # Other conventions count the whole matrix, and no indexer.
     whole = from_hf_config(config("deepseek-v3")).attention_flops(tokens)
     assert model.attention_flops(tokens, convention="torchtitan") == whole
-    # GLM-5.2: layers 0 to 2 and every fourth from the sixth choose keys for themselves.
+    # GLM-5.2: layers 0 to 2 and every fourth from 6 on have their own indexer.
     layers = from_hf_config(config("glm-5.2")).layers
     own = [0, 1, 2, *range(6, 78, 4)]
     assert [i for i, layer in enumerate(layers) if layer.indexer] == own
@@ -254,7 +253,7 @@ def test_megatron_program_of_mamba() -> None:
     fields, tokens = config("nemotron-h-56b"), 8192
     hidden, pattern = fields["hidden_size"], fields["hybrid_override_pattern"]
     heads, states = fields["mamba_num_heads"], fields["ssm_state_size"]
-    inner = 2 * hidden  # as the program takes it, and as this model has it
+    inner = 2 * hidden  # the program's assumption, which holds for this model
     assert inner == heads * fields["mamba_head_dim"]
     projected = 2 * inner + 2 * fields["n_groups"] * states + heads
     mamba = 2 * hidden * projected + 7 * inner * states + 2 * inner * hidden
@@ -320,7 +319,7 @@ def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
     kind = values.pop("model_type")
     if not (kind := CLASSES.get(kind, kind)):
         pytest.skip("no such class")
-    if kind.startswith("qwen3_vl"):  # as a model of text alone
+    if kind.startswith("qwen3_vl"):  # as a text-only model
         kind = {"qwen3_vl_text": "qwen3", "qwen3_vl_moe_text": "qwen3_moe"}[kind]
     shape = transformers.AutoConfig.for_model(kind, **values)
     with torch.device("meta"):
@@ -334,7 +333,7 @@ def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
 
 
 def attended(sequence: int, window: int, chunked: bool) -> int:
-    """Keys that the queries of a sequence may see, one by one."""
+    """Keys that the queries of a sequence may see, counted one by one."""
     if chunked:
         return sum(i % window + 1 for i in range(sequence))
     return sum(min(i + 1, window) for i in range(sequence))
@@ -346,16 +345,16 @@ def test_windows_by_counting_keys(sequence: int, window: int, chunked: bool) -> 
     one = Layer(Weights(), 3, 10, 6, Window(window, chunked), kv_heads=3, cached=48)
     model = Transformer((one,), 0, 30, True)
     flops = model.attention_flops(sequence, causal=True)
-    # Half of a square counts, as conventions do: the diagonal is half a key of each query.
+    # Conventions count half of a square: the diagonal is half a key of each query.
     exact = 2 * 3 * (10 + 6) * (attended(sequence, window, chunked) / sequence)
     assert flops == pytest.approx(exact, abs=2 * 3 * (10 + 6) * 0.5)
     assert model.attention_flops(sequence, convention="torchtitan") == 2 * 3 * 16 * sequence
 
 
-# By model: elements that a token leaves in the KV cache of all layers, those that decoding reads
-# after 8192 tokens, (n, k) of the first layer's matrices, and those of one routed expert.
+# By model: elements per token in the KV cache of all layers, elements that decoding reads after
+# 8192 tokens, (n, k) of the first layer's matrices, and of one routed expert.
 SHAPES = {
-    # 2 x 8 heads x 128 a layer: 128 KiB of BF16 a token in all.
+    # 2 x 8 heads x 128 a layer: 128 KiB of BF16 a token over all layers.
     "llama-3-8b": (
         32 * 2048,
         8192 * 32 * 2048,
@@ -369,7 +368,7 @@ SHAPES = {
         [(2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (36864, 7168), (7168, 18432)],
         [(4096, 7168), (7168, 2048)],
     ),
-    # Every second layer reads 128 tokens alone.
+    # Every second layer reads only 128 tokens.
     "gpt-oss-20b": (
         24 * 1024,
         (12 * 128 + 12 * 8192) * 1024,
@@ -404,13 +403,13 @@ def test_sparse_attention_by_its_indexer() -> None:
     one = Layer(
         Weights(), 3, 10, 6, kv_heads=1, cached=20, keys=100, indexer=Indexer(heads=4, dim=5)
     )
-    # Chosen tokens without the indexer's key, and that key of all.
+    # Chosen tokens without the indexer's key, and that key of all tokens.
     assert one.cache_read(1000) == 100 * 15 + 1000 * 5
     assert one.cache_read(50) == 50 * 20
     chosen = 2 * 3 * 16 * (100 - 100**2 / 2000)
     assert one.attention_flops(1000, True, True) == chosen + 2 * 4 * 5 * 500
     assert one.attention_flops(1000, True, False) == 2 * 3 * 16 * 500
-    # A layer that takes over another's choice scores nothing.
+    # A layer that shares another's choice scores nothing.
     shared = dataclasses.replace(one, indexer=None, cached=15)
     assert shared.cache_read(1000) == 100 * 15
     assert shared.attention_flops(1000, True, True) == chosen
@@ -424,7 +423,7 @@ def test_a_layer_has_one_mixture() -> None:
 
 
 def test_windows_of_known_models() -> None:
-    # Mistral 7B at 32768 tokens, each of which sees 4096: with all of them it was 92 % more.
+    # Mistral 7B at 32768 tokens, with windows of 4096: the whole sequence would be 92 % more.
     mistral = from_hf_config(config("mistral-7b-v0.1"))
     flops = mistral.flops(32768)
     assert flops == 6 * 7_110_660_096 + 12 * 32 * 32 * 128 * 4096
@@ -441,11 +440,11 @@ def test_windows_of_known_models() -> None:
     }
     for name, attention in expected.items():
         assert from_hf_config(config(name)).attention_flops(32768) == attention, name
-    # What layer_types says goes before the family's rule.
+    # layer_types overrides the family's rule.
     kinds = ["full_attention"] * 41 + ["sliding_attention"]
     gemma = from_hf_config({**config("gemma-2-9b"), "layer_types": kinds})
     assert [layer.window for layer in gemma.layers] == [None] * 41 + [Window(4096)]
-    # Qwen2's first layers see all.
+    # Qwen2's first layers have no window.
     windowed = {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 20}
     qwen = from_hf_config({**config("qwen2-7b"), **windowed})
     assert [layer.window for layer in qwen.layers] == [None] * 20 + [Window(512)] * 8
@@ -455,8 +454,7 @@ def test_windows_of_known_models() -> None:
     ("values", "reason"),
     [
         # Fields of published configs: mamba-2.8b, Jamba, Falcon-H1, RWKV, LFM2, MiniMax-Text,
-        # xLSTM, bert-base, distilbert,
-        # T5, ViT, EmbeddingGemma.
+        # xLSTM, bert-base, distilbert, T5, ViT, EmbeddingGemma.
         ({"model_type": "mamba", "state_size": 16}, "keep a state of a kind that is not counted"),
         ({"model_type": "jamba", "mamba_d_state": 16}, "keep a state"),
         ({"model_type": "falcon_h1", "mamba_d_state": 256}, "keep a state"),
@@ -556,11 +554,11 @@ def test_command_by_convention(
     )
     result = json.loads(run(capsys, *arguments, *shape, "--json")[1])
     assert (result["convention"], result["flops_per_token"]) == (convention, expected)
-    # Half of the attention matrix counts, by the convention or by the option.
+    # Half of the attention matrix counts, by convention or option.
     half = 6 * 32 * 32 * 128 * 8192
     causal = json.loads(run(capsys, *arguments, *shape, "--causal", "--json")[1])
     assert causal["flops_per_token"] == expected - half * (convention != "megatron")
-    # N is as given by hand.
+    # N given by hand.
     params = str(from_hf_config(path).counted_params(convention))
     by_hand = ["--params", params, "--layers", "32", "--heads", "32", "--head-dim", "128"]
     by_hand += ["--sequence", "8192", "--convention", convention, "--json"]

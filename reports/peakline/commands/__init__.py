@@ -1,1 +1,1 @@
-"""The commands: their options, what they read, and what they print."""
+"""The commands: options, input and output."""

@@ -1,4 +1,4 @@
-"""The command lines' parser: in a line, what is wrong, what was likely meant, where to read on."""
+"""The command lines' parser, with one-line errors that suggest corrections."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def size(text: str) -> float:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser whose errors are one line; what it does not know comes before all else."""
+    """An argparse parser with one-line errors; unknown options are reported first."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's; a misspelt option is named even where another one is missing."""
+        """As argparse's, but reports an unknown option even if a required one is missing."""
         names = list(self._option_string_actions)
         for word in args or ():
             if word == "--":

@@ -1,4 +1,4 @@
-"""Conditions on a run's steps that a script may fail on: "idle>10%"."""
+"""Conditions on a run's steps for `--fail-on`: "idle>10%"."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from peakline.workload.part import Part
 
 _CONDITION = re.compile(r"\s*([a-z_]+)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
 _NAMES = ("idle", *(part.value for part in Part))
-SLOWER = "slower"  # of a change: how much longer a step takes
+SLOWER = "slower"  # of a change: increase of the step's time
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that may take no more than a share of the steps' time."""
-
     name: str
     most: float  # 0 to 1
 
     def holds(self, analysis: Analysis | Change) -> bool:
-        """Whether it takes more; changes within the scatter of the steps do not count."""
+        """Whether the limit is exceeded; changes within the steps' scatter do not count."""
         if isinstance(analysis, Change):
             return analysis.share > self.most and not analysis.overlap
         share = analysis.idle if self.name == "idle" else analysis.share(Part(self.name))
@@ -30,7 +28,7 @@ class Condition:
 
 
 def condition(text: str) -> Condition:
-    """A condition as it is written. Raises ValueError, which names what would be right."""
+    """Parses a condition. Raises ValueError, which names valid ones."""
     match = _CONDITION.fullmatch(text)
     if match is None or match[1] not in (SLOWER, *_NAMES) or float(match[2]) > 100:
         raise ValueError(

@@ -1,6 +1,6 @@
 """Reads the JSON of `peakline fleet --json` and `peakline compare --json`.
 
-Verdicts are the program's: a page shows them and makes none of its own.
+Pages show the program's verdicts, and give none of their own.
 """
 
 from __future__ import annotations
@@ -18,20 +18,16 @@ from peakline.profile.untrusted import Limit, opened
 OUTCOMES = ("fail", "cannot_judge", "warn", "pass")
 FLEET, COMPARISON = "peakline-fleet", "peakline-comparison"
 
-# Some 10,000 cards.
+# Enough for some 10,000 cards.
 _MOST = Limit(128 << 20, "document")
 _MOST_OBJECTS = 1 << 22
 
 
 def read_document(path: str | Path) -> dict[str, Any] | None:
-    """The document in a file, whose "schema" says which; None where it is another one, such as a
-    profile.
-
-    Raises ProfileError where it cannot be read, is of another version, or its parts are not what
-    they should be.
-    """
+    """The document in a file; None if its schema is another one, such as a profile's. Raises
+    ProfileError if it is unreadable, of another version, or malformed."""
     with opened(path, _MOST, ProfileError) as file:
-        first = file.peek()  # its first key; a profile may be large
+        first = file.peek()  # has the first key; a profile may be large
         if not any(schema.encode() in first for schema in _KNOWN):
             return None
         try:
@@ -87,7 +83,7 @@ def _require(condition: object) -> None:
         raise ValueError
 
 
-# By schema: its version, the command that prints it, and what raises where a part is amiss.
+# By schema: version, command, and a check that raises for malformed parts.
 _KNOWN: dict[str, tuple[int, str, Callable[[Mapping[str, Any]], None]]] = {
     FLEET: (2, "fleet", _check_fleet),
     COMPARISON: (2, "compare", _check_comparison),

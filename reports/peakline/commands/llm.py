@@ -1,4 +1,4 @@
-"""peakline-llm: how many tokens per second a measured GPU can decode at the most."""
+"""peakline-llm: bounds of a language model's tokens per second on a measured GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COUNT = re.compile(r"([1-9][0-9]{0,9})(k?)")
 
 
 def _count(text: str) -> int:
-    """A whole number above 0: "8192" or "8k", of 1024."""
+    """A positive integer: "8192", or "8k" (x 1024)."""
     match = _COUNT.fullmatch(text.strip().lower())
     value = int(match[1]) * (1024 if match[2] else 1) if match else 0
     if not 0 < value <= _MOST:

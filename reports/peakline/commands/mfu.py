@@ -28,20 +28,18 @@ from peakline.profile import (
 )
 from peakline.profile.peaks import known_peaks
 
-# Measured peaks have these bases, and are printed in this order.
+# Measured bases, in print order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """FLOPs of a token, and how they were counted."""
-
     flops: float
     hardware_flops: float | None = None  # with recomputation
     convention: str | None = None
-    # By name: all, those that a token passes through, and N of 6 N.
+    # By name: total, active, and N of 6 N.
     parameters: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()  # what the count does not say by itself
+    notes: tuple[str, ...] = ()  # what the count leaves out or assumes
     shape: Transformer | None = None
 
 
@@ -54,7 +52,7 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
         return f"--{name.replace('_', '-')}"
 
     def given(names: Sequence[str]) -> str:
-        # None and False mean that the option was not given.
+        # None and False: not given.
         return ", ".join(flag(name) for name in names if getattr(options, name))
 
     recompute = options.recompute or "none"
@@ -229,7 +227,6 @@ def _train_bound(
 
 
 def _allowed(step: Mapping[str, Any]) -> str:
-    """The line of a training step's bound."""
     missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
     return (
         f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
@@ -267,7 +264,7 @@ def _published(result: dict[str, Any]) -> str:
     )
 
 
-# The peaks that `peakline show` names, each by the first of these bases that is known.
+# Peaks that `peakline show` names, each by its first known basis.
 _NAMED = (
     ("datasheet", "theoretical"),
     ("sustained", "burst", "measured", "instruction"),
@@ -284,7 +281,6 @@ def _called(row: Mapping[str, Any]) -> str:
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The shares of the named peaks: of MFU first, then of HFU."""
     found: list[Mapping[str, Any]] = []
     for kind in ("MFU", "HFU"):
         shares = {row["basis"]: row for row in rows if _kind(row) == kind}
@@ -294,7 +290,7 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _text(result: dict[str, Any], every: bool) -> str:
-    """The result as text; every: the shares of all peaks, not of the named ones alone."""
+    """The result as text; every: shares of all peaks, not just the named ones."""
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
     lines = [

@@ -148,7 +148,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-# The bases of the peaks that `peakline show` names.
+# Bases of the peaks that `peakline show` names.
 _NAMED = {"published": "datasheet", "achievable": "sustained", "model": "model_shaped"}
 
 

@@ -186,7 +186,6 @@ def _number(text: str) -> float:
 
 
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Ends the program where options do not go together."""
     work = options.kernels or options.trace
     for option, given in (("--kernels", options.kernels), ("--trace", options.trace)):
         if given and len(options.profiles) > 1:
@@ -236,7 +235,7 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Kernels, and the steps of a run or the change between two, as far as they are asked for."""
+    """Kernels, and a run's steps or the change between two, as requested."""
 
     placements: Sequence[Placement] = ()
     ran: Analysis | Change | None = None
@@ -279,13 +278,10 @@ def _write_document(document: Mapping[str, Any], options: argparse.Namespace, pr
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
-    """Runs the command; returns its exit code: 0, 1 for what --fail-on names, 2 for unusable
-    input."""
-    # A figure is thousands of objects in cycles. Python would look through all of them every 700,
-    # which is a tenth of the time that a page takes.
+    """Runs the command; returns 0, 1 for what --fail-on names, or 2 for unusable input."""
+    # Figures have thousands of cyclic objects; the default collection costs 10 % of a page's time.
     gc.set_threshold(100_000)
-    # Nothing is drawn on a screen, and the one that the environment names may be missing here: a
-    # notebook's shell names Jupyter's.
+    # The environment's backend may be missing here: a notebook's shell names Jupyter's.
     os.environ["MPLBACKEND"] = "agg"
     parser = _parser(program)
     options = parser.parse_args(arguments)
@@ -297,7 +293,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         formats = options.format or ["html"]
         folder = options.output or Path(options.profiles[0]).parent / stem(options.profiles[0])
         if "html" in formats and not (options.json or options.overwrite):
-            refuse_existing([folder / "report.html"])  # rather than after half a minute of drawing
+            refuse_existing([folder / "report.html"])  # before half a minute of drawing
         found = _found(profiles[0], options)
         need, bound = _need(profiles[0], options)
         model = _model(options)
@@ -333,7 +329,6 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
 
 
 def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Served | None) -> None:
-    """The answers as text, as wide as the terminal."""
     width = shutil.get_terminal_size().columns
     said: list[str] = []
     called = kernel_text.YOURS
@@ -354,7 +349,6 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
 
 
 def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict[str, Any]:
-    """The answers for --json."""
     if bound:
         return bound.document()
     if isinstance(found.ran, Change):
@@ -386,7 +380,6 @@ def _need(
 
 
 def _model(options: argparse.Namespace) -> Served | None:
-    """The language model to bound, if one is given."""
     if not options.hf_config:
         return None
     try:
@@ -422,7 +415,6 @@ def _shares(
 
 
 def _failed(found: _Found, options: argparse.Namespace) -> int:
-    """1 where --fail-on asks for it."""
     if isinstance(options.fail_on, Condition):
         return int(found.ran is not None and options.fail_on.holds(found.ran))
     return int(options.fail_on == "impossible" and any(p.impossible for p in found.placements))

@@ -1,1 +1,1 @@
-"""Limits by a device's ceilings: rooflines, times of collectives, least times of stated work."""
+"""Limits from a device's ceilings: rooflines, times of collectives, least times of stated work."""

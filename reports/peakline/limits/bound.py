@@ -2,8 +2,8 @@
 
     least time = max over units of FLOP / peak, over memories of bytes / bandwidth, launches x cost
 
-What shares a unit adds up: formats in the tensor cores, reads and writes of the device's memory,
-which have one bus. The directions of a cache do not.
+Users of one unit add up: the Tensor Cores' formats, reads and writes of the device memory's bus.
+The directions of a cache are independent.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from peakline.profile.peaks import COMPUTE_FAMILIES
 from peakline.profile.schema import is_amount
 
 Load = Literal["burst", "sustained"]
-# A bus that reads and writes is slower than one that does either, so traffic is compared with the
-# pattern whose share of reads is nearest.
+# Share of reads by pattern; traffic is compared with the nearest, since a bus that turns around is
+# slower than one that only reads or writes.
 _PATTERNS = {"read": 1.0, "triad": 2 / 3, "copy": 0.5, "write": 0.0}
 _MAIN_LEVELS = ("hbm", "memory")
 _SM_CLOCKED = (*COMPUTE_FAMILIES, "gemm", "l1", "shared")
@@ -31,24 +31,21 @@ _LAUNCH_IDS = ("launch.back_to_back", "launch.empty_kernel")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The least time that one unit or memory needs."""
-
-    resource: str  # of its ceiling: "tensor.bf16", "hbm.triad"; LAUNCH
+    resource: str  # of its ceiling: "tensor.bf16", "hbm.triad"; or LAUNCH
     seconds: float
     basis: str  # of that ceiling
     ceiling: float
     unit: str  # of the ceiling: "FLOP/s", "OP/s", "B/s", "launches/s"
-    theoretical: float | None  # that of the same resource
+    theoretical: float | None  # the theoretical ceiling
     theoretical_s: float | None  # the least time by theoretical ceilings
 
 
 class Roofs:
     """The ceilings of one device, for one kind of load and at one clock.
 
-    load: which measured ceiling counts where both were measured. clock_hz: the SM clock that the
-    work ran at; ceilings that follow it are scaled from the clock that they were measured at.
-    None leaves them as they were measured. A resource that was not measured has its theoretical
-    ceiling, where the specification is known.
+    load: decides between two measured ceilings. clock_hz: the SM clock of the work; ceilings that
+    follow the SM clock are scaled to it, None leaves them as measured. A resource that was not
+    measured has its theoretical ceiling, if the specification is known.
     """
 
     def __init__(
@@ -64,7 +61,6 @@ class Roofs:
         self.main = next((level for level in levels if level in _MAIN_LEVELS), None)
 
     def ceiling(self, resource: str) -> Ceiling | None:
-        """The ceiling that counts, at the clock that it was measured at."""
         return self._profile.ceiling(self._device, resource, *self._bases)
 
     def value(self, row: Ceiling) -> float:
@@ -75,23 +71,20 @@ class Roofs:
         return row.value
 
     def compute(self, unit: str) -> Ceiling | None:
-        """The ceiling of a unit ("tensor.bf16"), or of the first one that has a precision."""
+        """The ceiling of a unit ("tensor.bf16"), or of the first unit with a precision ("bf16")."""
         names = [unit] if "." in unit else [f"{family}.{unit}" for family in COMPUTE_FAMILIES]
         return next((row for name in names if (row := self.ceiling(name))), None)
 
     def formats(self) -> list[Ceiling]:
-        """The ceilings of all floating-point formats and units."""
         names = self._profile.resources_of(self._device)
         rows = [self.ceiling(n) for n in names if level_of(n) in COMPUTE_FAMILIES]
         return [row for row in rows if row and row.unit == "FLOP/s"]
 
     def memory(self, key: str) -> Ceiling | None:
-        """The bandwidth of a memory level, or of a resource."""
         row = self.ceiling(self._profile.memory_resource(self._device, key) or key)
         return row if row and row.unit == "B/s" else None
 
     def memories(self) -> list[str]:
-        """The resources that have a bandwidth."""
         return [n for n in self._profile.resources_of(self._device) if self.memory(n)]
 
     def traffic(self, read: float, written: float) -> Need | None:
@@ -104,7 +97,7 @@ class Roofs:
         return self.need(row, read + written)
 
     def traffic_of_any_mix(self, total: float) -> Need | None:
-        """The least time of traffic of an unknown mix: by the fastest pattern."""
+        """The least time of traffic of an unknown mix: that of the fastest pattern."""
         rows = [row for _, row in self._patterns()]
         if not rows or self.main is None:
             return None
@@ -113,15 +106,13 @@ class Roofs:
     def _patterns(self) -> list[tuple[str, Ceiling]]:
         found = [(name, self.ceiling(f"{self.main}.{name}")) for name in _PATTERNS]
         rows = [(name, row) for name, row in found if row is not None]
-        # A specification has one figure for all of them, which a measured one goes before.
+        # A specification has one figure for all patterns; measured ones take precedence.
         measured = [(name, row) for name, row in rows if row.basis not in PUBLISHED_BASES]
         return measured or rows
 
     def need(self, row: Ceiling, amount: float, called: str = "") -> Need:
-        """The least time of an amount of FLOPs or bytes under a ceiling.
-
-        called: the resource, if that is another than the ceiling's.
-        """
+        """The least time of an amount of FLOPs or bytes under a ceiling. called: the resource's
+        name, if it differs from the ceiling's."""
         limit = self._profile.ceiling(self._device, row.resource, "theoretical")
         return Need(
             called or row.resource,
@@ -134,7 +125,7 @@ class Roofs:
         )
 
     def launches(self, count: float) -> Need | None:
-        """The time of launches one after the other; None where that was not measured."""
+        """The time of consecutive launches; None if it was not measured."""
         for id_ in _LAUNCH_IDS:
             for m in self._profile.of(self._device, id_):
                 if m.value and m.unit == "s":
@@ -144,7 +135,7 @@ class Roofs:
 
 
 def in_tensor_cores(needs: Mapping[str, Need]) -> Need | None:
-    """The formats of the tensor cores together, called after the one that takes the longest."""
+    """The sum of the Tensor Cores' formats, named by the one that takes the longest."""
     found = [need for name, need in needs.items() if level_of(name) == "tensor"]
     if not found:
         return None
@@ -163,14 +154,12 @@ def in_tensor_cores(needs: Mapping[str, Need]) -> Need | None:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The least time that some work takes on a device."""
-
     seconds: float  # by the measured ceilings
-    limiter: str  # the resource that takes so long: "tensor.bf16", "hbm.triad", "launch"
+    limiter: str  # the resource that needs it: "tensor.bf16", "hbm.triad", "launch"
     basis: str  # of its ceiling: "burst", "sustained", "measured"; "theoretical" if not measured
-    unit: str  # of the two ceilings below: "FLOP/s", "OP/s", "B/s", "launches/s"
-    measured: float | None  # the ceiling of the limiter; None where only the specification has one
-    theoretical: float | None  # None where the specification is not known
+    unit: str  # of the next two: "FLOP/s", "OP/s", "B/s", "launches/s"
+    measured: float | None  # the limiter's ceiling; None if only the specification has one
+    theoretical: float | None  # None if the specification is not known
     theoretical_seconds: float | None  # the least time by the theoretical ceilings alone
     needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
 
@@ -189,15 +178,15 @@ def bound(
 ) -> Bound:
     """The least time of some work on a device, and what limits it.
 
-    flop: FLOPs by precision, as `Profile.peak` takes it: "bf16", "cuda_core.fp16". bytes: by memory
-    level. Traffic of the device's memory is "hbm.read" and "hbm.write", held against what was
-    measured for their mix, or "hbm" where the mix is not known; "l2.read", "shared.write", "pcie"
-    and other resources of the profile stand for themselves. launches: kernels that run one after
-    the other. device: as in `Profile.select_devices`; of several it takes the first. load: "burst"
-    for work from rest, "sustained" where the device has been busy for a second or more.
+    flop: FLOPs by precision as `Profile.peak` takes it: "bf16", "cuda_core.fp16". bytes: by memory
+    level. Traffic of the device's memory is "hbm.read" and "hbm.write", compared with the rate
+    measured for their mix, or "hbm" if the mix is unknown; other keys are single resources of the
+    profile: "l2.read", "shared.write", "pcie". launches: kernels that run one after the other.
+    device: as in `Profile.select_devices`; of several it takes the first. load: "burst" for work
+    from rest, "sustained" if the device has been busy for a second or more.
 
-    Raises PeakError for what the profile does not have, ValueError for a number or a `load` that
-    is none; both name the argument.
+    Raises PeakError if the profile lacks a figure, ValueError for an invalid number or `load`; both
+    name the argument.
     """
     if load not in ("burst", "sustained"):
         raise ValueError(f"load is {load!r}, but must be 'burst' or 'sustained'")
@@ -235,7 +224,7 @@ def bound(
 
 
 def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """The amounts of an argument that are above 0. Raises ValueError, which names the field."""
+    """The amounts above 0 of an argument. Raises ValueError, which names the field."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""The ceilings of a device by what they rest on: a row for each resource."""
+"""The ceilings of a device by basis: a row for each resource."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ def ceiling_label(label: str, basis: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """One resource with its ceilings by basis."""
-
     resource: str
     by_basis: dict[str, Ceiling]
 
     @property
     def best(self) -> Ceiling | None:
-        """The highest measured one."""
+        """The highest measured ceiling."""
         return next((self.by_basis[b] for b in MEASURED if b in self.by_basis), None)
 
     @property
@@ -48,7 +46,7 @@ class CeilingRow:
 
 
 def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[CeilingRow]]:
-    """The bases that a device has ceilings of, in the order shown, and a row for each resource."""
+    """The bases of a device's ceilings, in the order shown, and a row for each resource."""
     rows = []
     for resource in profile.resources_of(device):
         found = {basis: profile.ceiling(device, resource, basis) for basis in BASES}

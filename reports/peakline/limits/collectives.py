@@ -7,18 +7,18 @@ from collections.abc import Mapping
 
 from peakline.profile import PeakError, Profile
 
-# Ids begin so: NCCL ran over all GPUs of the node, in BF16, from one array to another.
+# Prefix of the ids of NCCL over all GPUs of the node, in BF16, out of place.
 _PREFIX = "nccl."
 
 
 def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
-    """Seconds of one NCCL operation on an array of so many bytes, over all GPUs of the node.
+    """Seconds of one NCCL operation on an array of `nbytes` bytes, over all GPUs of the node.
 
     operation: "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast" or
-    "send_receive". nbytes: of the whole array, which for all-gather, reduce-scatter and all-to-all
-    each GPU has a part of. Between two measured sizes the time is taken as linear (a fixed cost and
-    a rate); below the smallest it is that of the smallest, beyond the largest it grows at its rate.
-    Raises PeakError where the profile has no such curve.
+    "send_receive". nbytes: of the whole array, even if each GPU holds only a part of it
+    (all-gather, reduce-scatter, all-to-all). The time is interpolated linearly between measured
+    sizes, constant below the smallest, and proportional to the size above the largest. Raises
+    PeakError if the profile has no such curve, ValueError for an invalid size.
     """
     if not (isinstance(nbytes, (int, float)) and 0 < nbytes < math.inf):
         raise ValueError(f"nbytes must be a number above 0, not {nbytes!r}")
@@ -35,7 +35,7 @@ def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
 
 
 def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
-    """Seconds of so many bytes by a curve of seconds by bytes, as `collective_time` says."""
+    """Seconds of `nbytes` bytes from a curve of seconds by bytes, as in `collective_time`."""
     sizes = sorted(curve)
     if nbytes <= sizes[0]:
         return curve[sizes[0]]
@@ -48,7 +48,7 @@ def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
 
 
 def points(profile: Profile, id_: str, ranks: int | None = None) -> dict[int, float]:
-    """Seconds by bytes of what was measured between GPUs; ranks: of so many alone."""
+    """Seconds by bytes of a measurement between GPUs. ranks: selects a number of GPUs."""
     return {
         size: m.summary.median_s
         for m in profile.measurements

@@ -1,4 +1,4 @@
-"""Slopes and roofs of a device, from its ceilings: they bound kernels."""
+"""Slopes and roofs of a device, from its ceilings."""
 
 from __future__ import annotations
 
@@ -7,38 +7,34 @@ from dataclasses import dataclass
 
 from peakline.profile import Ceiling, Profile
 
-# The bases of the best that was measured, the first that there is; sustained is drawn beside it.
+# Bases of the best measured ceiling, in order of preference; sustained is drawn beside it.
 MEASURED = ("burst", "measured", "instruction", "sustained")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One slope or roof with the bases there are."""
-
     resource: str
     label: str
     precision: str  # of a roof
     best: Ceiling  # the highest measured
-    sustained: Ceiling | None  # where it is another figure than `best`
+    sustained: Ceiling | None  # if it differs from `best`
     theoretical: Ceiling | None
 
     @property
     def value(self) -> float:
-        """The best measured, in B/s or FLOP/s."""
+        """The best measured ceiling, in B/s or FLOP/s."""
         return self.best.value
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The slopes and roofs of one device."""
-
-    main: Limit  # the slope of the memory that kernels' data usually come from
+    main: Limit  # slope of the memory that usually holds kernels' data
     slopes: tuple[Limit, ...]  # one per memory level, fastest first
     roofs: tuple[Limit, ...]  # one per precision and unit, highest first
 
 
 def limits(profile: Profile, device: str) -> Limits | None:
-    """Slopes and roofs of a device; None without at least one of each."""
+    """Slopes and roofs of a device; None unless it has at least one of each."""
     roofline = profile.roofline(device)
     if roofline is None:
         return None
@@ -50,7 +46,7 @@ def limits(profile: Profile, device: str) -> Limits | None:
     ]
     if not slopes or not roofs:
         return None
-    # The roofline has one slope for each memory level, and names the main one first.
+    # The profile's roofline has one slope per memory level, the main one first.
     return Limits(
         slopes[0],
         tuple(sorted(slopes, key=lambda s: -s.value)),
@@ -59,7 +55,6 @@ def limits(profile: Profile, device: str) -> Limits | None:
 
 
 def _measured(profile: Profile, device: str, resources: Sequence[str]) -> Iterator[Limit]:
-    """The limits of those of the resources that were measured."""
     for resource in resources:
         best = profile.ceiling(device, resource, *MEASURED)
         if best is None:

@@ -1,1 +1,1 @@
-"""Models by their shapes: parameters, FLOPs, and the bytes that decoding reads."""
+"""Parameters, FLOPs and decoding bytes of models, from their shapes."""

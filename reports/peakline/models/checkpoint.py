@@ -1,4 +1,4 @@
-"""What a folder of published weights states: formats, the longest context, bytes by type."""
+"""Formats, longest context and bytes by type that a folder of published weights states."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from peakline.models.fields import config_path, parsed
 from peakline.models.formats import WEIGHT_FORMATS, Formats
 from peakline.profile import shown_path
 
-# As the format of safetensors allows at most.
+# Maximum of the safetensors format.
 _MOST_OF_HEADER = 100_000_000
-# Formats by the type of most bytes, where no quantization is stated.
+# Format by the prevailing type, if no quantization is stated.
 _BY_TYPE = {"BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8"}
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What config.json, hf_quant_config.json and the headers of *.safetensors state.
+    """The statements of config.json, hf_quant_config.json and the headers of *.safetensors.
 
-    quantization: as stated, empty where it is not. types: bytes of stored weights by the names of
-    safetensors ("BF16", "F8_E4M3", "U8" for packed FP4), multi-token prediction and encoders of
-    images included; empty for a config.json without weights. longest_context: None where it is not
-    stated.
+    quantization: as stated, else empty. types: bytes of stored weights by safetensors' names
+    ("BF16", "F8_E4M3", "U8" for packed FP4), including multi-token prediction and image encoders;
+    empty without weights. longest_context: None if not stated.
     """
 
     path: str
@@ -37,24 +36,20 @@ class Checkpoint:
 
     @property
     def bytes(self) -> int:
-        """Of all stored weights; 0 where there are none."""
+        """Bytes of all stored weights; 0 if there are none."""
         return sum(self.types.values())
 
     @property
     def stated(self) -> bool:
-        """Whether the files state the format of weights; else it is taken to be BF16."""
+        """Whether the files state the weights' format; BF16 is assumed otherwise."""
         return bool(self.quantization) or self._most in _BY_TYPE
 
     @property
     def _most(self) -> str:
-        """The type of most bytes."""
         return max(self.types, key=lambda kind: self.types[kind], default="")
 
     def formats(self) -> Formats:
-        """Formats of weights and KV cache.
-
-        Raises ValueError, which names --weights, for a quantization that is not known.
-        """
+        """Formats of weights and KV cache. Raises ValueError for an unknown quantization."""
         stored = self.bytes or None
         if not self.quantization:
             return Formats(_BY_TYPE.get(self._most, "bf16"), stored_bytes=stored)
@@ -72,17 +67,18 @@ class Checkpoint:
 
 
 def checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
-    """What a folder or its config.json states of weights; of safetensors only headers are read.
+    """The statements about weights in a folder or its config.json; only headers of safetensors are
+    read.
 
-    hf_quant_config.json (ModelOpt) goes before `quantization_config`. Raises ValueError for files
-    that cannot be read or are damaged.
+    hf_quant_config.json (ModelOpt) overrides `quantization_config`. Raises ValueError for
+    unreadable or damaged files.
     """
     config = config_path(path)
     values = _document(config)
     text = values.get("text_config")
     inner = text if isinstance(text, Mapping) else {}
     quantization = inner.get("quantization_config") or values.get("quantization_config")
-    # Of a file by another name its folder says nothing.
+    # The folder belongs only to a file called config.json.
     beside = config.parent if config.name == "config.json" else None
     types: Counter[str] = Counter()
     if beside:
@@ -104,7 +100,6 @@ def _method(stated: Mapping[str, Any]) -> str:
 
 
 def _weights(stated: Mapping[str, Any]) -> str | None:
-    """The format of quantized weights; None where it is not known."""
     method, size = _method(stated), stated.get("group_size")
     if method == "fp8":
         return "fp8block" if stated.get("weight_block_size") else "fp8"
@@ -121,7 +116,6 @@ def _weights(stated: Mapping[str, Any]) -> str | None:
 
 
 def _packed(weights: Mapping[str, Any], layout: object) -> str | None:
-    """The format of a group of compressed-tensors."""
     size = weights.get("group_size")
     match weights.get("num_bits"), weights.get("type"):
         case 8, "float" if not size:
@@ -138,7 +132,7 @@ def _packed(weights: Mapping[str, Any], layout: object) -> str | None:
 
 
 def _experts_alone(stated: Mapping[str, Any]) -> bool:
-    """Whether attention and the experts that every token passes through stay as they were."""
+    """Whether only routed experts are quantized."""
     if _method(stated) == "mxfp4":
         return True
     ignored = stated.get("ignore")
@@ -147,7 +141,6 @@ def _experts_alone(stated: Mapping[str, Any]) -> bool:
 
 
 def _is_fp8(stated: Mapping[str, Any]) -> bool:
-    """Whether the KV cache is stated to be FP8."""
     scheme = stated.get("kv_cache_quant_algo") or stated.get("kv_cache_scheme")
     if isinstance(scheme, Mapping):
         return scheme.get("num_bits") == 8 and scheme.get("type") == "float"
@@ -155,7 +148,6 @@ def _is_fp8(stated: Mapping[str, Any]) -> bool:
 
 
 def _document(path: Path) -> Mapping[str, Any]:
-    """A JSON object."""
     found = parsed(path)
     if not isinstance(found, Mapping):
         raise ValueError(f"{shown_path(path)}: must be a JSON object")
@@ -163,10 +155,9 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 
 def _types(path: Path) -> Counter[str]:
-    """Bytes by type of one file."""
     name = shown_path(path)
     try:
-        # Not as other inputs are opened: a header's length may begin like a gzip file.
+        # Not `untrusted.opened`: a header's length may look like gzip's first bytes.
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             text = file.read(length) if length <= _MOST_OF_HEADER else b""
@@ -190,7 +181,7 @@ def _types(path: Path) -> Counter[str]:
 
 
 def _stored(tensor: Any) -> tuple[str | None, int]:
-    """Type and bytes of an entry of a header; no type where it is none."""
+    """Type and bytes of a header's entry; no type if it is invalid."""
     match tensor:
         case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end:
             return kind, end - begin

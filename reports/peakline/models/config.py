@@ -1,4 +1,4 @@
-"""The shape of a model from its config.json of Hugging Face."""
+"""The shape of a model from Hugging Face's config.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peakline.models.transformer import Transformer
 from peakline.profile import shown_path
 from peakline.profile.errors import shown
 
-# Named where no family's name is similar.
+# Suggested if no family's name is similar.
 _COMMON = ("llama", "qwen3", "deepseek_v3")
 
 _TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
@@ -26,7 +26,7 @@ _STATES = (
 )
 _COMPRESSED = "a model whose attention reads compressed keys, whose cost is not counted"
 _BLOCKS = "a model that chooses blocks of keys, whose cost is not counted"
-# attention_other_setting of Step-3.5: 96 heads where a layer has a window, else 64.
+# Step-3.5's attention_other_setting: 96 heads in layers with a window, else 64.
 _OTHER_HEADS = (
     "a model whose layers with a window have heads of their own, which this file does not state"
 )
@@ -41,7 +41,7 @@ _KINDS_OF_STATES = {"linear_attention", "mamba", "conv"}  # of layer_types
 
 
 def _refusal(values: Mapping[str, Any]) -> str | None:
-    """Why a model of no known family has no such count, where its fields say so."""
+    """Why a model of an unknown family cannot be counted, if its fields tell."""
     architectures = values.get("architectures")
     names = [str(name) for name in architectures] if isinstance(architectures, list) else []
     if any(name.endswith(("ForMaskedLM", "EncoderModel")) for name in names):
@@ -67,12 +67,10 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
 
 
 def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transformer:
-    """The shape that a config.json of Hugging Face describes.
+    """The shape that Hugging Face's config.json describes.
 
-    source: its path, the folder that it is in, or its content.
-
-    Raises ValueError for a file that cannot be read, a kind of model that is not known or has no
-    such count, and a field that is missing or no number.
+    source: its path, its folder, or its content. Raises ValueError for an unreadable file, an
+    unknown or uncountable kind of model, and a field that is missing or not a number.
     """
     name, values = "the config", source
     if not isinstance(source, Mapping):
@@ -92,7 +90,7 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
         return FAMILIES[family].read(values)
     text = values.get("text_config")
     if isinstance(text, Mapping):
-        # Models of text and images say there what differs from the class of the text.
+        # Vision-language models state there what differs from the text class's defaults.
         text = {"model_type": f"{given}_text", **text}
         if (family := _family(text)) is not None:
             whole = {**FAMILIES[family].defaults, **text}
@@ -118,7 +116,7 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
 
 
 def _family(values: Mapping[str, Any]) -> str | None:
-    """The family by model_type, else by the class that `architectures` names."""
+    """The family by model_type, else by the first class of `architectures`."""
     kind, names = values.get("model_type"), values.get("architectures")
     if isinstance(kind, str) and kind in FAMILIES:
         return kind

@@ -1,9 +1,8 @@
-"""The conventions by which projects count the FLOPs of a decoder.
+"""Conventions of projects for counting a decoder's FLOPs.
 
-All count 2 FLOP for an FMA and three forward passes for a training step, and differ in what N holds
-and in how much of the attention matrix counts: FLOPs per token = 6 N + 12 L H Q T, with L layers, H
-heads, Q dimensions of a head and T tokens of a sequence. Where queries and keys are wider than
-values, Q is the mean of both.
+All count 2 FLOP for an FMA and three forward passes for a training step: FLOPs per token = 6 N + 12
+L H Q T, with L layers, H heads, Q dimensions of a head (the mean of keys and values) and T tokens
+of a sequence. They differ in N and in the share of the attention matrix.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """What a project counts as a model's FLOPs."""
-
     text: str
     counts_input_embedding: bool = False
     counts_small: bool = True  # norms, biases, routers
     causal: bool = False  # half of the attention matrix
-    # Sliding windows, chunks and chosen keys of attention, instead of all tokens.
+    # Count only the keys in sliding windows, chunks and sparse attention.
     windows: bool = False
     states: bool = False  # layers that keep a state
 
@@ -51,7 +48,6 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 
 def rule_of(convention: str) -> Convention:
-    """The convention of that name. Raises ValueError."""
     if convention not in CONVENTIONS:
         raise ValueError(f"unknown convention {convention!r}: use one of {', '.join(CONVENTIONS)}")
     return CONVENTIONS[convention]

@@ -1,4 +1,4 @@
-"""The time of a decode step by library kernels one after the other: an estimate, no bound."""
+"""An estimate (not a bound) of a decode step by library kernels that run one after the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peakline.models.inference import Serving, all_reduced_bytes, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile
 
-_LAUNCHES = 9  # of a layer: norms, rotary embedding, attention, activation, 4 products
+_LAUNCHES = 9  # per layer: norms, rotary embedding, attention, activation, 4 GEMMs
 _LAUNCHES_OF_MIXTURE = 13
 _PRODUCTS_AT_ONE = "gemm.model.bf16"
 _CURVE = "gemm.skinny.bf16"
@@ -19,11 +19,9 @@ _PARTS = ("qkv", "output", "up", "down")
 
 @dataclass(frozen=True, slots=True)
 class KernelsEstimate:
-    """A decode step by library kernels one after the other, in a CUDA graph."""
-
     seconds: float
     tokens_per_s: float
-    products_s: float  # by the measured curve of products of few rows
+    products_s: float  # by the measured curve of skinny GEMMs
     attention_s: float
     launching_s: float
     reducing_s: float  # all-reduces
@@ -35,11 +33,11 @@ _ONE = Serving()
 def decode_kernels(
     profile: Profile, model: Transformer, serving: Serving = _ONE
 ) -> KernelsEstimate:
-    """Estimates a decode step by what was measured of skinny products, launches and all-reduces.
+    """Estimates a decode step from measured skinny GEMMs, launches and all-reduces.
 
-    A product of M = 1 takes a + bytes / b, fitted to those that the profile has; larger batches are
-    slower by the curve over M. Raises PeakError where the profile lacks one of these, or the
-    all-reduce between `tp` GPUs, which is never extrapolated from another number of them.
+    A GEMM with M = 1 takes a + bytes / b, fitted to the profile's; larger batches are slower by the
+    measured curve over M. Raises PeakError if the profile lacks one of these, or the all-reduce
+    between exactly `tp` GPUs.
     """
     step = decode_bound(profile, model, serving)
     uuid = profile.select_devices(serving.device)[0]
@@ -63,7 +61,7 @@ def decode_kernels(
 def _medians(
     profile: Profile, device: str, id_: str
 ) -> list[tuple[Mapping[str, int | str], float, float]]:
-    """Parameters, seconds and bytes read of what was measured."""
+    """Parameters, seconds and bytes read of each measurement."""
     return [
         (m.params, m.summary.median_s, m.work.bytes_read)
         for m in profile.of(device, id_)
@@ -72,7 +70,7 @@ def _medians(
 
 
 def _line(profile: Profile, device: str) -> tuple[float, float]:
-    """Seconds and B/s of products of M = 1: least squares of time over bytes."""
+    """Seconds a and B/s b of GEMMs with M = 1: least squares of time over bytes."""
     rows = [
         (nbytes, seconds)
         for params, seconds, nbytes in _medians(profile, device, _PRODUCTS_AT_ONE)
@@ -88,7 +86,7 @@ def _line(profile: Profile, device: str) -> tuple[float, float]:
 
 
 def _turn(profile: Profile, device: str, batch: int) -> float:
-    """How much longer a product of `batch` rows takes than one of a single row, at least 1."""
+    """Time of a GEMM with `batch` rows over one with a single row, at least 1."""
     curve = {int(params["m"]): seconds for params, seconds, _ in _medians(profile, device, _CURVE)}
     if 1 not in curve:
         raise _missing(profile, device, "products by rows", "^gemm.skinny")
@@ -96,7 +94,7 @@ def _turn(profile: Profile, device: str, batch: int) -> float:
 
 
 def _launch(profile: Profile, device: str) -> float:
-    """Seconds that a node adds to a CUDA graph."""
+    """Seconds per node of a CUDA graph."""
     curve = {
         int(params["nodes"]): seconds
         for params, seconds, _ in _medians(profile, device, "launch.graph")
@@ -108,7 +106,7 @@ def _launch(profile: Profile, device: str) -> float:
 
 
 def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
-    """Seconds of all all-reduces, by the curve that was measured between as many GPUs."""
+    """Seconds of all all-reduces, by the curve measured between as many GPUs."""
     if serving.tp == 1:
         return 0.0
     curve = points(profile, "nccl.all_reduce", ranks=serving.tp)

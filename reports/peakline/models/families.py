@@ -1,7 +1,7 @@
-"""The families of models whose config.json is read: a row each.
+"""The families of models whose config.json can be read, one row each.
 
-What a field means, and what holds where it is missing, is as in the classes of `transformers`: the
-parameters are those of its ...ForCausalLM, to the last one.
+Fields and defaults are those of the classes of `transformers`; parameters equal those of its
+...ForCausalLM exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fields of a config.json, checked as they are read."""
+"""Checked access to the fields of a config.json."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from peakline.profile.untrusted import Limit, opened
 
 _MOST_OF_FILE = Limit(1 << 20, "config.json")
 
-# Far above any model, so that every count is a number that a float holds.
+# Far above any model, and low enough for every count to fit a float.
 _MOST = 1 << 40
 _MOST_LAYERS = 1 << 16
 
-# A constant of a family, or (field, default) where its files say it.
+# A constant of a family, or (field, default) if its files state it.
 Flag = bool | tuple[str, bool]
 
 
 def parsed(path: str | os.PathLike[str]) -> Any:
-    """The content of a JSON file. Raises ValueError, which names the file."""
     with opened(path, _MOST_OF_FILE, ValueError) as file:
         try:
             return json.load(file)
@@ -32,22 +31,21 @@ def parsed(path: str | os.PathLike[str]) -> Any:
 
 
 def config_path(path: str | os.PathLike[str]) -> Path:
-    """The config.json of a folder, or the file itself."""
+    """The config.json of a folder, or the path itself."""
     return Path(path, "config.json") if os.path.isdir(path) else Path(path)
 
 
 class Fields:
-    """A config.json by the names of Llama's fields, whatever the file calls them."""
+    """A config.json, accessed by Llama's names of fields."""
 
     def __init__(
         self, values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
     ) -> None:
         self.values = values
-        self.where = where  # before the names of fields
+        self.where = where  # prefix of field names in errors
         self.names = names or {}
 
     def has(self, key: str) -> bool:
-        """Whether the field is there and not null."""
         return self.values.get(self.names.get(key, key)) is not None
 
     def get(self, key: str, default: object = None) -> Any:
@@ -60,7 +58,7 @@ class Fields:
         )
 
     def number(self, key: str, default: int | None = None, *, least: int = 1) -> int:
-        """A whole number; `default` also stands in for null."""
+        """A whole number; `default` replaces null, too."""
         value = self.get(key)
         if value is None and default is not None:
             return default
@@ -69,15 +67,14 @@ class Fields:
         return value
 
     def optional(self, key: str, default: int | None = None) -> int | None:
-        """A whole number, or null; `default` where the field is missing."""
+        """A whole number or null; `default` if the field is missing."""
         return None if self.get(key, default) is None else self.number(key, default)
 
     def first(self, *keys: str) -> int:
-        """The first of several names of one number that the file has."""
+        """A number by the first of several names that the file has."""
         return self.number(next((key for key in keys if self.has(key)), keys[0]))
 
     def flag(self, flag: Flag) -> bool:
-        """A constant, or a field that is true or false."""
         if isinstance(flag, bool):
             return flag
         value = self.get(*flag)
@@ -86,14 +83,14 @@ class Fields:
         return value
 
     def indices(self, key: str) -> list[int]:
-        """A list of whole numbers, empty where it is missing."""
+        """A list of whole numbers; empty if missing."""
         value = self.get(key) or []
         if type(value) is not list or any(type(item) is not int for item in value):
             raise self.error(key, "a list of whole numbers")
         return value
 
     def each(self, key: str, kinds: Sequence[str]) -> list[str] | None:
-        """One of `kinds` for each layer; None where the field is missing."""
+        """One of `kinds` per layer; None if the field is missing."""
         values = self.get(key)
         if values is None:
             return None
@@ -110,7 +107,7 @@ class Fields:
         return layers
 
     def head_dim(self, default: int | None = None) -> int:
-        """The field, else the default, else what the width leaves for each head."""
+        """The field, else the default, else width / heads."""
         if self.get("head_dim", default) is not None:
             return self.number("head_dim", default)
         width, heads = self.number("hidden_size"), self.number("num_attention_heads")
@@ -119,7 +116,7 @@ class Fields:
         return width // heads
 
     def kv_heads(self, default: int | None = None) -> int:
-        """Heads of keys and values: the field, the default where it is missing, else all heads."""
+        """Heads of K and V: the field, else the default, else all heads."""
         key, heads = "num_key_value_heads", self.number("num_attention_heads")
         missing = self.names.get(key, key) not in self.values
         return self.number(key, default if missing and default else heads)

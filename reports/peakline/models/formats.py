@@ -1,4 +1,4 @@
-"""The formats of weights and KV cache: bytes of an element, and what computes with them."""
+"""Formats of weights and KV cache: bytes of an element, and the precision that computes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    nbytes: float  # of an element, scales included
-    computes: str  # the precision of its products
+    nbytes: float  # of an element, with scales
+    computes: str  # the precision of its GEMMs
 
 
-# Weight-only formats compute in BF16. Scales: FP8 has one for 128 x 128 weights (4 bytes) where
-# checkpoints have blocks; MXFP4 one byte for 32, NVFP4 one byte for 16.
+# Weight-only formats compute in BF16. Scales: 4 bytes per 128 x 128 weights for FP8 with blocks, 1
+# byte per 32 for MXFP4 and per 16 for NVFP4.
 _WEIGHTS: Mapping[str, _Format] = {
     "bf16": _Format(2.0, "bf16"),
     "fp16": _Format(2.0, "fp16"),
@@ -25,7 +25,7 @@ _WEIGHTS: Mapping[str, _Format] = {
     "nvfp4": _Format(0.5 + 1 / 16, "nvfp4"),
 }
 _CACHE = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
-# INT4 has a BF16 scale for each group, and a zero of 4 bits where it is not symmetric.
+# INT4 has a BF16 scale per group, and a 4-bit zero point unless symmetric.
 _INT4 = re.compile(r"int4g([1-9][0-9]{0,4})(sym)?")
 WEIGHT_FORMATS = (*_WEIGHTS, "int4g128", "int4g32", "int4g32sym")
 CACHE_FORMATS = tuple(_CACHE)
@@ -44,11 +44,11 @@ def _weights(name: str) -> _Format:
 
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """Formats of a model's parts, by the names of WEIGHT_FORMATS and CACHE_FORMATS.
+    """Formats of a model's parts, named as in WEIGHT_FORMATS and CACHE_FORMATS.
 
     experts: of routed ones, by default as `weights`. head: of the output head, BF16 in most
-    quantized models. compute: the precision of products, by default that of `weights`.
-    stored_bytes: what all weights take in memory, by default what the formats make of the shape.
+    quantized models. compute: precision of the GEMMs, by default that of `weights`. stored_bytes:
+    memory of all weights, by default computed from shape and formats.
     """
 
     weights: str = "bf16"

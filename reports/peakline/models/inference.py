@@ -1,9 +1,9 @@
-"""What a device allows a language model at the most: decoding, prefill, and MBU.
+"""Bounds of a language model on a device: decoding, prefill, and MBU.
 
-A bound takes the largest of three needs, all of them overlapped: bytes over the measured bandwidth
-of the device's memory, FLOPs over the highest measured rate of the tensor cores, all-reduces over
-the payload rate of the links. No program that makes one token a forward pass is faster. Not
-counted: activations, sampling, the host, imbalance of experts, speculation.
+A bound is the largest of three overlapping needs: bytes over the measured bandwidth of the device's
+memory, FLOPs over the highest measured Tensor Core rate, all-reduces over the payload rate of the
+links. No program that makes one token per forward pass is faster. Not counted: activations,
+sampling, the host, imbalance of experts, speculation.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile
 
-_ACTIVATION_BYTES = 2  # of BF16, which all-reduces send
+_ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 _STATE_BYTES = 2
 _REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
 LINKS = "nvlink"
-_MOST_DOUBLINGS = 17  # of a batch
-_ALL = 1 << 40  # tokens, which choose every expert
+_MOST_DOUBLINGS = 17  # of a batch in a search
+_ALL = 1 << 40  # so many tokens choose every expert
 _BF16 = Formats()
 
 
@@ -34,8 +34,8 @@ class Serving:
     """How a model is served: `batch` sequences of `context` tokens at once.
 
     tp: GPUs that share each layer (tensor parallelism). formats: of weights and KV cache. device:
-    as in `Profile.select_devices`; of several the first counts. Raises ValueError for a number that
-    makes no sense.
+    as in `Profile.select_devices`; of several the first counts. Raises ValueError for invalid
+    numbers.
     """
 
     batch: int = 1
@@ -59,18 +59,17 @@ class TokenBound:
     """The least time of a decode step or a prefill, on `tp` GPUs together."""
 
     seconds: float
-    tokens_per_s: float  # over all sequences; of a prefill, tokens read
-    limiter: str  # the resource that takes so long: "hbm.read", "tensor.bf16", "nvlink"
+    tokens_per_s: float  # over all sequences; for a prefill, tokens read
+    limiter: str  # the slowest resource: "hbm.read", "tensor.bf16", "nvlink"
     needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
-    weight_bytes: float  # that one GPU reads, before what its L2 cache keeps
-    kv_bytes: float  # of the KV cache that one GPU reads and writes
-    cached_bytes: float  # of all that, what the L2 cache can keep from step to step
+    weight_bytes: float  # read by one GPU, cached ones included
+    kv_bytes: float  # of the KV cache, read and written by one GPU
+    cached_bytes: float  # of both, kept in the L2 from step to step
     flop: float  # of one GPU
-    memory_bytes: float  # that weights and KV cache take on one GPU
-    fits: bool | None  # in the GPU's memory; None where its size is not known
-    largest_batch: int | None  # whose KV cache fits beside the weights; None as above
-    # The bound if all tokens of a batch chose the same experts, which no routing beats; equal to
-    # `seconds` without routed experts.
+    memory_bytes: float  # of weights and KV cache on one GPU
+    fits: bool | None  # in the GPU's memory; None if its size is unknown
+    largest_batch: int | None  # that fits beside the weights; None as above
+    # The bound if all tokens chose the same experts; `seconds` without routed experts.
     one_choice_s: float
     notes: tuple[str, ...]  # what the bound assumes or leaves out
 
@@ -79,16 +78,16 @@ class TokenBound:
 
     @property
     def bytes(self) -> float:
-        """Bytes that one GPU moves to and from its memory."""
+        """Bytes that one GPU reads from and writes to its memory."""
         return self.weight_bytes + self.kv_bytes - self.cached_bytes
 
 
 def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
     """The least time in which each sequence gets one more token.
 
-    Routed experts are taken as balanced: of E experts, k a token, a batch of B reads
-    E (1 - (1 - k/E)^B). Raises ValueError for GPUs that cannot share the heads, PeakError for what
-    the profile lacks.
+    Routing is assumed balanced: with E experts, k per token, a batch of B reads E (1 - (1 -
+    k/E)^B). Raises ValueError if the GPUs cannot share the heads, PeakError if the profile lacks a
+    figure.
     """
     work, batch = _Work(profile, model, serving), serving.batch
     flop = sum(work.layer_flop(layer) for layer in model.layers) + 2.0 * model.table
@@ -97,11 +96,8 @@ def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) 
 
 
 def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
-    """The least time in which prompts of `context` tokens are read: time to first token.
-
-    Attention counts half of the matrix, and the output head the last token alone. Errors as in
-    `decode_bound`.
-    """
+    """The least time to read prompts of `context` tokens: time to first token. Attention counts
+    half of the matrix, the output head the last token only. Errors as in `decode_bound`."""
     work = _Work(profile, model, serving)
     batch, context = serving.batch, serving.context
     tokens = batch * context
@@ -121,10 +117,10 @@ def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE)
 
 
 def mbu(step: TokenBound, tokens_per_s: float, batch: int, bandwidth: float) -> float:
-    """Model bandwidth utilization: bytes of weights and KV cache x steps/s over a bandwidth.
+    """Model bandwidth utilization: bytes of weights and KV cache x steps/s / bandwidth.
 
     step: of `decode_bound`. tokens_per_s: achieved, over all sequences. bandwidth: of one GPU, in
-    B/s; say of which kind, published or measured. Raises ValueError.
+    B/s; state its kind, published or measured. Raises ValueError.
     """
     require_positive(tokens_per_s=tokens_per_s, batch=batch, bandwidth=bandwidth)
     return (step.weight_bytes + step.kv_bytes) * tokens_per_s / batch / bandwidth
@@ -132,19 +128,16 @@ def mbu(step: TokenBound, tokens_per_s: float, batch: int, bandwidth: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The batches from which decoding is no longer bound by reading weights."""
+    """The batches above which reading weights no longer limits decoding."""
 
-    products: float  # dense products: their FLOPs take as long as their weights
-    experts: float | None  # products of routed experts
-    kv_cache: float | None  # the KV cache is as large as the weights; None without one
-    step: int | None  # the whole step is not bound by memory; None where it never is
+    products: float  # dense GEMMs: their FLOPs take as long as their weights
+    experts: float | None  # GEMMs of routed experts
+    kv_cache: float | None  # the KV cache exceeds the weights; None without one
+    step: int | None  # memory no longer limits the whole step; None if it always does
 
 
 def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ONE) -> Turns:
-    """From which batch on decoding is bound by something else than weights, in four answers.
-
-    The batch of `serving` does not matter.
-    """
+    """The batches above which reading weights is not the limit; ignores `serving.batch`."""
     used, work = serving.formats, _Work(profile, model, dataclasses.replace(serving, batch=1))
     rate = work.tensor.value / work.memory.value
     mixture = next((layer.experts for layer in model.layers if layer.experts), None)
@@ -163,7 +156,7 @@ def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ON
 
 
 def _first(holds: Callable[[int], bool]) -> int | None:
-    """The first batch that a condition holds for, which then holds for all larger ones."""
+    """The smallest batch for which a monotonic condition holds."""
     high = next((1 << power for power in range(_MOST_DOUBLINGS) if holds(1 << power)), None)
     if high is None:
         return None
@@ -175,8 +168,6 @@ def _first(holds: Callable[[int], bool]) -> int | None:
 
 
 class _Work:
-    """What a model asks of a device."""
-
     def __init__(self, profile: Profile, model: Transformer, serving: Serving) -> None:
         require_divided(model, serving.tp)
         self.profile, self.model, self.formats = profile, model, serving.formats
@@ -187,19 +178,19 @@ class _Work:
         self.tensor = self._tensor()
 
     def share(self, layer: Layer) -> float:
-        """The part of a layer's KV cache on a GPU: split by heads, or by sequences if cheaper."""
+        """A GPU's part of a layer's KV cache: split by heads, or by sequences if cheaper."""
         if not layer.kv_heads:
             return 1.0 / self.tp
         by_sequence = math.ceil(self.batch / self.tp) / self.batch
         return min(1.0 / min(self.tp, layer.kv_heads), by_sequence)
 
     def kv_step(self, layer: Layer) -> float:
-        """Bytes of cache and state that one token of a sequence reads and writes."""
+        """Bytes of cache and state that one token reads and writes."""
         elements = layer.cache_read(self.context) + layer.cached if layer.heads else 0
         return elements * self.formats.kv_bytes + layer.state * _STATE_BYTES
 
     def layer_flop(self, layer: Layer) -> float:
-        """FLOPs of decoding one token in a layer."""
+        """FLOPs of one decoded token in a layer."""
         flop = 2.0 * layer.weights.products + layer.state_flops
         if not layer.heads:
             return flop
@@ -213,7 +204,7 @@ class _Work:
         return flop
 
     def weights_read(self, together: int) -> float:
-        """Bytes of weights that a GPU reads, for tokens that choose their experts on their own."""
+        """Bytes of weights that a GPU reads for `together` tokens with independent experts."""
         dense = experts = 0.0
         for layer in self.model.layers:
             dense += sum(n * k for n, k in layer.products)
@@ -226,12 +217,12 @@ class _Work:
         return (total + self.model.table * used.head_bytes) / self.tp
 
     def stored(self) -> float:
-        """Bytes of all weights on a GPU, the input table included."""
+        """Bytes of all weights on a GPU, with the input table."""
         used = self.formats
         return (used.stored_bytes or weights_stored(self.model, used)) / self.tp
 
     def kept_per_sequence(self) -> float:
-        """Bytes of a sequence's whole KV cache and state, over all GPUs."""
+        """Bytes of a sequence's KV cache and state, over all GPUs."""
         elements = 0.0
         for layer in self.model.layers:
             window = layer.window.size if layer.window else self.context
@@ -240,9 +231,9 @@ class _Work:
         return elements * self.formats.kv_bytes + states * _STATE_BYTES
 
     def result(self, flop: float, kv_bytes: float, *, tokens: int) -> TokenBound:
-        """The bound of `tokens` that pass together, with FLOPs in all and KV bytes a GPU."""
+        """The bound of `tokens` in one pass, with the FLOPs of all GPUs and the KV bytes of one."""
         weights = self.weights_read(tokens)
-        # What the L2 cache holds at the end of a step need not come from memory in the next.
+        # The L2's content at the end of a step need not be read again in the next.
         saved = min(self._l2_bytes(), weights)
         needs = [
             self.roofs.need(self.memory, weights + kv_bytes - saved),
@@ -288,7 +279,7 @@ class _Work:
         return float(gpu.l2_bytes or 0) if gpu else 0.0
 
     def _links(self, rows: int) -> Need | None:
-        """What all-reduces need; None for one GPU, or where links were not measured."""
+        """The need of all-reduces; None for one GPU or unmeasured links."""
         if self.tp == 1:
             return None
         found = [
@@ -300,12 +291,12 @@ class _Work:
             return None
         row = max(found, key=lambda row: row.value)
         n = self.tp
-        # A ring sends 2 (n - 1) / n of the array; reducing in the switch sends (n + 1) / n.
+        # Sent share of the array: 2 (n - 1) / n in a ring, (n + 1) / n if the switch reduces.
         sent = all_reduced_bytes(self.model, rows) * min(2 * (n - 1), n + 1) / n
         return Need(LINKS, sent / row.value, row.basis, row.value, row.unit, None, None)
 
     def _tensor(self) -> Ceiling:
-        """The highest ceiling of the precision; formats that the device lacks compute in BF16."""
+        """The highest ceiling of the precision; BF16 if the device lacks the format."""
         wanted = self.formats.precision
         names = [f"tensor.{wanted}"]
         if self.formats.compute is None:
@@ -328,14 +319,14 @@ class _Work:
 
 
 def require_divided(model: Transformer, tp: int) -> None:
-    """Raises ValueError where GPUs cannot share the heads of attention equally."""
+    """Raises ValueError unless the GPUs can share the attention heads equally."""
     for heads in sorted({layer.heads for layer in model.layers if layer.heads}):
         if heads % tp:
             raise ValueError(f"tp is {tp}, but must divide the {heads} heads of attention")
 
 
 def weights_stored(model: Transformer, formats: Formats) -> float:
-    """Bytes that formats make of all weights, the input table included."""
+    """Bytes of all weights in these formats, with the input table."""
     experts = sum(e.count * e.one.products for layer in model.layers if (e := layer.experts))
     dense = sum(n * k for layer in model.layers for n, k in layer.products)
     rest = model.params().total - experts - dense
@@ -343,6 +334,6 @@ def weights_stored(model: Transformer, formats: Formats) -> float:
 
 
 def all_reduced_bytes(model: Transformer, rows: int) -> float:
-    """Bytes of all arrays that tensor parallelism reduces for so many tokens."""
+    """Bytes of all arrays that tensor parallelism reduces for `rows` tokens."""
     arrays = _REDUCTIONS_PER_LAYER * len(model.layers)
     return float(arrays * rows * model.hidden * _ACTIVATION_BYTES)

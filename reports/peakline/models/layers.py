@@ -1,4 +1,4 @@
-"""How a family of models makes its layers: attention, MLPs, mixtures and layers with a state."""
+"""Builders of a family's layers: attention, MLPs, mixtures and layers with a state."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from peakline.models.transformer import (
     mlp,
 )
 
-# A layer, or a part of one, that does not attend.
+# A layer, or part of one, without attention.
 NOTHING = Layer(Weights(), 0, 0, 0, kv_heads=0, cached=0)
 
-# Attention of a layer by its index and window, and weights of its MLP by its index.
+# Attention by layer index and window; weights of an MLP by layer index.
 Attention = Callable[[int, Window | None], Layer]
 Inner = Callable[[int], Weights]
 Rule = Callable[[Fields], Callable[[int], bool]]
@@ -40,7 +40,7 @@ def every(_: Fields) -> Callable[[int], bool]:
 
 
 def window_of(default: int | None = None) -> Callable[[Fields], int | None]:
-    """The window that the file says, by default so many tokens or none."""
+    """The file's window; `default` (or none) if missing."""
     return lambda fields: fields.optional("sliding_window", default)
 
 
@@ -49,7 +49,7 @@ def no_window(_: Fields) -> int | None:
 
 
 def dense(fields: Fields, family: Family) -> Inner:
-    """One MLP for all layers, as wide as the file says."""
+    """An MLP that is identical in all layers."""
     width = fields.number("hidden_size")
     ratio = family.mlp_ratio
     inner = fields.number("intermediate_size", ratio * width if ratio else None)
@@ -59,7 +59,6 @@ def dense(fields: Fields, family: Family) -> Inner:
 
 
 def grouped(fields: Fields, family: Family) -> Attention:
-    """(Grouped-query) attention."""
     width, heads = fields.number("hidden_size"), fields.number("num_attention_heads")
     size, groups = fields.head_dim(family.head_dim), fields.kv_heads(family.kv_heads)
     biases = fields.flag(family.qkv_bias), fields.flag(family.out_bias)
@@ -73,7 +72,7 @@ def grouped(fields: Fields, family: Family) -> Attention:
 
 
 def gated(fields: Fields, family: Family) -> Attention:
-    """Grouped-query attention whose output each query head gates (Qwen3-Next)."""
+    """Grouped-query attention with a gate on the output of each query head (Qwen3-Next)."""
     plain = grouped(fields, family)
     one = plain(0, None)
     bias = fields.flag(family.qkv_bias)
@@ -89,10 +88,9 @@ def gated(fields: Fields, family: Family) -> Attention:
 
 
 def latent(fields: Fields, family: Family) -> Attention:
-    """Latent attention (MLA): keys and values are made of one narrow vector, queries of another.
+    """Latent attention (MLA): keys and values come from one narrow vector, queries from another.
 
-    With `index_topk`, an indexer chooses the keys (DeepSeek-V3.2); GLM-5.2 shares its choice
-    between layers.
+    With `index_topk` an indexer chooses the keys (DeepSeek-V3.2), which layers may share (GLM-5.2).
     """
     width, heads = fields.number("hidden_size"), fields.number("num_attention_heads")
     bias = fields.flag(("attention_bias", False))
@@ -123,7 +121,7 @@ def latent(fields: Fields, family: Family) -> Attention:
     if keys is None:
         return lambda layer, window: one
     indexer = Indexer(fields.number("index_n_heads"), fields.number("index_head_dim"))
-    # Queries from the narrow query, one key with a LayerNorm, and a weight for each head.
+    # Queries from the narrow query, one key with a LayerNorm, and a weight per head.
     extra = linear(narrow or width, indexer.heads * indexer.dim) + linear(width, indexer.dim)
     extra += linear(width, indexer.heads) + Weights(small=2 * indexer.dim)
     scoring = dataclasses.replace(
@@ -134,7 +132,6 @@ def latent(fields: Fields, family: Family) -> Attention:
 
 
 def _scoring_layers(fields: Fields) -> Callable[[int], bool]:
-    """The layers that have an indexer of their own."""
     pattern = fields.get("index_topk_pattern")
     if (kinds := fields.each("indexer_types", ("full", "shared"))) is not None:
         return lambda layer: kinds[layer] == "full"
@@ -145,7 +142,7 @@ def _scoring_layers(fields: Fields) -> Callable[[int], bool]:
 
 
 def first_dense(default: int) -> Rule:
-    """All layers but the first are mixtures, where no list says which."""
+    """Selects mixtures: the layers of a list, else all but the first ones."""
 
     def rule(fields: Fields) -> Callable[[int], bool]:
         if (kinds := fields.each("mlp_layer_types", ("dense", "sparse"))) is not None:
@@ -166,7 +163,7 @@ def no_shared(_: Fields) -> int:
 
 
 def shared_experts(key: str, default: int = 0) -> Callable[[Fields], int]:
-    """Width of experts that every token passes through, as many as a field says."""
+    """Total width of the shared experts, whose number is a field."""
     return lambda fields: (
         fields.number(key, default, least=0) * fields.first("moe_intermediate_size")
     )
@@ -174,17 +171,15 @@ def shared_experts(key: str, default: int = 0) -> Callable[[Fields], int]:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A mixture of experts by the fields that say its sizes."""
-
     count: tuple[str, ...] = ("num_local_experts",)
     inner: str = "intermediate_size"
     chosen: str = "num_experts_per_tok"
-    shared: Callable[[Fields], int] = no_shared  # width of what every token passes through
-    shared_gate: bool = False  # a weight decides how much it adds, as a router does
-    sparse: Rule = every  # which layers are mixtures; the others have a dense MLP
+    shared: Callable[[Fields], int] = no_shared  # width of shared experts
+    shared_gate: bool = False  # a learned weight scales their output
+    sparse: Rule = every  # layers that are mixtures; the others have a dense MLP
     dense: str = "intermediate_size"
     bias: bool = False
-    router_bias: bool = False  # beside that of `bias`
+    router_bias: bool = False  # in addition to `bias`
 
     def __call__(self, fields: Fields, family: Family) -> Inner:
         width = fields.number("hidden_size")
@@ -205,9 +200,9 @@ class Mixture:
 
 
 def delta(fields: Fields, _: Family) -> Layer:
-    """Gated delta rule (Qwen3-Next): a state of keys x values for each head of values.
+    """Gated delta rule (Qwen3-Next), with a state of keys x values per value head.
 
-    Counted as Megatron-LM does (gdn_layer_flops of training.py, commit 001b00c): 4 products of the
+    Counted as in Megatron-LM (gdn_layer_flops of training.py, commit 001b00c): 4 products of the
     state's size, and the convolution.
     """
     width, kernel = fields.number("hidden_size"), fields.number("linear_conv_kernel_dim")
@@ -225,10 +220,10 @@ def delta(fields: Fields, _: Family) -> Layer:
 
 
 def mamba2(fields: Fields, _: Family) -> Layer:
-    """Mamba-2, whose scan counts 7 FLOP an element of the state.
+    """Mamba-2, whose scan counts 7 FLOP per element of the state.
 
-    As in Megatron-LM (mamba_layer_flops of training.py, commit 001b00c), but for the width: that is
-    always twice the model's there, and here what the file states.
+    As in Megatron-LM (mamba_layer_flops of training.py, commit 001b00c), except for the width: the
+    file's instead of twice the model's.
     """
     width, kernel = fields.number("hidden_size"), fields.number("mamba_d_conv")
     heads, states = fields.number("mamba_n_heads"), fields.number("mamba_d_state")
@@ -247,42 +242,42 @@ def _stateful(weights: Weights, state: int, flops: int) -> Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """What a class of transformers has that its config.json need not say."""
+    """Properties of a class of `transformers` that its config.json may omit."""
 
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of fields, by Llama's
-    # What text_config may leave out, in a model of text and images.
+    # Values that text_config may omit in a vision-language model.
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     tied: bool = False
-    head_dim: int | None = None  # where the file has none; None: the width over the heads
-    kv_heads: int | None = None  # where the file has none; None: as many as heads
-    query_rank: int = 1536  # of latent attention, where the file has none
+    head_dim: int | None = None  # if the file has none; None: width / heads
+    kv_heads: int | None = None  # if the file has none; None: all heads
+    query_rank: int = 1536  # of latent attention, if the file has none
     qkv_bias: Flag = False
     out_bias: Flag = False
     mlp_bias: Flag = False
-    gated: bool = True  # MLPs of three matrices instead of two
-    mlp_ratio: int | None = None  # width of an MLP over the model's, where the file has none
-    norms: int | Callable[[Fields], int] = 2  # of a layer
+    gated: bool = True  # MLPs have three matrices instead of two
+    mlp_ratio: int | None = None  # width of an MLP / of the model, if the file has none
+    norms: int | Callable[[Fields], int] = 2  # per layer
     norm_biases: bool = False
     last_norm: bool | Callable[[Fields], bool] = True
     head_norms: Flag = False  # of queries and keys
-    whole_head_norms: bool = False  # over all heads instead of one
+    whole_head_norms: bool = False  # over all heads instead of each
     sinks: bool = False
     window: Callable[[Fields], int | None] = no_window
-    bounded: Rule = every  # layers that have the window
+    bounded: Rule = every  # layers with the window
     chunked: bool = False
-    positions: int | None = None  # learned ones; so many more than the file says
+    positions: int | None = None  # learned ones, in addition to the file's number
     head_bias: Flag = False  # of the output head
     attention: Callable[[Fields, Family], Attention] = grouped
     inner: Callable[[Fields, Family], Inner] = dense
-    # The file as another would say it.
+    # Rewrites the file in the terms of other families.
     prepare: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     finish: Callable[[Fields, Transformer], Transformer] | None = None
     state: Callable[[Fields, Family], Layer] | None = None
-    stateful: Rule = every  # layers that have the state, where layer_types does not say
-    alone: bool = False  # MLPs are layers of their own
+    stateful: Rule = every  # layers with the state, if layer_types is missing
+    alone: bool = False  # MLPs are separate layers
 
     def read(self, values: Mapping[str, Any], where: str = "") -> Transformer:
-        """The model that a config.json describes; `where` stands before names in errors."""
+        """The model of a config.json; `where` precedes field names in errors."""
         prepared = self.prepare(values) if self.prepare else values
         fields = Fields(prepared, where, self.names)
         model = self._model(fields)
@@ -318,7 +313,7 @@ class Family:
         )
 
     def _mixers(self, fields: Fields, count: int) -> list[Layer]:
-        """Attention or state of each layer: as layer_types says, else by the family's rules."""
+        """Attention or state of each layer, by layer_types, else by the family's rules."""
         states = (*(_STATE if self.state else ()), *(_ALONE if self.alone else ()))
         kinds = fields.each("layer_types", (*_FULL, *_BOUNDED, *states))
         size = self.window(fields)

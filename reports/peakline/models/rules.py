@@ -1,5 +1,4 @@
-"""What single families have of their own: which layers have a window or experts, and how odd
-ones make their attention and MLPs."""
+"""Rules of single families: layers with a window or experts, unusual attention and MLPs."""
 
 from __future__ import annotations
 
@@ -25,13 +24,12 @@ ENCODER = "an encoder: its tokens see each other in both directions, and none is
 
 
 def refused(subject: str, reason: str) -> ValueError:
-    """The error for a kind of model whose tokens no convention counts."""
     return ValueError(
         f"{subject} is {reason}; peakline-mfu --flops-per-token takes a count of your own"
     )
 
 
-# OPT and its like count their positions from here.
+# First position of OPT and models derived from it.
 POSITIONS_OFFSET = 2
 
 
@@ -40,7 +38,7 @@ def even(_: Fields) -> Callable[[int], bool]:
 
 
 def pattern(default: int) -> Callable[[Fields], Callable[[int], bool]]:
-    """All but every so many-th layer."""
+    """All layers but every n-th."""
 
     def rule(fields: Fields) -> Callable[[int], bool]:
         step = fields.number("sliding_window_pattern", default)
@@ -50,7 +48,7 @@ def pattern(default: int) -> Callable[[Fields], Callable[[int], bool]]:
 
 
 def has_rope(fields: Fields) -> Callable[[int], bool]:
-    """Layers with rotary positions; the list has a 1 for these, in spite of its name."""
+    """Layers with rotary positions, which have a 1 in no_rope_layers, despite its name."""
     interval, rope = fields.number("no_rope_layer_interval", 4), fields.indices("no_rope_layers")
     return lambda layer: bool(rope[layer] if layer < len(rope) else (layer + 1) % interval)
 
@@ -61,8 +59,6 @@ def without_rope(fields: Fields) -> Callable[[int], bool]:
 
 
 def switched(default: int | None) -> Callable[[Fields], int | None]:
-    """A window where use_sliding_window is true."""
-
     def window(fields: Fields) -> int | None:
         if not fields.flag(("use_sliding_window", False)):
             return None
@@ -82,7 +78,6 @@ def even_before_last(fields: Fields) -> Callable[[int], bool]:
 
 
 def stepped(fields: Fields) -> Callable[[int], bool]:
-    """Which layers of Qwen's mixtures have experts."""
     step, plain = fields.number("decoder_sparse_step", 1), set(fields.indices("mlp_only_layers"))
     return lambda layer: layer not in plain and (layer + 1) % step == 0
 
@@ -108,7 +103,6 @@ def field(name: str) -> Callable[[Fields], int]:
 
 
 def parallel_norms(flag: str, parallel: int = 1) -> Callable[[Fields], int]:
-    """Two norms, or fewer where attention and MLP stand side by side."""
     return lambda fields: parallel if fields.flag((flag, False)) else 2
 
 
@@ -120,7 +114,7 @@ def falcon_norms(fields: Fields) -> int:
 
 
 def falcon_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """num_kv_heads where it counts: in the new architecture."""
+    """Only the new architecture uses num_kv_heads."""
     if values.get("new_decoder_architecture") is True:
         return values
     groups = 1 if values.get("multi_query", True) else values.get("num_attention_heads")
@@ -132,7 +126,7 @@ def bigcode_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def opt(fields: Fields, model: Transformer) -> Transformer:
-    """Embeddings may be narrower than the model."""
+    """Allows embeddings narrower than the model."""
     width, narrow = fields.number("hidden_size"), fields.number("word_embed_proj_dim", model.hidden)
     if narrow == width:
         return model
@@ -162,7 +156,7 @@ def gemma3(fields: Fields, model: Transformer) -> Transformer:
 
 
 def mimo_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """hybrid_layer_pattern as layer_types; the window counts tokens before the query."""
+    """Rewrites hybrid_layer_pattern as layer_types; the file's window excludes the query."""
     prepared = dict(values)
     pattern = values.get("hybrid_layer_pattern")
     if isinstance(pattern, list) and "layer_types" not in values:
@@ -174,7 +168,7 @@ def mimo_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def mimo(fields: Fields, _: Family) -> Attention:
-    """Layers with a window have heads of their own for keys and values, and sinks."""
+    """Layers with a window have their own number of KV heads, and sinks."""
     width, heads = fields.number("hidden_size"), fields.number("num_attention_heads")
     groups, bias = fields.kv_heads(4), fields.flag(("attention_bias", False))
     size, value = fields.head_dim(192), fields.number("v_head_dim", 128)
@@ -190,7 +184,7 @@ def mimo(fields: Fields, _: Family) -> Attention:
 
 
 def gemma4_layers(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What files of transformers 5.24 say of single layers, by the names of earlier ones."""
+    """Rewrites per_layer_config (transformers 5.24) in the names of earlier versions."""
     single = values.get("per_layer_config")
     if not isinstance(single, Mapping) or not single:
         return values
@@ -203,7 +197,7 @@ def gemma4_layers(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def gemma4(fields: Fields, _: Family) -> Attention:
-    """Layers without a window have wider and fewer heads; their values may be their keys."""
+    """Layers without a window have fewer, wider heads; their values may be their keys."""
     if fields.number("hidden_size_per_layer_input", 256, least=0):
         raise fields.error("hidden_size_per_layer_input", "0: tables of each layer are not counted")
     if fields.number("num_kv_shared_layers", 0, least=0):
@@ -225,7 +219,7 @@ def gemma4(fields: Fields, _: Family) -> Attention:
 
 
 def gemma4_inner(fields: Fields, family: Family) -> Inner:
-    """A mixture beside the MLP, with a scale for each input and expert of its router."""
+    """An MLP and a parallel mixture, whose router scales each input and expert."""
     plain = dense(fields, family)
     if not fields.flag(("enable_moe_block", False)):
         return plain
@@ -242,7 +236,7 @@ def gemma4_norms(fields: Fields) -> int:
 
 
 def granite_inner(fields: Fields, family: Family) -> Inner:
-    """A mixture, where there are experts, and an MLP that every token passes through."""
+    """Shared experts, and a mixture if the file has routed ones."""
     shared = field("shared_intermediate_size")
     if fields.number("num_local_experts", 0, least=0):
         return Mixture(shared=shared)(fields, family)
@@ -254,7 +248,7 @@ NEMOTRON_KINDS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 
 
 def nemotron_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A list of layers, whether the file has that or a pattern of letters."""
+    """Rewrites layers_block_type or a pattern of letters as layer_types."""
     kinds, pattern = values.get("layers_block_type"), values.get("hybrid_override_pattern")
     if isinstance(pattern, str) and kinds is None:
         if unknown := set(pattern) - set(NEMOTRON_KINDS):
@@ -271,7 +265,7 @@ def nemotron_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def nemotron_inner(fields: Fields, family: Family) -> Inner:
-    """Nothing in a layer of attention or state; experts may be as wide as a latent vector."""
+    """An MLP or experts, in layers of their own; experts may work on a narrower latent vector."""
     kinds = fields.get("layer_types") or []
     plain: Inner = dense(fields, family) if "mlp" in kinds else lambda layer: Weights()
     experts = nemotron_experts(fields) if "moe" in kinds else Weights()
@@ -289,7 +283,7 @@ def nemotron_experts(fields: Fields) -> Weights:
         fields.number("num_experts_per_tok"),
         2,
     )
-    if narrow:  # the router sees the whole width
+    if narrow:  # the router sees the full width
         weights += linear(width, narrow) + linear(narrow, width)
         weights += Weights(small=(width - narrow) * count)
     shared = fields.number("moe_shared_expert_intermediate_size")
@@ -298,7 +292,7 @@ def nemotron_experts(fields: Fields) -> Weights:
 
 
 def _parts(fields: Fields, part: str) -> list[Mapping[str, Any]]:
-    """One part of each block of a model that an architecture search made."""
+    """One part of each block of a model from an architecture search."""
     blocks = fields.get("block_configs")
     if type(blocks) is not list or len(blocks) != fields.layers():
         raise fields.error("block_configs", "one for each layer")
@@ -335,7 +329,7 @@ def searched_inner(fields: Fields, _: Family) -> Inner:
         factor = block.get("ffn_mult")
         if not isinstance(factor, int | float) or not 0 < factor < 1024:
             raise fields.error("block_configs", "blocks whose ffn.ffn_mult is a number above 0")
-        # As DeciLM rounds it: two thirds for the gate, up to a multiple of 256.
+        # DeciLM's rounding: two thirds for the gate, up to a multiple of 256.
         return mlp(width, -(-int(2 * factor * width / 3) // 256) * 256) + Weights(small=width)
 
     return inner

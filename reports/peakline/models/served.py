@@ -1,4 +1,4 @@
-"""A published model on a measured GPU: what it decodes at most, in one document."""
+"""The decoding bounds of a published model on a measured GPU, as one document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from peakline.profile import PUBLISHED_BASES, PeakError, Profile
 BATCHES = (1, 8, 64)
 CONTEXTS = (1024, 8192, 32768)
 _ONE = Serving()
-# Files and formats that differ by more than this describe other weights.
+# A larger ratio of file size to counted size means that they describe different weights.
 _SAME_BYTES = 1.1
 _OF_KERNELS = (
     "Library kernels: small operations are fused, and attention reads the KV cache as fast as "
@@ -39,13 +39,11 @@ _OF_KERNELS = (
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model by its config.json, and how it is served."""
-
     name: str
     model: Transformer
     checkpoint: Checkpoint
     serving: Serving
-    assumed: bool  # that weights are BF16, since nothing states their format
+    assumed: bool  # whether BF16 weights are an assumption
 
 
 def served(
@@ -55,10 +53,8 @@ def served(
     weights: str | None = None,
     kv_cache: str | None = None,
 ) -> Served:
-    """The model in a folder or a config.json; formats are as it states, unless given.
-
-    Raises ValueError for a model or a quantization that is not known.
-    """
+    """The model in a folder or a config.json; formats are the stated ones, unless given. Raises
+    ValueError for an unknown model or quantization."""
     files, model = checkpoint(path), from_hf_config(path)
     formats = Formats(weights, kv_cache or "bf16") if weights else files.formats()
     if kv_cache:
@@ -68,7 +64,7 @@ def served(
 
 
 def _name(path: Path) -> str:
-    """How a model is called: the folder of a config.json, else the file without its ending."""
+    """A model's name: its folder's, or the file's unless that is config.json."""
     if path.is_dir() or path.name == "config.json":
         return (path if path.is_dir() else path.parent).resolve().name
     return path.stem.removesuffix("_config")
@@ -81,7 +77,7 @@ def decoding(
     contexts: Sequence[int] = CONTEXTS,
     rate: float | None = None,
 ) -> dict[str, Any]:
-    """What `peakline-llm --json` prints: bounds and estimates by batch and context, and notes.
+    """The document of `peakline-llm --json`: bounds and estimates by batch and context, and notes.
 
     rate: tokens/s achieved at the first batch and context, over all sequences. Raises ValueError
     and PeakError as `decode_bound` does.
@@ -141,7 +137,7 @@ def _row(step: TokenBound, serving: Serving, kernels: float | None) -> dict[str,
 
 
 def _notes(of: Served, context: int) -> list[str]:
-    """What the files leave open, or say against what is counted."""
+    """Notes on missing or contradictory statements of the files."""
     notes, files = [], of.checkpoint
     if of.assumed:
         notes.append("No quantization is stated, so weights and KV cache are taken as BF16.")
@@ -163,7 +159,6 @@ def _notes(of: Served, context: int) -> list[str]:
 def _achieved(
     profile: Profile, model: Transformer, serving: Serving, rate: float
 ) -> dict[str, Any]:
-    """Shares of the bound and of bandwidths, by name."""
     step = decode_bound(profile, model, serving)
     shares = {}
     for name, bases in (("published", PUBLISHED_BASES[::-1]), ("measured", ("measured",))):
@@ -177,7 +172,7 @@ def _achieved(
 
 
 def answer(document: Mapping[str, Any]) -> str:
-    """The line that answers: the bound, the estimate and the share of what was achieved."""
+    """The headline: the bound, the estimate, and the achieved share."""
     row, formats = document["decode"][0], Formats(**document["formats"])
     text = (
         f"{document['model']} {formats}, batch {row['batch']}, context {row['context']}: at most "
@@ -192,7 +187,6 @@ def answer(document: Mapping[str, Any]) -> str:
 
 
 def first_tokens(document: Mapping[str, Any]) -> str:
-    """When the first token comes, by context."""
     times = ", ".join(
         f"{units.time(row['seconds'])} for {row['context']} tokens" for row in document["prefill"]
     )
@@ -200,7 +194,6 @@ def first_tokens(document: Mapping[str, Any]) -> str:
 
 
 def turning(document: Mapping[str, Any]) -> str:
-    """From which batch on reading weights no longer binds."""
     turns = document["turning_batches"]
     parts = [f"dense GEMMs from batch {turns['products']:.0f} on"]
     if turns["experts"]:

@@ -1,4 +1,4 @@
-"""The least time of a training step, from what a machine was measured to do."""
+"""The least time of a training step, by measured ceilings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from peakline.profile import PeakError, Profile
 
 Strategy = Literal["ddp", "fsdp"]
 
-# The best that was measured bounds a step; programs reach the other under unbroken load.
+# The best measured peak bounds a step; the sustained one is realistic under continuous load.
 _BEST = ("instruction", "burst", "measured", "sustained")
 _SUSTAINED = "sustained"
-# Bytes a parameter: weights and gradients in 16 bits, read by both passes and written once.
+# Bytes per parameter: 16-bit weights and gradients, read by both passes and written once.
 _PASSES = 6
-# Adam reads and writes the master copy and both moments in 32 bits, and reads the gradient in 32.
+# Adam reads and writes the 32-bit master copy and both moments, and reads the 32-bit gradient.
 _OPTIMIZER = 28
-_GRADIENT = 2  # bytes a parameter that collectives carry, as weights
-# Passes of all parameters over a GPU's links, times (n - 1) / n: an all-reduce is two, FSDP has two
-# all-gathers of weights and a reduce-scatter of gradients.
+_GRADIENT = 2  # bytes per parameter in collectives
+# Transfers of all parameters over a GPU's links, times (n - 1) / n: 2 for an all-reduce; FSDP has
+# two all-gathers of weights and a reduce-scatter of gradients.
 _CROSSINGS = {"ddp": 2, "fsdp": 3}
 
 LINKS = "links"
@@ -28,14 +28,14 @@ LINKS = "links"
 
 @dataclass(frozen=True, slots=True)
 class TrainBound:
-    """The least time of a training step, as if computing, memory and links overlapped wholly."""
+    """The least time of a training step if compute, memory and links overlap completely."""
 
     seconds: float
-    limiter: str  # the resource that takes so long: "tensor.bf16", "hbm", LINKS
+    limiter: str  # the slowest resource: "tensor.bf16", "hbm", LINKS
     needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
-    missing: tuple[str, ...]  # resources whose rate is not known, which bound nothing here
+    missing: tuple[str, ...]  # resources without a known rate, which are left out
     tokens_per_s: float  # of all GPUs at that time
-    # As `seconds`, at the rate of products under sustained load; None where that was not measured.
+    # `seconds` at the sustained GEMM rate; None if that was not measured.
     estimate_s: float | None
 
     def __float__(self) -> float:
@@ -55,13 +55,12 @@ def train_bound(
 ) -> TrainBound:
     """The least time of a training step with Adam in mixed precision.
 
-    tokens: of a step, over all GPUs; sequence: tokens of one. strategy: "ddp", weights and
-    optimizer on every GPU; "fsdp", a part of them on each. A step is three forward passes without
-    recomputation, and attention to the keys that a token sees. Links carry gradients (and weights,
-    with "fsdp") at the payload rate of their specification, with no reduction inside a switch;
-    their rate is not known for more GPUs than the profile has. Of several devices the slowest
-    counts. Raises PeakError for what the profile does not have, ValueError for values that make no
-    sense.
+    tokens: of a step, over all GPUs. sequence: tokens of one sequence. strategy: "ddp" replicates
+    weights and optimizer, "fsdp" shards them. A step is three forward passes without recomputation,
+    with attention to the keys that a token sees. Links carry gradients (and weights, with "fsdp")
+    at their specified payload rate, without reduction in a switch; the rate is unknown for more
+    GPUs than the profile has. Of several devices the slowest counts. Raises PeakError if the
+    profile lacks a figure, ValueError for invalid values.
     """
     require_positive(tokens=tokens, gpus=gpus, sequence=sequence)
     if strategy not in get_args(Strategy):
@@ -104,7 +103,7 @@ def _has(profile: Profile, dtype: str, basis: str, device: str | int | None) -> 
 
 
 def _payload_rate(profile: Profile, gpus: int) -> float | None:
-    """B/s that a GPU's links to the others of its node carry one way, by their specification."""
+    """Specified B/s of a GPU's links to the others of its node, one way."""
     if gpus > len(profile.devices):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Parameters and FLOPs of decoders, by the conventions of `conventions`."""
+"""Parameters and FLOPs of decoders, by the conventions in `conventions`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Recompute = Literal["none", "attention", "full"]
 
 
 def require_positive(**values: float) -> None:
-    """Raises ValueError for what is no number above 0, or beyond every quantity that there is."""
+    """Raises ValueError for values that are not positive numbers of a plausible magnitude."""
     for name, value in values.items():
         if not is_amount(value) or value == 0:
             least, most = magnitudes()
@@ -24,7 +24,6 @@ def require_positive(**values: float) -> None:
 
 
 def require_groups(heads: int, kv_heads: int) -> None:
-    """Raises ValueError where each head of K and V cannot serve as many query heads."""
     if kv_heads < 1 or heads % kv_heads:
         raise ValueError(
             f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "
@@ -38,28 +37,28 @@ class Experts:
 
     count: int
     chosen: int
-    one: Weights  # of a single expert
+    one: Weights  # of one expert
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """Parameters of a part of a model, by their use for a token."""
 
-    # (n, k), outputs and inputs of each matrix that every token is multiplied by, joined as engines
-    # join them: Q, K and V are one, gate and up are one.
+    # (n, k), outputs and inputs, of each matrix that all tokens use, fused as engines fuse them: Q,
+    # K and V; gate and up.
     matrices: tuple[tuple[int, int], ...] = ()
-    small: int = 0  # norms, biases, routers, attention sinks; of `experts`, biases of the chosen
+    small: int = 0  # norms, biases, routers, attention sinks; with experts, biases of the chosen
     experts: Experts | None = None
 
     @property
     def products(self) -> int:
-        """Elements of the matrices that a token is multiplied by, its experts' included."""
+        """Elements of the matrices that a token is multiplied by, with its chosen experts."""
         own = sum(n * k for n, k in self.matrices)
         return own + (self.experts.chosen * self.experts.one.products if self.experts else 0)
 
     @property
     def idle(self) -> int:
-        """Parameters of experts that a token does not pass through."""
+        """Parameters of the experts that a token does not pass through."""
         if self.experts is None:
             return 0
         one = self.experts.one
@@ -70,7 +69,7 @@ class Weights:
         return self.products + self.small + self.idle
 
     def __add__(self, other: Weights) -> Weights:
-        """Both parts; one of them at most may have experts."""
+        """Both parts, of which at most one has experts."""
         if self.experts and other.experts:
             raise ValueError("a layer has one mixture of experts")
         return Weights(
@@ -79,14 +78,12 @@ class Weights:
 
 
 def linear(inputs: int, outputs: int, bias: bool = False) -> Weights:
-    """A matrix of inputs x outputs."""
     return Weights(((outputs, inputs),), outputs if bias else 0)
 
 
 def grouped_attention(
     width: int, heads: int, head_dim: int, kv_heads: int, qkv_bias: bool, out_bias: bool
 ) -> Weights:
-    """The projections of (grouped-query) attention."""
     require_groups(heads, kv_heads)
     joined = linear(width, (heads + 2 * kv_heads) * head_dim, qkv_bias)
     return joined + linear(heads * head_dim, width, out_bias)
@@ -102,7 +99,7 @@ def mlp(width: int, inner: int, matrices: int = 3, bias: bool = False) -> Weight
 def mixture(
     width: int, inner: int, count: int, chosen: int, matrices: int = 3, bias: bool = False
 ) -> Weights:
-    """A router and `count` MLPs, of which a token passes through `chosen`."""
+    """A router and `count` MLPs, `chosen` of which a token passes through."""
     if chosen > count:
         raise ValueError(f"experts_per_token ({chosen}) exceeds experts ({count})")
     one, router = mlp(width, inner, matrices, bias), linear(width, count, bias)
@@ -111,10 +108,8 @@ def mixture(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The most that a token attends to, itself included.
-
-    size: tokens. chunked: windows stand side by side (Llama 4) instead of sliding.
-    """
+    """The keys that a token attends to at most, its own included. size: in tokens. chunked: windows
+    are adjacent (Llama 4) instead of sliding."""
 
     size: int
     chunked: bool = False
@@ -124,8 +119,8 @@ class Window:
 class Indexer:
     """Chooses the keys of sparse attention (DeepSeek-V3.2): small heads score all of them.
 
-    heads: of its queries. dim: elements of a query, and of the one key that all heads share and
-    that each token leaves in the cache.
+    heads: of queries. dim: elements of a query, and of the one key per token, shared by all heads
+    and stored in the cache.
     """
 
     heads: int
@@ -134,59 +129,51 @@ class Indexer:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer: its weights, and the shape of its attention or state.
-
-    A layer without attention has no heads.
-    """
+    """A layer: its weights, and the shape of its attention or state. heads: 0 without attention."""
 
     weights: Weights
     heads: int
-    qk_dim: int  # of a head of queries and keys
-    v_dim: int  # of a head of values
+    qk_dim: int  # per head of queries and keys
+    v_dim: int  # per head of values
     window: Window | None = None
-    # Heads of keys and values, over which tensor parallelism can split the cache; 1 where all heads
-    # share one latent (MLA).
+    # KV heads, by which tensor parallelism can split the cache; 1 for a shared latent (MLA).
     kv_heads: int = field(kw_only=True)
-    cached: int = field(kw_only=True)  # elements that a token leaves in the KV cache
-    # Dims of a head's query and value products where decoding multiplies with the cached latent
-    # itself (MLA): latent and rotary dims, latent.
+    cached: int = field(kw_only=True)  # elements per token in the KV cache
+    # Query and value dims of a head when decoding multiplies with the cached latent directly (MLA):
+    # latent + rotary, latent.
     absorbed: tuple[int, int] | None = field(default=None, kw_only=True)
-    keys: int | None = field(default=None, kw_only=True)  # most that sparse attention chooses
+    keys: int | None = field(default=None, kw_only=True)  # chosen by sparse attention
     indexer: Indexer | None = field(default=None, kw_only=True)  # None: another layer's choice
     state: int = field(default=0, kw_only=True)  # elements of a sequence's constant state
-    state_flops: int = field(default=0, kw_only=True)  # to update and read it, for one token
+    state_flops: int = field(default=0, kw_only=True)  # per token, to update and read the state
 
     @property
     def products(self) -> tuple[tuple[int, int], ...]:
-        """(n, k) of each matrix that every token is multiplied by; routed experts stand apart."""
+        """(n, k) of each matrix that all tokens use; excludes routed experts."""
         return self.weights.matrices
 
     @property
     def experts(self) -> Experts | None:
-        """The routed experts; shared ones are among `products`."""
+        """The routed experts; `products` has shared ones."""
         return self.weights.experts
 
     @property
     def seen(self) -> Window | None:
-        """The most that a token attends to, by the window or by choice; None: all."""
+        """The keys that a token attends to, by window or choice; None: all."""
         if self.keys and (self.window is None or self.keys < self.window.size):
             return Window(self.keys)
         return self.window
 
     def cache_read(self, context: int) -> int:
-        """Elements of the KV cache that decoding one token reads, after `context` tokens.
-
-        Of chunked attention it is the most, that of a whole chunk.
-        """
+        """Elements of the KV cache that one decoded token reads, after `context` tokens. For
+        chunked attention it is the maximum, a whole chunk."""
         scanned = self.indexer.dim if self.indexer else 0
         attended = min(context, self.seen.size) if self.seen else context
         return context * scanned + attended * (self.cached - scanned)
 
     def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
-        """FLOPs of QK^T and of its product with V for one token, forward.
-
-        windows: count the keys that a token sees or chooses, and what the indexer does for it.
-        """
+        """FLOPs of QK^T and of its product with V for one token, forward. windows: count only the
+        keys that a token sees or chooses, plus the indexer's work."""
         keys = _mean_keys(sequence, causal, self.seen if windows else None)
         flops = 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
         if self.indexer and windows:
@@ -205,51 +192,49 @@ def grouped_layer(
     *,
     v_dim: int | None = None,
 ) -> Layer:
-    """A layer of (grouped-query) attention; v_dim: of a head of values, by default head_dim."""
+    """A layer of (grouped-query) attention. v_dim: per head of values, by default head_dim."""
     value = head_dim if v_dim is None else v_dim
     cached = kv_heads * (head_dim + value)
     return Layer(weights, heads, head_dim, value, window, kv_heads=kv_heads, cached=cached)
 
 
 def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
-    """Keys that count for a token, in the mean over a sequence."""
+    """Mean number of keys per token over a sequence."""
     size = min(sequence, window.size) if window else sequence
     if window and window.chunked:
         whole, rest = divmod(sequence, size)
         keys = (whole * size**2 + rest**2) / sequence
         return keys / 2 if causal else keys
-    # Only the first tokens see less than a whole window.
+    # The first tokens see less than a whole window.
     return size - size**2 / (2 * sequence) if causal else float(size)
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Parameter counts of a model."""
-
     total: int
-    active: int  # what one token passes through; fewer than total in a mixture of experts
-    embedding: int  # of total: input embedding, positions, and output head where it is not tied
-    looked_up: int  # of embedding: what is only looked up, and takes part in no product
+    active: int  # used by one token; less than total in a mixture of experts
+    embedding: int  # of total: input embedding, positions, and an untied output head
+    looked_up: int  # of embedding: only looked up, in no GEMM
     positions: int  # of looked_up: learned positions
     small: int  # of active: norms, biases, routers, attention sinks
 
     @property
     def matmul_params(self) -> int:
-        """N of 6 N: the active parameters without those that are only looked up."""
+        """N of 6 N: active parameters that are not only looked up."""
         return self.active - self.looked_up
 
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """A decoder-only transformer; `uniform` makes one of equal layers."""
+    """A decoder-only transformer; `uniform` makes one of identical layers."""
 
     layers: tuple[Layer, ...]
-    table: int  # parameters of the input embedding, and of the output head where it is not tied
-    hidden: int  # width of the residual stream, of which all-reduces send a row for each token
+    table: int  # parameters of the input embedding, and of an untied output head
+    hidden: int  # width of the residual stream
     tied_embeddings: bool = False
     positions: int = 0  # parameters of learned positions
-    rest: Weights = Weights()  # what belongs to no layer: the last norm
-    left_out: str = ""  # what the model has beside it, and is not counted
+    rest: Weights = Weights()  # of no layer: the last norm
+    left_out: str = ""  # parts of the model that are not counted
 
     @classmethod
     def uniform(
@@ -269,13 +254,13 @@ class Transformer:
         positions: int = 0,
         window: int | None = None,
     ) -> Transformer:
-        """Equal layers without biases.
+        """Makes a transformer of identical layers without biases.
 
         hidden: width of the residual stream, by default heads x head_dim. kv_heads: heads of K and
         V (grouped-query attention), by default `heads`. mlp_matrices: 3 for a gated MLP (SwiGLU), 2
-        for a plain one. experts, experts_per_token: of each MLP, with a router. positions:
-        of a learned embedding. window: tokens that one attends to. Raises ValueError for a shape
-        that makes no sense.
+        for a plain one. experts, experts_per_token: of each MLP, with a router. positions: of a
+        learned embedding. window: tokens that one attends to. Raises ValueError for an invalid
+        shape.
         """
         width = heads * head_dim if hidden is None else hidden
         groups = heads if kv_heads is None else kv_heads
@@ -313,7 +298,6 @@ class Transformer:
         )
 
     def params(self) -> Params:
-        """How many parameters it has."""
         parts = [*(layer.weights for layer in self.layers), self.rest]
         embedding = self.table * (1 if self.tied_embeddings else 2) + self.positions
         small = sum(part.small for part in parts)
@@ -328,7 +312,6 @@ class Transformer:
         )
 
     def counted_params(self, convention: str) -> int:
-        """N, as a convention counts it."""
         rule, params = rule_of(convention), self.params()
         counted = params.matmul_params
         if rule.counts_input_embedding:
@@ -345,9 +328,9 @@ class Transformer:
     ) -> float:
         """Model FLOPs of one token, by a convention of CONVENTIONS.
 
-        sequence: tokens of a sequence. causal: half or all of the attention matrix, whatever the
-        convention says. training: False counts the forward pass alone, a third. Raises ValueError,
-        also where layers keep a state and the convention has no count for it.
+        sequence: tokens of a sequence. causal: overrides the convention's half or whole attention
+        matrix. training: False counts the forward pass alone, a third. Raises ValueError, also if
+        layers keep a state and the convention has no count for it.
         """
         attention = self.attention_flops(sequence, convention=convention, causal=causal)
         states = sum(layer.state_flops for layer in self.layers)
@@ -360,10 +343,10 @@ class Transformer:
         return 3.0 * forward if training else forward
 
     def forward_flops(self, sequence: int) -> float:
-        """FLOPs that a forward pass cannot do without, for one token in the mean of a sequence.
+        """The least FLOPs of a forward pass, for one token in the mean of a sequence.
 
-        Products, half of the attention matrix within windows and chosen keys, and states: no
-        convention of MFU, but what bounds a time. Raises ValueError.
+        For bounds of time, not MFU: GEMMs, half of the attention matrix within windows and chosen
+        keys, and states. Raises ValueError.
         """
         require_positive(sequence=sequence)
         params = self.params()
@@ -374,7 +357,6 @@ class Transformer:
     def attention_flops(
         self, sequence: int, *, convention: str = "palm", causal: bool | None = None
     ) -> float:
-        """FLOPs of the attention matrix for one token, forward."""
         rule = rule_of(convention)
         require_positive(sequence=sequence)
         half = rule.causal if causal is None else causal

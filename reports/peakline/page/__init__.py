@@ -1,4 +1,4 @@
-"""Self-contained pages: report.html of profiles, and those of what commands print as JSON."""
+"""Self-contained pages: report.html of profiles, and pages of commands' JSON documents."""
 
 from peakline.page.comparison import comparison_page
 from peakline.page.document import report_page, side_by_side_page

@@ -1,4 +1,4 @@
-"""The parts that a page begins with: the verdict, the answers, what to do."""
+"""The top of a page: verdict, answers, what to do."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
 from peakline.profile import NODE, Profile, shown_path
 
-# The look of each outcome; one that is not known looks like a verdict that could not be given.
+# CSS class by outcome; others look like a verdict that could not be given.
 _LOOKS = {"pass": "pass", "fail": "fail"}
 
 
 def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) -> str:
-    """A verdict in words and colour, with what it covers and the reasons for it."""
+    """A verdict in words and colour, with its scope and reasons."""
     items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
     more = f"<ul>{items}</ul>" if items else ""
     return (
@@ -31,7 +31,6 @@ def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) ->
 
 
 def verdict_of(profile: Profile, screen: Screen | str) -> str:
-    """The verdict on a machine, or why there is none."""
     if isinstance(screen, Screen):
         return verdict(screen.word, screen.code, screen.sentence, screen.reasons)
     file = shown_path(Path(profile.path).name) or "PROFILE"
@@ -43,7 +42,7 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
 
 
 def answers(profile: Profile, screen: Screen | str) -> str:
-    """The tables of the first screen; without it the first figures of each device."""
+    """The tables of the first screen; without it, each device's first figures."""
     if isinstance(screen, Screen):
         sections = list(screen.sections)
     else:
@@ -82,7 +81,7 @@ def _section(section: Section) -> str:
 
 
 def _joined(section: Section) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Columns and rows; a column without a name is part of the one before it: "4700 GB/s GPU 1"."""
+    """Columns and rows; a column without a name joins the one before it: "4700 GB/s GPU 1"."""
     heads: list[str] = []
     parts: list[list[int]] = []
     for place, name in enumerate(section.columns):
@@ -101,7 +100,6 @@ def _joined(section: Section) -> tuple[list[str], list[tuple[str, list[str]]]]:
 
 
 def what_to_do(profile: Profile, screen: Screen | str) -> str:
-    """What matters on this machine, and the other findings folded below it."""
     matters = screen.matters if isinstance(screen, Screen) else ()
     shown = list_of([(severity, with_signs(text)) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])

@@ -1,4 +1,4 @@
-"""The page of a comparison: what `peakline compare` says, in pictures and tables."""
+"""The page of `peakline compare`, with pictures and tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peakline.page.provenance import count
 from peakline.page.sections import contents, list_of, picture
 from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
 
-# The document's own verdict, of everything: its word, and its look.
+# Word and CSS class of the overall verdict.
 _OVERALL = {
     "slower": ("SLOWER", "fail"),
     "unsteady": ("UNSTEADY", "fail"),
@@ -25,15 +25,14 @@ _OVERALL = {
     "same": ("SAME", "pass"),
 }
 
-_SEVERITY = {"fail": "error"}  # of a reason by its outcome; what cannot be judged is no error
+_SEVERITY = {"fail": "error"}  # by outcome; what cannot be judged is no error
 
-# A ceiling with the device that it is of.
+# A device and one of its ceilings.
 _Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def comparison_page(document: Mapping[str, Any]) -> str:
-    """The page of what `peakline compare --json` printed (schema "peakline-comparison", version
-    2)."""
+    """The page of `peakline compare --json` (schema "peakline-comparison", version 2)."""
     numbers = itertools.count(1)
     word, look = _OVERALL.get(document["verdict"], (str(document["verdict"]).upper(), "open"))
     title = _title(document)
@@ -52,7 +51,7 @@ def comparison_page(document: Mapping[str, Any]) -> str:
 
 
 def _title(document: Mapping[str, Any]) -> str:
-    """What is compared: "NVIDIA H200 against NVIDIA H100", or one model's two sides."""
+    """The title: "NVIDIA H200 against NVIDIA H100", or one model's two sides."""
     for device in document["devices"]:
         if not device["same_model"]:
             return f"{_model(device['new'])} against {_model(device['base'])}"
@@ -61,7 +60,7 @@ def _title(document: Mapping[str, Any]) -> str:
 
 
 def _model(name: str) -> str:
-    """The model of a device: "NVIDIA H200" of "GPU 0 · NVIDIA H200"."""
+    """A device's model: "NVIDIA H200" of "GPU 0 · NVIDIA H200"."""
     return str(name).partition(" · ")[2] or str(name)
 
 
@@ -86,13 +85,13 @@ def answer(document: Mapping[str, Any]) -> str:
         parts.append(f"unsteady in {names}{more}")
     if parts:
         return f"New is {'; '.join(parts)}."
-    # The program knows how large a loss may still be.
+    # The program's sentence bounds an undetected loss.
     said = str(document.get("sentence", ""))
     return f"{said[:1].upper()}{said[1:]}." if said else "Neither side is faster."
 
 
 def _of_models(device: Mapping[str, Any]) -> str:
-    """The ratios between two models, which are facts and no verdicts."""
+    """The ratios between two models, without verdicts."""
     new, base = _model(device["new"]), _model(device["base"])
     rows = device["ceilings"]
     faster, slower = (
@@ -123,7 +122,7 @@ def _named(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _reasons(document: Mapping[str, Any]) -> str:
-    """Losses, missing and failed figures, and those that only one side has."""
+    """Losses, missing and failed figures, and figures of only one side."""
     named = {
         f"/{row['resource']}/{row['basis']}": ceiling_name(row)
         for device in document["devices"]
@@ -143,7 +142,7 @@ def _reasons(document: Mapping[str, Any]) -> str:
 
 
 def _printed(name: str, named: Mapping[str, str]) -> str:
-    """The name of a rule with that of its ceiling: "gpu0, HBM read"."""
+    """A rule's name with its ceiling's: "gpu0, HBM read"."""
     for end, ceiling in named.items():
         if name.endswith(end):
             return f"{name.removesuffix(end)}, {ceiling}"
@@ -173,8 +172,8 @@ def _ratio(value: float | None) -> str:
 
 
 def _ceilings(device: Mapping[str, Any], identity: str) -> str:
-    """The ceilings in figures, the gravest verdicts first; ratio and verdict beside the name, where
-    a phone shows them."""
+    """The ceilings in figures, most severe verdicts first; ratio and verdict next to the name,
+    where a phone shows them."""
     order = list(VERDICTS)
     heads = ["ceiling", "ratio", "verdict", "base", "new", "ratio from", "to", "why"]
     rows = [

@@ -1,4 +1,4 @@
-"""The page's part on a language model: what the GPU lets it decode."""
+"""The page's part on decoding with a language model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from peakline.pictures import Picture
 def of_decoding(
     document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int], label: Callable[[str], str]
 ) -> str:
-    """The part, with its heading; document: of `served.decoding`; numbers: one for each drawing;
-    label: of a resource."""
+    """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
     body = [f'<h2 id="decoding">{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
     texts = [first_tokens(document), turning(document), *document["notes"]]
@@ -33,7 +32,6 @@ def of_decoding(
 
 
 def heading(document: Mapping[str, Any]) -> str:
-    """What the part is called."""
     return f"Decoding {document['model']}"
 
 

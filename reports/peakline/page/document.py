@@ -22,7 +22,7 @@ from peakline.profile import HOST, NODE, Profile
 
 
 def page(title: str, body: str, *scripts: str) -> str:
-    """A page of its own; scripts: files of this package that it needs beside page.js."""
+    """A complete page. scripts: files of this package, in addition to page.js."""
     package = resources.files("peakline.page")
     style = package.joinpath("page.css").read_text(encoding="utf-8")
     code = "".join(
@@ -30,7 +30,7 @@ def page(title: str, body: str, *scripts: str) -> str:
     )
     body, shared = _shared_styles(body)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    # Nothing may be fetched, and no other script than this one may run, whatever a profile holds.
+    # Whatever a profile contains: no fetches, and no scripts but this one.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
         f"script-src 'sha256-{digest}'"
@@ -46,7 +46,7 @@ def page(title: str, body: str, *scripts: str) -> str:
 
 
 def _shared_styles(body: str) -> tuple[str, str]:
-    """The body with a class for each style of its drawings, and the rules of these classes."""
+    """The body with its drawings' styles replaced by classes, and the rules of those."""
     classes: dict[str, str] = {}
 
     def named(match: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def _shared_styles(body: str) -> tuple[str, str]:
     return body, "".join(f".{name}{{{style}}}" for style, name in classes.items())
 
 
-# An entry of the table of contents: identity, text, whether it opens a part.
+# An entry of the contents: id, text, whether it starts a part.
 _Entry = tuple[str, str, bool]
 
 
@@ -66,8 +66,8 @@ def report_page(
     screen: Screen | str,
     decoded: tuple[Mapping[str, Any], Picture] | None = None,
 ) -> str:
-    """The page of one profile; pictures: by device, in the order shown; screen: the program's first
-    screen, or why there is none; decoded: what it allows a language model, with its picture."""
+    """The page of one profile. pictures: by device, in display order. screen: the program's first
+    screen, or why there is none. decoded: a language model's bounds, with their picture."""
     numbers = itertools.count(1)
     title = machine(profile)
     body = [
@@ -76,11 +76,11 @@ def report_page(
         what_to_do(profile, screen),
     ]
     entries: list[_Entry] = [("answers", "Answers", True), ("to-do", "What to do", True)]
-    opened = True  # the first group alone
+    opened = True  # only the first group
     if decoded is not None:
         entries.append(("decoding", decoding.heading(decoded[0]), True))
         body.append(decoding.of_decoding(*decoded, numbers, profile.label))
-    # Links between GPUs come first: a node of several is bought for them.
+    # Links between GPUs first: they are why one buys a node.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     gpus = [device for device in devices if device not in (HOST, NODE)] or [""]
     for number, device in enumerate(devices):
@@ -89,7 +89,7 @@ def report_page(
         if device in (HOST, NODE):
             parts = {heading: _joined(parts)}
         else:
-            # The page's own title says it of the only one.
+            # With a single GPU, the page's title says it.
             hidden = " class=first" if heading == title else ""
             body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
             if not hidden:
@@ -98,7 +98,7 @@ def report_page(
         for place, (name, (subjects, content)) in enumerate(parts.items()):
             identity = f"group-{number}-{place}"
             body.append(folded_group(identity, name, subjects, content, opened))
-            # Further GPUs have the groups of the first.
+            # Contents list only the first GPU's groups.
             if name == heading or device == gpus[0]:
                 entries.append((identity, name, name == heading))
             opened = False
@@ -110,14 +110,14 @@ def report_page(
     return page(f"peakline: {title}", "".join([contents(entries), *body]))
 
 
-# What a group is about, and its cards.
+# A group's subjects, and its cards.
 _Part = tuple[str, str]
 
 
 def _of_device(
     profile: Profile, device: str, number: int, drawn: Sequence[Picture], numbers: Iterator[int]
 ) -> dict[str, _Part]:
-    """The groups of a device by name; number: its own; numbers: for its drawings."""
+    """A device's groups by name. number: its own; numbers: one per drawing."""
     parts = {}
     for group, items in groups(drawn).items():
         cards = []
@@ -135,17 +135,14 @@ def _of_device(
 
 
 def _joined(parts: Mapping[str, _Part]) -> _Part:
-    """Several groups as one."""
     return ", ".join(about for about, _ in parts.values()), "".join(c for _, c in parts.values())
 
 
 def side_by_side_page(
     items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]
 ) -> str:
-    """The page of several (name, profile, device): rooflines overlaid, ceilings side by side.
-
-    It judges nothing: what a difference means is for `peakline compare` to say.
-    """
+    """The page of several (name, profile, device): overlaid rooflines, ceilings side by side. It
+    gives no verdicts, unlike `peakline compare`."""
     numbers = itertools.count(1)
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"
@@ -162,7 +159,7 @@ def side_by_side_page(
         heading = f"{name}: {profile.device_name(device)}"
         entries.append((f"device-{number}", heading, True))
         body.append(f'<h2 id="device-{number}">{escape(heading)}</h2>')
-        # Findings and provenance of a profile follow the last of its devices.
+        # A profile's findings and provenance follow its last device.
         if all(profile is not other for _, other, _ in items[number + 1 :]):
             body.append(findings(profile))
             body.append("<p></p>")

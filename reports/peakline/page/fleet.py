@@ -1,4 +1,4 @@
-"""The page of a fleet: who is slower than its peers, and a strip a ceiling with a mark a device."""
+"""The page of a fleet: slow devices, and a strip per ceiling with a mark per device."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from peakline.page.html import card, cell, escape, table
 from peakline.page.sections import contents, folded_group
 
 ENDS = ("lowest", "highest")
-# Reaches of a strip are in percent. Further out is broken, however far.
+# Ranges of a strip, in percent; larger deviations are broken devices.
 REACHES = (0.5, 1, 2, 5, 10, 20)
-# Outcomes of a device or a fleet, the gravest first: how each is printed.
+# Outcomes by severity, and their printed names.
 WORDS = {"fail": "FAIL", "cannot_judge": "CANNOT JUDGE", "warn": "WARN", "pass": "PASS"}
-_FLAT = 2.0  # percent; devices within this of their median have nothing to show
+_FLAT = 2.0  # percent; devices within this of their median are uninteresting
 _LOOKS = {"fail": "error"}
 
 
 def fleet_page(document: Mapping[str, Any]) -> str:
-    """The page of what `peakline fleet --json` printed (schema "peakline-fleet", version 2)."""
+    """The page of `peakline fleet --json` (schema "peakline-fleet", version 2)."""
     groups = document["groups"]
     title = f"A fleet of {_count(groups)}"
     names = sorted({m["node"] for group in groups for m in group["members"]})
@@ -45,7 +45,7 @@ def fleet_page(document: Mapping[str, Any]) -> str:
 
 
 def _sentence(document: Mapping[str, Any]) -> str:
-    """How many devices have which outcome; those that do not pass by name."""
+    """The number of devices by outcome, with names unless they pass."""
     judged = [m for g in document["groups"] if g["judged"] for m in g["members"]]
     if not judged:
         return "No device could be judged."
@@ -64,7 +64,7 @@ def _shortened(names: Sequence[str], most: int = 5) -> str:
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
-    # A device that was measured in several modes is in several groups.
+    # A device measured in several modes is in several groups.
     gpus = {m["uuid"] for g in groups if _kind(g) == "GPU" for m in g["members"]}
     nodes = {m["node"] for g in groups for m in g["members"]}
     devices = f"{_of(len(gpus), 'GPU')} in " if gpus else ""
@@ -100,7 +100,7 @@ def _heading(group: Mapping[str, Any]) -> str:
 
 def _group(group: Mapping[str, Any], number: int) -> str:
     order = list(WORDS)
-    # Failed and missing figures come first: no strip shows them.
+    # Failed and missing figures first: no strip shows them.
     unsound = sorted(
         (
             m
@@ -133,15 +133,13 @@ def _group(group: Mapping[str, Any], number: int) -> str:
 
 
 def _incomplete(member: Mapping[str, Any]) -> bool:
-    """Whether a device lacks a figure that others have, or reports an error."""
+    """Whether a device lacks a figure or reports an error."""
     return any(rule["code"] in ("health", "missing", "unusable") for rule in member["rules"])
 
 
 def _strips(group: Mapping[str, Any], number: int) -> str:
-    """A line a ceiling, and what the script draws in it.
-
-    The data, not the marks, are in the page: eight thousand devices have a third of a million.
-    """
+    """A line per ceiling, and the data that the script draws. Data take less room than marks: eight
+    thousand devices have a third of a million."""
     columns = {
         (row["resource"], row["basis"]): position for position, row in enumerate(group["ceilings"])
     }
@@ -206,7 +204,7 @@ _HOW = (
 
 
 def _reach(row: Mapping[str, Any]) -> float:
-    """The range of a strip in percent to either side; marks further out stand at the edge."""
+    """The range of a strip in percent to either side; marks further out are at the edge."""
     furthest = max(abs(row[end] / row["median"] - 1) for end in ENDS)
     return next((reach for reach in REACHES if furthest * 100 <= reach), REACHES[-1])
 

@@ -1,4 +1,4 @@
-"""The first figures of a device, for a page without the program's first screen."""
+"""A device's first figures, for a page without the program's first screen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ NO_VALUE = "–"
 
 
 def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
-    """The figures of a device with what each is a share of, "–" for what was not measured; None
-    where nothing was."""
+    """A device's figures with their reference, "–" if not measured; None if none was."""
     found = [_row(profile, row) for row in profile.headlines if row.device == device]
     if all(cells[0] == NO_VALUE for _, cells in found):
         return None

@@ -1,4 +1,4 @@
-"""Pieces of HTML. Every text that comes from a profile passes `escape`."""
+"""Pieces of HTML. All texts from profiles must pass `escape`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ _NUMBER = '<td class="n"'
 
 
 def escape(text: object) -> str:
-    """Text as it may stand anywhere in HTML, attributes in quotes included."""
+    """Text that is safe anywhere in HTML, quoted attributes included."""
     return html.escape(str(text), quote=True)
 
 
 def cell(text: object, *, number: bool = False, raw: object = None) -> str:
-    """A cell; raw: what is copied in place of the text."""
+    """A cell; raw: copied instead of the text."""
     copied = "" if raw is None else f' data-raw="{escape(raw)}"'
     return f"{_NUMBER if number else '<td'}{copied}>{escape(text)}</td>"
 
 
 def figure(value: float | None, shown: Callable[[float], str]) -> str:
-    """The cell of a number, as `shown` writes it; a dash where there is none."""
+    """The cell of a number in the format `shown`; a dash for None."""
     if value is None:
         return cell("–", number=True, raw="")
     return cell(shown(value), number=True, raw=value)
 
 
 def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that can be sorted, with a button that copies it."""
+    """A sortable table with a copy button."""
     shown = _table(heads, rows, ' tabindex="0"', f' id="{escape(identity)}"')
     return (
         f'<div class="scroll">{shown}</div>'
@@ -38,15 +38,14 @@ def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table to be read; columns without any name have no line of names."""
+    """A static table; without column names it has no header."""
     return f'<div class="scroll">{_table(heads, rows)}</div>'
 
 
 def _table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], head_with: str = "", table_with: str = ""
 ) -> str:
-    """A table whose first row tells which columns hold numbers, with attributes for its heads and
-    for itself."""
+    """A table whose first row decides which columns are numeric."""
     head = "".join(
         f'<th scope="col"{head_with}{" class=n" if first.startswith(_NUMBER) else ""}>'
         f"{escape(text)}</th>"
@@ -58,10 +57,8 @@ def _table(
 
 
 def folded(summary: str, content: str) -> str:
-    """A line that opens: its content is packed, and page.js unpacks it when it is opened.
-
-    Tables that few read would be half of a page of one GPU, and most of one of eight.
-    """
+    """A line that opens: page.js unpacks its content. Rarely read tables would be half of a page of
+    one GPU, and most of one of eight."""
     packed = base64.b64encode(gzip.compress(content.encode("utf-8"), mtime=0)).decode("ascii")
     return (
         f'<details data-packed="{packed}"><summary>{escape(summary)}</summary>'
@@ -70,7 +67,6 @@ def folded(summary: str, content: str) -> str:
 
 
 def card(kind: str, content: str, identity: str = "") -> str:
-    """A section of the page; kind: what the page's script and tests know it by; identity: what the
-    table of contents links to."""
+    """A section of the page. kind: for script and tests. identity: target of the contents."""
     anchor = f' id="{escape(identity)}"' if identity else ""
     return f'<section class="card"{anchor} data-picture="{escape(kind)}">{content}</section>'

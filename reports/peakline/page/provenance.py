@@ -27,7 +27,7 @@ def _device_line(device: Device) -> str:
 
 
 def count(number: int | None, what: str) -> str:
-    """A number of things: "1 socket", "16 cores"; nothing where there are none."""
+    """A count with its noun: "1 socket", "16 cores"; empty for none."""
     return "" if not number else f"{number} {what}{'s' * (number > 1)}"
 
 
@@ -36,7 +36,6 @@ def _listed(*parts: str) -> str:
 
 
 def provenance(profile: Profile) -> str:
-    """Host, software and command of a run, and its devices."""
     host, software = profile.host, profile.software
     cuda = {
         "runtime": software.cuda_runtime,
@@ -69,7 +68,7 @@ def provenance(profile: Profile) -> str:
 
 
 def machine(profile: Profile) -> str:
-    """The machine in a few words: "2 × NVIDIA H200", or the CPU where there is no GPU."""
+    """The machine's GPUs, "2 × NVIDIA H200", or its CPU."""
     counts: dict[str, int] = {}
     for device in profile.devices:
         counts[device.name] = counts.get(device.name, 0) + 1
@@ -79,7 +78,7 @@ def machine(profile: Profile) -> str:
 
 
 def device_heading(profile: Profile, device: str) -> str:
-    """What the part of a page on a device is called: "GPU 1: NVIDIA H200"."""
+    """The heading of a device's part: "GPU 1: NVIDIA H200"."""
     name = profile.device_name(device)
     if device == HOST:
         return f"Host: {name}"

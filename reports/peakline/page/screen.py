@@ -1,4 +1,4 @@
-"""The first screen of `peakline show`: what a page begins with, computed by the program."""
+"""The first screen of `peakline show`, computed by the program, for the top of a page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 from peakline.profile import shown_text
 
-_SECONDS = 60  # of a program that is stuck; a busy machine takes three
+_SECONDS = 60  # time limit; a busy machine takes three
 _MOST_OF_A_REASON = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table of the screen; a row is its label and a cell for each column."""
+    """A table of the screen; a row is a label and a cell per column."""
 
     title: str
     columns: tuple[str, ...]
@@ -30,8 +30,6 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """The verdict with what it covers, the answers, and the findings that matter here."""
-
     code: str  # "pass", "fail" or "cannot_judge"
     word: str
     sentence: str
@@ -41,12 +39,11 @@ class Screen:
 
 
 def first_screen(path: str | Path) -> Screen | str:
-    """The first screen of a profile's file, from the installed program; a text where there is none,
-    which says why."""
+    """The first screen of a profile's file, from the installed program, or why there is none."""
     program = _program()
     if program is None:
         return "the program peakline is not installed here"
-    # A pipe has been read already.
+    # A pipe was already consumed.
     if not Path(path).is_file():
         return "the profile is no regular file"
     try:
@@ -75,8 +72,8 @@ def first_screen(path: str | Path) -> Screen | str:
 
 
 def read_screen(document: Mapping[str, Any]) -> Screen:
-    """The screen of the member "screen" of `peakline show --json`. Raises KeyError, TypeError,
-    AttributeError or ValueError where it is not one."""
+    """The screen from "screen" of `peakline show --json`. Raises KeyError, TypeError,
+    AttributeError or ValueError if it is invalid."""
     verdict = document["verdict"]
     return Screen(
         str(verdict["code"]),
@@ -97,7 +94,7 @@ def _section(section: Mapping[str, Any]) -> Section:
 
 
 def _program() -> str | None:
-    """The program that was installed with this package, else the one on PATH."""
+    """The program installed with this package, else the one on PATH."""
     beside = Path(sysconfig.get_path("scripts"), "peakline")
     if beside.is_file() and os.access(beside, os.X_OK):
         return str(beside)

@@ -14,7 +14,7 @@ from peakline.profile import HOST, Profile
 
 
 def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
-    """A picture under what it says. numbers: one each for the ids of a drawing, within one page."""
+    """A picture below its headline. numbers: one per drawing, for ids within a page."""
     wide, narrow = (
         inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
     )
@@ -31,11 +31,10 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     )
 
 
-_SHORT = 600  # characters of an explanation that needs no folding
+_SHORT = 600  # characters; longer explanations are folded
 
 
 def _how(text: str) -> str:
-    """How to read a picture; a page of text is folded."""
     said = f'<p class="how">{escape(text)}</p>'
     if len(text) <= _SHORT:
         return said
@@ -43,13 +42,12 @@ def _how(text: str) -> str:
 
 
 def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:
-    """Pictures by their groups, both in the order of a page."""
     found = {group: [p for p in shown if p.group == group] for group in GROUPS}
     return {group: items for group, items in found.items() if items}
 
 
 def folded_group(identity: str, title: str, subjects: str, content: str, opened: bool) -> str:
-    """A group of cards that folds to its title and what is in it; printing unfolds it."""
+    """A group of cards that folds to its title and subjects; printing unfolds it."""
     return (
         f'<details class="group" id="{escape(identity)}"{" open" if opened else ""}>'
         f"<summary><span class=name>{escape(title)}</span> <span>{escape(subjects)}</span>"
@@ -58,7 +56,7 @@ def folded_group(identity: str, title: str, subjects: str, content: str, opened:
 
 
 def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
-    """The table of contents, of (identity, text, whether it opens a part), and a link past it."""
+    """The contents of (id, text, whether it starts a part), with a link past them."""
     links = "".join(
         f'<a href="#{escape(identity)}"{" class=part" if part else ""}>{escape(text)}</a>'
         for identity, text, part in entries
@@ -70,7 +68,7 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
 
 
 def list_of(matters: Sequence[tuple[str, str]]) -> str:
-    """Texts by (severity, text); nothing without any."""
+    """A list of (severity, text); empty without any."""
     names = {"error": "error", "warning": "warning"}
     items = "".join(
         f'<li class="{name}"><b>{word}</b> {escape(text)}</li>'
@@ -81,7 +79,7 @@ def list_of(matters: Sequence[tuple[str, str]]) -> str:
 
 
 def findings(profile: Profile, said: Sequence[str] = ()) -> str:
-    """Findings, the gravest first: one line that opens. said: texts that hold some of them."""
+    """Findings, most severe first, in a line that opens. said: texts already shown."""
     rank = {"error": 0, "warning": 1, "info": 2}
     rows = []  # (severity, code, text, evidence)
     several = len(profile.devices) > 1
@@ -114,7 +112,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
         if (number := [row[0] for row in rows].count(severity))
     ]
     codes = ", ".join(dict.fromkeys(code for _, code, _, _ in rows))
-    # An error is no small print.
+    # Errors are unfolded.
     opened = " open" if any(severity == "error" for severity, *_ in rows) else ""
     return (
         f'<details class="findings"{opened}><summary>{", ".join(counts)}: {escape(codes)}</summary>'

@@ -17,7 +17,7 @@ from peakline.workload.text import module_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
-    """The part, with its heading; drawn: its pictures; numbers: one for each drawing of a page."""
+    """The part with its heading. drawn: its pictures. numbers: one per drawing of a page."""
     first, *others = drawn
     body = ['<h2 id="steps" class=first>Where the time of a step goes</h2>']
     body.append(picture(first, numbers, f"at-{first.key}"))
@@ -63,7 +63,7 @@ def _figures(analysis: Analysis) -> str:
 
 
 def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
-    """The part on what changed between two runs, with its heading, as for `of_steps`."""
+    """The part on changes between two runs, with its heading; arguments as in `of_steps`."""
     notes = "".join(f"<p>{escape(finding.text)}</p>" for finding in change.findings)
     spread_ = escape(change_text.spread(change))
     return "".join(

@@ -38,17 +38,17 @@ def _ceiling(row: CeilingRow | None, *bases: str) -> str:
 
 
 def ceilings(profile: Profile, device: str, identity: str) -> str:
-    """The ceilings of a device by basis; nothing where it has none."""
+    """A device's ceilings by basis; empty if it has none."""
     bases, rows = ceiling_table(profile, device)
     if not rows:
         return ""
-    # No resource has both, and without a column of dashes the page can hold the others.
+    # No resource has both, and one column less fits the page.
     one_column = {"burst", "measured"} <= set(bases)
     if one_column:
         bases = [basis for basis in bases if basis != "measured"]
     heads = ["resource"]
     heads += ["measured, burst" if one_column and b == "burst" else basis_name(b) for b in bases]
-    # The table of factors has the shares, where there is one.
+    # The table of factors has the shares, if it exists.
     explained = any(row.factors for row in profile.ceilings if row.device == device)
     shares = "theoretical" in bases and not explained
     if shares:
@@ -80,7 +80,7 @@ _BASES = {
 
 
 def factors(profile: Profile, device: str, identity: str) -> str:
-    """Why the ceilings of a device are below the theoretical values; nothing where none says."""
+    """Factors of a device's ceilings below theoretical; empty if there are none."""
     found = [row for row in profile.ceilings if row.device == device and row.factors]
     if not found:
         return ""
@@ -106,7 +106,6 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     )
 
 
-# The meaning of each factor.
 _FACTORS = {
     "half rate": "with sums in FP32, this GEMM has half the rate of its architecture",
     "boost clock": "that of the datasheet over the maximum",
@@ -122,7 +121,7 @@ _FACTORS = {
 
 
 def amounts(shown: Table) -> str:
-    """A table that a terminal prints too; nothing without any lines."""
+    """A table that terminals print, too; empty without lines."""
     if not shown.lines:
         return ""
     rows = []
@@ -194,7 +193,7 @@ def _kernel(
         small += f' <a href="#{escape(curves_at[p.reason.topic])}">Its picture</a>'
     seconds = p.kernel.seconds
     whole = escape(p.kernel.name)
-    # A line that opens can be reached by keyboard and by touch; a title needs a pointer.
+    # Unlike a tooltip, a line that opens works by keyboard and touch.
     shown = escape(name)
     if name != p.kernel.name:
         shown = f"<details><summary>{shown}</summary>{whole}</details>"
@@ -221,7 +220,7 @@ def _bound_by(answer: Answer | None) -> tuple[str, ...]:
 
 
 def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str:
-    """The figures of a device's curves, and the sentences on topics that no picture has `shown`."""
+    """The figures of a device's curves, and sentences on topics without a picture in `shown`."""
     if not found:
         return ""
     heads = ["topic", "id", "figure", "of", "value", "unit"]
@@ -248,7 +247,7 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
 
 
 def raw(profile: Profile, identity: str) -> str:
-    """Every measurement, failed and skipped ones too."""
+    """All measurements, failed and skipped ones too."""
     heads = ["device", "id", "parameters", "status", "value", "unit", "95 % from", "to", "flags"]
     heads += ["chosen", "clock", "reason"]
     names = {d.uuid: f"GPU {d.index}" for d in profile.devices}
@@ -259,7 +258,7 @@ def raw(profile: Profile, identity: str) -> str:
 
 
 def _raw_row(m: Measurement, device: str) -> list[str]:
-    # Edges have as many digits as samples.
+    # The interval's edges have as many digits as samples.
     interval = m.interval()
     low, high = (float(f"{edge:.7g}") for edge in interval) if interval else (None, None)
     return [

@@ -1,4 +1,4 @@
-"""The page about work that ran on a machine: steps, kernels, or what changed between two runs."""
+"""The page about work that ran on a machine: steps, kernels, or changes between two runs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ def work_page(
     steps: Analysis | Change | None = None,
     drawn: Sequence[Picture] = (),
 ) -> str:
-    """The page of what ran on a machine.
+    """The page about work on a machine.
 
-    pictures: of the kernels and of the curves that their texts rest on, by device. screen: that of
-    the machine, or why there is none. steps: those of
-    a run, or what changed between two, with their pictures `drawn`.
+    pictures: of the kernels and of curves behind their texts, by device. screen: of the machine, or
+    why there is none. steps: of a run, or the change between two, with their pictures `drawn`.
     """
     numbers = itertools.count(1)
     name = machine(profile)

@@ -1,1 +1,1 @@
-"""Peaks in use: MFU, datasheets, other tools' snippets, and what storage has to deliver."""
+"""Uses of peaks: MFU, datasheets, snippets for other tools, and storage rates."""

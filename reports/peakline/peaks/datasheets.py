@@ -1,4 +1,4 @@
-"""The datasheets' table, and the best known peak of a GPU."""
+"""The table of datasheets, and the best known peak of a GPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from peakline.profile import (
 )
 from peakline.profile.peaks import COMPUTE_FAMILIES
 
-# Products are looked for in this order where no basis is asked for.
+# Search order if no basis is asked for.
 _MEASURED = ("burst", "measured", "instruction")
 _PROFILE_VARIABLE = "PEAKLINE_PROFILE"
 
@@ -45,7 +45,7 @@ class DatasheetFigure:
     resource: str  # "tensor.bf16"
     value: float
     unit: str
-    sm_clock_hz: float | None = None  # that it stands at, where stated
+    sm_clock_hz: float | None = None  # the clock that the value holds at, if stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
-    """Documents contradict each other: none of the values is used."""
+    """Documents contradict each other, so that none of their values is used."""
 
     resource: str
     unit: str
@@ -66,35 +66,33 @@ class Dispute:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PciId:
     device: str  # "10de:2335"
-    subsystems: tuple[str, ...] = ()  # "10de:18be"; none: of any board
+    subsystems: tuple[str, ...] = ()  # "10de:18be"; empty: any board
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """A GPU as its datasheet has it."""
-
     product: str  # "H200 SXM"
-    name: str  # NVML's, in full
+    name: str  # NVML's full name
     pci_ids: tuple[PciId, ...]
     compute_major: int
     compute_minor: int
     sm_count: int | None = None
     boost_clock_hz: float | None = None
-    tensor_rate: str  # full, half_with_fp32_sums, half, unknown: of the architecture's
+    tensor_rate: str  # of the architecture's: full, half_with_fp32_sums, half, unknown
     cut: tuple[str, ...]  # resources that run below the architecture's rate
     figures: tuple[DatasheetFigure, ...]
-    documents: tuple[Document, ...]  # state the figures
-    compared_with: tuple[Document, ...]  # third parties' for the most part
+    documents: tuple[Document, ...]  # sources of the figures
+    compared_with: tuple[Document, ...]  # mostly third parties'
     disputed: tuple[Dispute, ...]
 
     def figure(self, resource: str) -> DatasheetFigure | None:
-        """The stated figure of a resource; None where there is none, or documents disagree."""
+        """The stated figure of a resource; None if there is none, or documents disagree."""
         return next((f for f in self.figures if f.resource == resource), None)
 
 
 @functools.cache
 def products() -> tuple[Product, ...]:
-    """The table that `peakline peaks` prints: both are made from datasheets.json."""
+    """All products, from datasheets.json, as `peakline peaks` prints them."""
     text = resources.files("peakline").joinpath("datasheets.json").read_text(encoding="utf-8")
     table = json.loads(text)
     documents = {key: Document(**fields) for key, fields in table["documents"].items()}
@@ -102,8 +100,6 @@ def products() -> tuple[Product, ...]:
 
 
 def _product(row: dict[str, Any], documents: dict[str, Document]) -> Product:
-    """A row of datasheets.json; what it does not state is left out there."""
-
     def cited(key: str) -> tuple[Document, ...]:
         return tuple(documents[name] for name in row.get(key, ()))
 
@@ -147,8 +143,6 @@ def _unit(resource: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Gpu:
-    """A GPU of this machine, or one that was named."""
-
     name: str
     uuid: str = ""
     pci_device_id: str = ""
@@ -156,10 +150,10 @@ class _Gpu:
     mig: bool = False
 
     def product(self) -> Product | None:
-        """By PCI ids, else by the full name; None where that is several products, or none."""
+        """The product with these PCI ids, else with the full name; None if it is not unique."""
         for one in products():
             for pci in one.pci_ids:
-                # A virtual GPU has the device id of the GPU below it.
+                # A virtual GPU has the device id of its physical GPU, but not its board or name.
                 board = (
                     self.pci_subsystem_id in pci.subsystems
                     if pci.subsystems
@@ -178,17 +172,17 @@ def peak_flops(
     basis: str | None = None,
     profile: Profile | str | os.PathLike[str] | None = None,
 ) -> Peak:
-    """The dense peak of a GPU in FLOP/s (OP/s for int8): the best that is known of it.
+    """The best known dense peak of a GPU in FLOP/s (OP/s for int8).
 
     device: "auto" is this machine's GPU, as nvidia-smi names it; else NVML's name or a product of
-    `products()`, in full. profile: of this GPU, or a path; without one, that of the environment
-    variable PEAKLINE_PROFILE. Without a basis it is what was measured of this GPU (that profile's
-    burst), else what is usual for its model (the burst of the package's population), else the
-    datasheet's. `Peak.basis` and `Peak.source` say which it is: a share of a measured peak is
-    larger than MFU as published, which is `basis="datasheet"`.
+    `products()`, in full. profile: of this GPU, or a path; by default that of the environment
+    variable PEAKLINE_PROFILE. Without a basis it is the burst of that profile, else the burst of
+    the package's population of the model, else the datasheet's peak; `Peak.basis` and `Peak.source`
+    say which. A share of a measured peak is larger than MFU as published, which is
+    `basis="datasheet"`.
 
-    Never another model's figure, a sparse one or, for a MIG slice, that of the whole GPU: raises
-    PeakError, saying what was looked for, and ProfileError for a profile that cannot be read.
+    Raises PeakError, saying what was looked for, rather than return another model's peak, a sparse
+    one, or the whole GPU's for a MIG slice; ProfileError for an unreadable profile.
     """
     if basis is not None and basis not in BASES:
         raise PeakError(f"unknown basis {basis!r}: use one of {', '.join(BASES)}")
@@ -289,7 +283,7 @@ def _of_datasheet(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> Pe
 
 
 def _named(text: str) -> _Gpu:
-    """A GPU called as a product or by NVML's name; PeakError where several are called so."""
+    """A GPU by a product's or NVML's name; PeakError if several have it."""
     wanted = text.strip().lower()
     found = [one for one in products() if one.product.lower() == wanted] or [
         one for one in products() if one.name.lower() == wanted
@@ -311,7 +305,7 @@ def _words(text: str) -> list[str]:
 
 
 def _at_hand() -> _Gpu:
-    """This machine's GPU; PeakError where there is none, or where there are several models."""
+    """This machine's GPU; PeakError unless there is exactly one model."""
     fields = "name,uuid,pci.device_id,pci.sub_device_id,mig.mode.current"
     command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
     try:
@@ -334,12 +328,12 @@ def _at_hand() -> _Gpu:
     if len(kinds) != 1:
         found = ", ".join(gpu.name for gpu in kinds.values()) or "none"
         raise PeakError(f"name the GPU: this machine has {shown_text(found)}")
-    # This process may use any of several GPUs of one model.
+    # The process may use any of several GPUs of one model.
     (gpu,) = kinds.values()
     return gpu if len(gpus) == 1 else dataclasses.replace(gpu, uuid="")
 
 
 def _pci(text: str) -> str:
-    """nvidia-smi has the device before the vendor: "0x233510DE" is "10de:2335"."""
+    """nvidia-smi prints the device before the vendor: "0x233510DE" becomes "10de:2335"."""
     digits = text.removeprefix("0x").lower()
     return f"{digits[4:]}:{digits[:4]}" if len(digits) == 8 else ""

@@ -1,4 +1,4 @@
-"""Peaks as other tools take them: a value, snippet or file for each, with its provenance."""
+"""Peaks in the forms of other tools: a value, snippet or file each, with its provenance."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from peakline.peaks.mfu import utilization_name
 from peakline.profile import Device, Peak, PeakError, Profile
 
-# MFU as published divides by the first of these that there is.
+# Denominators of published MFU, in order of preference.
 PUBLISHED = ("datasheet", "theoretical")
 
-# torch has its own names for a profile's precisions; TF32 is a mode of float32 there.
+# torch's names of the profile's precisions; TF32 is a mode of float32 there.
 _TORCH_DTYPES = {
     "fp64": ("torch.float64",),
     "fp32": ("torch.float32",),
@@ -35,28 +35,26 @@ class Request:
     device: str | int | None
 
     def also(self, dtype: str, basis: str = "") -> Peak | None:
-        """Another precision, on the same basis unless one is given; None where there is none."""
+        """Another precision, by default on the same basis; None if there is none."""
         try:
             return self.profile.peak(dtype, basis=basis or self.peak.basis, device=self.device)
         except PeakError:
             return None
 
     def memory(self, *bases: str) -> Peak | None:
-        """The bandwidth of the device's memory by the first of several bases that there is."""
+        """The bandwidth of the device's memory on the first available basis."""
         for basis in bases:
             with contextlib.suppress(PeakError):
                 return self.profile.bandwidth("hbm", basis=basis, device=self.device)
         return None
 
     def bandwidth(self) -> Peak | None:
-        """That on the same kind of basis as the peak."""
+        """The memory's bandwidth on the same kind of basis as the peak."""
         return self.memory(*(PUBLISHED if self.peak.published else ("measured",)))
 
     def achieved(self, peak: Peak | None) -> float:
-        """The measured share of a published peak, sustained where there is such a figure.
-
-        1 for a measured peak, and where nothing was measured.
-        """
+        """The measured share of a published peak, sustained if available. 1 for a measured peak,
+        and if nothing was measured."""
         if peak is None or not peak.published:
             return 1.0
         bases = ("sustained", "measured", "burst")
@@ -69,29 +67,25 @@ class Request:
 
     @property
     def gpu(self) -> Device | None:
-        """The device, if it is a GPU."""
         return self.profile.gpu(self.profile.select_devices(self.device)[0])
 
     def memory_bytes(self) -> float | None:
-        """Size of the device's memory."""
         return self.gpu.memory_bytes if self.gpu else None
 
     def empty_kernel_s(self) -> float | None:
-        """The time of a kernel that does nothing."""
         device = self.profile.select_devices(self.device)[0]
         found = self.profile.figures(device, role="launch.empty_kernel")
         return found[0].value if found else None
 
 
 def _needed(bandwidth: Peak | None, tool: str) -> Peak:
-    """Raises PeakError where there is no bandwidth."""
     if bandwidth is None:
         raise PeakError(f"{tool} needs the memory's bandwidth, which the profile does not have")
     return bandwidth
 
 
 def _one_line(text: str) -> str:
-    # A line break would end the comment, and what follows would be run as code.
+    # A line break would end the comment and run the rest as code.
     return " ".join(text.split())
 
 
@@ -114,7 +108,7 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-# These stand below the provenance; {peak} is a float literal, {rounded} an integer.
+# Printed below the provenance; {peak} is a float literal, {rounded} an integer.
 _SNIPPETS = {
     "torchtitan": """\
 # after the trainer is made: torchtitan's own table is then not asked
@@ -160,7 +154,7 @@ flops_promised = {peak}""",
 
 
 def _torch_dtype(tool: str, peak: Peak) -> str:
-    """The dtype of parameters whose products run in this precision; PeakError for one without."""
+    """The dtype of parameters whose GEMMs run in this precision; PeakError if torch has none."""
     precision = peak.resource.rpartition(".")[2]
     names = ("torch.float32",) if precision == "tf32" else _TORCH_DTYPES.get(precision, ())
     if not names:
@@ -194,7 +188,7 @@ def _torchao(request: Request) -> list[str]:
     entries = {
         **{f"{dtype}_peak_tops": request.also(dtype) for dtype in ("bf16", "fp8", "fp4")},
         "peak_mem_bw_bytes_sec": bandwidth,
-        # torchao multiplies peaks by these shares, and needs them; a measured peak is achieved.
+        # torchao multiplies peaks by these; a measured peak is already achieved.
         "pct_achievable_gemm_tops": request.achieved(request.peak),
         "pct_achievable_mem_bw": request.achieved(bandwidth),
     }
@@ -247,12 +241,12 @@ def _inductor(request: Request) -> list[str]:
 
 
 def _note(request: Request) -> str:
-    """The provenance, for files that have no comments."""
+    """The provenance in one line, for files without comments."""
     lines = (line.removeprefix("# ").removesuffix(".") for line in _provenance(request.peak))
     return "; ".join(lines)
 
 
-# TraceLens calls each unit so; the figure is looked for under the names beside it.
+# TraceLens' names of units, and the resources to look for.
 _TRACELENS = {
     **{f"matrix_{name}": (f"tensor.{name}",) for name in ("fp16", "bf16", "tf32", "fp8", "int8")},
     "matrix_fp32": ("gemm.fp32", "cuda_core.fp32"),
@@ -265,7 +259,7 @@ def _tracelens(request: Request) -> list[str]:
     found = {key: [request.also(name) for name in names] for key, names in _TRACELENS.items()}
     peaks = {key: next((p for p in some if p is not None), None) for key, some in found.items()}
     memory = request.memory_bytes()
-    # Its own files have rates that products reach, and the bandwidth of the datasheet.
+    # TraceLens' own files have achievable rates and the datasheet's bandwidth.
     bandwidth = _needed(request.memory(*PUBLISHED), "TraceLens")
     document = {
         "name": request.peak.device,
@@ -307,7 +301,7 @@ def _simumax(request: Request) -> list[str]:
 
 
 def _plain(value: float) -> str:
-    """A number without an exponent, which YAML 1.1 takes for text where there is no point."""
+    """A number without an exponent, which YAML 1.1 reads as text if there is no point."""
     return f"{value:.12f}".rstrip("0").rstrip(".")
 
 
@@ -363,7 +357,7 @@ EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
 }
 
 
-# MFU as published divides by the datasheet's peak; TraceLens wants what can be achieved.
+# Default bases that are not the datasheet's: TraceLens expects achievable rates.
 _BASES = {"tracelens": "burst"}
 
 
@@ -375,11 +369,10 @@ def export(
     basis: str | None = None,
     device: str | int | None = None,
 ) -> str:
-    """The peak as `tool` (a key of EXPORTS) takes it: Python code, or a document.
+    """The peak in the form of `tool` (a key of EXPORTS): Python code, or a document.
 
-    dtype, basis, device as in `Profile.peak`; without a basis it is what the tool means by a peak:
-    the burst for tracelens, the datasheet's for all others. Raises PeakError, ValueError for an
-    unknown tool.
+    dtype, basis, device: as in `Profile.peak`; the default basis is burst for tracelens, the
+    datasheet's for all others. Raises PeakError, ValueError for an unknown tool.
     """
     if tool not in EXPORTS:
         raise ValueError(f"unknown tool {tool!r}: use one of {', '.join(EXPORTS)}")

@@ -1,16 +1,15 @@
-"""Model FLOPs utilization (MFU): arithmetic on the standard library alone.
+"""Model FLOPs utilization (MFU), with the standard library alone.
 
-Convention: PaLM (Chowdhery et al. 2022, arXiv:2204.02311, appendix B). An FMA counts as 2 FLOP; a
-training step costs three times a forward pass (the backward pass is two); every parameter takes
-part in one multiply-add for each token, so
+MFU divides a model's FLOPs by what the hardware could do in the same time. It leaves out
+recomputation, which hardware FLOPs utilization (HFU) counts. Convention: PaLM (Chowdhery et al.
+2022, arXiv:2204.02311, appendix B). An FMA is 2 FLOP, a training step costs three forward passes
+(two of them for the backward pass), and each parameter takes part in one FMA per token:
 
     FLOPs per token = 6 N + 12 L H Q T
 
 with N parameters, L layers, H heads, Q dimensions of a head and T tokens of a sequence. An input
-embedding that is not tied to the output takes part in none: `Params.matmul_params` is N without
-it, and `Transformer.flops` knows the conventions of other projects. MFU is what
-a run needs by this count over what the hardware could do in the same time; it leaves out
-rematerialization, which hardware FLOPs utilization (HFU) counts.
+embedding that is not tied to the output does not count: `Params.matmul_params` is N without it.
+`Transformer.flops` knows other projects' conventions.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from peakline.profile import PUBLISHED_BASES, Peak
 from peakline.profile.errors import shown_argument
 from peakline.profile.schema import is_amount
 
-# A share above 1 by more than rounding and interval says that the denominator is wrong.
+# A higher share, beyond rounding and interval, means a wrong denominator.
 MOST_OF_PEAK = 1.02
 
 
 class Utilization(float):
-    """A share of a peak, 0..1, that knows its name. A plain `float` wherever one is needed."""
+    """A share of a peak, 0..1: a `float` that knows its name."""
 
     name: str
 
     def __new__(cls, value: float, name: str) -> Utilization:
-        """`name` says against which kind of peak: "MFU (datasheet)", "of achievable (burst)"."""
+        """name: with the kind of peak, "MFU (datasheet)" or "of achievable (burst)"."""
         share = super().__new__(cls, value)
         share.name = name
         return share
@@ -58,8 +57,8 @@ def printed_name(basis: str, kind: Kind = "MFU") -> str:
 def utilization_name(peak: float, kind: Kind = "MFU") -> str:
     """The name of a share of this peak.
 
-    Against a published basis it is MFU (HFU). Against a measured one it is "of achievable", since
-    it is another, larger figure. A plain number keeps the kind and says that its basis is unknown.
+    It is MFU (or HFU) for a published basis, "of achievable" for a measured one, whose shares are
+    larger. A plain number keeps the kind, with its basis as not stated.
     """
     if not isinstance(peak, Peak):
         return f"{kind} (basis not stated)"
@@ -88,26 +87,22 @@ def _share(flops: float, seconds: float, peak: float, devices: int, kind: Kind) 
 def mfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utilization:
     """Model FLOPs utilization, a share: flops / (seconds x peak x devices).
 
-    flops: what the model needs for the work done in `seconds`, over all devices, without
-    recomputation (`transformer_flops` x tokens). peak: FLOP/s of one device; a `Profile.peak` also
-    names the result, and against a measured peak that name is "of achievable", not MFU. Raises
-    ValueError for values that make no sense, a share above 1 of a published peak included.
+    flops: the model's FLOPs for the work done in `seconds`, over all devices, without recomputation
+    (`transformer_flops` x tokens). peak: FLOP/s of one device; a `Profile.peak` also names the
+    result, "of achievable" rather than MFU if it was measured. Raises ValueError for invalid
+    values, and for a share above 1 of a published peak.
     """
     return _share(flops, seconds, peak, devices, "MFU")
 
 
 def hfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utilization:
-    """Hardware FLOPs utilization: as `mfu`, with FLOPs that include recomputation
-    (`hardware_flops`)."""
+    """As `mfu`, with FLOPs that include recomputation (`hardware_flops`)."""
     return _share(flops, seconds, peak, devices, "HFU")
 
 
 def attainable(peak: float, bandwidth: float, intensity: float) -> float:
-    """The roofline's limit in FLOP/s: min(peak, bandwidth x intensity).
-
-    bandwidth in B/s, intensity in FLOP/byte (Williams, Waterman, Patterson 2009). Raises
-    ValueError.
-    """
+    """The roofline's limit in FLOP/s: min(peak, bandwidth x intensity). bandwidth in B/s, intensity
+    in FLOP/byte (Williams, Waterman, Patterson 2009). Raises ValueError."""
     require_positive(peak=peak, bandwidth=bandwidth, intensity=intensity)
     return min(float(peak), float(bandwidth) * intensity)
 
@@ -126,13 +121,12 @@ def transformer_flops(
 ) -> float:
     """Model FLOPs of a transformer for one token, by PaLM's convention: 6 N + 12 L H Q T.
 
-    params: N, all parameters but those that are only looked up (`Params.matmul_params`). causal:
-    count only the lower triangle of the attention matrix, half of it, as Megatron-LM does; PaLM
-    counts all of it. kv_heads: with grouped-query attention K and V have fewer heads, which N
-    already reflects; every query head still makes its own products, so the attention term stays as
-    it is. active_params: for a mixture of experts, the parameters that one token passes through
-    (`Params.active`); they take the place of N.
-    training: False counts the forward pass alone, a third. Raises ValueError.
+    params: N, without parameters that are only looked up (`Params.matmul_params`). causal: count
+    half of the attention matrix, as Megatron-LM does; PaLM counts all of it. kv_heads: checked, but
+    without effect: with grouped-query attention N already reflects the fewer heads of K and V, and
+    each query head still has its own products. active_params: the parameters that one token passes
+    through in a mixture of experts (`Params.active`); they replace N. training: False counts the
+    forward pass alone, a third. Raises ValueError.
     """
     require_positive(params=params)
     attention = attention_flops(layers, heads, head_dim, sequence, causal, kv_heads)
@@ -159,7 +153,7 @@ def hardware_flops(
     kv_heads: int | None = None,
     active_params: float | None = None,
 ) -> float:
-    """FLOPs that the hardware does for one token in training, recomputation included; for `hfu`.
+    """FLOPs that the hardware does for one token in training, with recomputation; for `hfu`.
 
     recompute: "none"; "attention", the attention products once more (selective activation
     recomputation, Korthikanti et al. 2022, arXiv:2205.05198); "full", the whole forward pass once

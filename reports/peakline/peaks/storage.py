@@ -1,4 +1,4 @@
-"""Which link between storage and GPU decides how many samples a second can reach it."""
+"""The link between storage and GPU that limits the samples per second."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from peakline.profile import HOST, PeakError, Profile
 
 ALL_AT_ONCE = "storage to GPU"
 PAST_HOST_MEMORY = "storage to GPU past host memory"
-# On which devices, by which resources, and how much of these a byte takes once. Every byte enters
-# host memory and leaves it again, so that it carries half of what its copies count.
+# Label, whether it is the host's or the GPU's, resources, and the usable share of their rate. Host
+# memory carries half of its copy rate, since every byte enters and leaves it.
 _HOST, _GPU = True, False
 _WAY = (
     ("storage", _HOST, ("storage.read",), 1.0),
@@ -25,8 +25,7 @@ _WAY = (
 
 @dataclass(frozen=True)
 class InputNeed:
-    """Samples of so many bytes, as they are stored and as they cross to the GPU, that one GPU is to
-    get each second."""
+    """Samples that one GPU is to get per second; bytes as in storage and on the way."""
 
     bytes_per_sample: float
     samples_per_s: float
@@ -34,7 +33,7 @@ class InputNeed:
 
 @dataclass(frozen=True)
 class InputLink:
-    """One link of the way: its rate in B/s, and the share of it that is needed (1: all of it)."""
+    """One link: its rate in B/s, and the share of it that is needed (1: all of it)."""
 
     label: str
     rate: float
@@ -45,10 +44,9 @@ class InputLink:
 class InputBound:
     """The share of each link that a rate of samples needs.
 
-    bytes_per_s: what is needed. links: those that were measured, the slowest first. missing: the
-    labels of those that were not. samples_per_s: the most that the slowest of `links` lets through.
-    direct: the other way, on which the storage writes to the GPU (GPUDirect Storage); None where it
-    was not measured.
+    bytes_per_s: the need. links: the measured ones, the slowest first. missing: labels of those not
+    measured. samples_per_s: the most that the slowest of `links` lets through. direct: the path
+    from storage to GPU that bypasses host memory (GPUDirect Storage); None if not measured.
     """
 
     bytes_per_s: float
@@ -59,13 +57,11 @@ class InputBound:
 
     @property
     def binding(self) -> InputLink:
-        """The slowest link that was measured."""
         return self.links[0]
 
     @property
     def enough(self) -> bool | None:
-        """Whether every link is fast enough; None where a link that may be too slow was not
-        measured."""
+        """Whether every link is fast enough; None if an unmeasured one may be too slow."""
         if self.binding.needed > 1:
             return False
         return None if self.missing else True
@@ -90,7 +86,7 @@ class InputBound:
         return text
 
     def document(self) -> dict[str, Any]:
-        """All of it for `--json`."""
+        """The document of `--json`."""
         return {
             "schema": "peakline-input",
             "schema_version": 1,
@@ -100,11 +96,8 @@ class InputBound:
 
 
 def input_rates(profile: Profile, device: str | int | None = None) -> dict[str, float]:
-    """The rate in B/s of each link, by its label, in the order of the way.
-
-    Links that were not measured are left out. device: as in `Profile.peak`, by default the slowest
-    of all. Raises PeakError where the device is unknown.
-    """
+    """The rate in B/s of each measured link, by its label, from storage to GPU. device: as in
+    `Profile.peak`, by default the slowest of all. Raises PeakError for an unknown device."""
     gpus = profile.select_devices(device)
     rates = {}
     for label, of_host, resources, share in _WAY:
@@ -122,14 +115,13 @@ def input_bound(
     *,
     device: str | int | None = None,
 ) -> InputBound:
-    """Which link binds fresh data on their way to one GPU.
+    """The link that limits how fast samples reach one GPU.
 
     bytes_per_sample, samples_per_s: as in `InputNeed`. device: as in `Profile.peak`, by default the
-    slowest of all. The links: storage (`run --storage`), host memory, which every byte enters and
-    leaves, so that it carries half of what its copies count; the host link; and the whole way at
-    once (`input.pipeline`). Other GPUs share the first two: with N of them that load alike, ask for
-    N times the samples. Raises PeakError where the profile has none of the links, ValueError for
-    numbers that are not positive.
+    slowest of all. The links: storage (`run --storage`), host memory (half its copy rate), the host
+    link, and the whole path at once (`input.pipeline`). Other GPUs share the first two: if N of
+    them load alike, ask for N times the samples. Raises PeakError if the profile has none of the
+    links, ValueError for numbers that are not positive.
     """
     require_positive(bytes_per_sample=bytes_per_sample, samples_per_s=samples_per_s)
     needed = bytes_per_sample * samples_per_s

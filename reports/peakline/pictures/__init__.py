@@ -67,8 +67,7 @@ def pictures(
 def _own(
     profile: Profile, device: str, need: InputNeed | None
 ) -> tuple[list[Picture | None], list[Picture | None]]:
-    """The pictures that this package draws by itself, those of single topics apart; None for what
-    was not measured."""
+    """The package's own pictures, those of single topics separately; None without data."""
     if device == NODE:
         return [node.links(profile, NODE), node.sizes(profile, NODE)], [
             node.concurrent(profile, NODE)
@@ -90,7 +89,7 @@ def _own(
 
 
 def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
-    """The picture with what the profile says on its topics: all sentences, and the first title."""
+    """The picture with its topics' sentences, and the first title as headline."""
     found = [profile.curve(device, topic) for topic in picture.topics]
     sentences = [sentence(curve.sentence) for curve in found if curve and curve.sentence]
     titles = [with_signs(curve.title) for curve in found if curve and curve.title]
@@ -104,16 +103,16 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
 
 
 def with_signs(text: str) -> str:
-    """A text of the profile with "µs" and "×", where a terminal has to do with ASCII."""
+    """A text of the profile with "µs" and "×" instead of ASCII."""
     return re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
 
 
-# A name in code begins with its own letter: "cudaMalloc", "cp.async", "fp32_fma".
+# Names in code keep their first letter: "cudaMalloc", "cp.async", "fp32_fma".
 _NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
 
 
 def sentence(text: str) -> str:
-    """A text of the profile as a sentence: a capital letter, a full stop, signs of their own."""
+    """A profile's text as a sentence, with a capital, a full stop and typographic signs."""
     text = with_signs(text)
     if not _NAME_IN_CODE.match(text):
         text = text[:1].upper() + text[1:]

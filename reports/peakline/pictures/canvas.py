@@ -1,7 +1,7 @@
-"""The canvas of a picture: its shape, ticks of axes, labels beside lines and rows.
+"""The canvas of a picture: its shape, ticks, and labels beside lines and rows.
 
-Margins are computed from the texts. matplotlib's constrained layout draws as well, but takes twice
-the time: 13 s instead of 7 for the pictures of one GPU.
+Margins are computed from the texts; matplotlib's constrained layout takes twice the time (13 s
+instead of 7 for the pictures of one GPU).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# A panel keeps this share of its column, however long its labels are.
+# A panel keeps this share of its column, even beside long labels.
 _LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The shape that a picture is drawn for: a laptop's column, or a phone's."""
+    """The shape of a picture: for a laptop's column, or a phone's."""
 
     narrow: bool = False
 
     @property
     def font(self) -> float:
-        """Points; the narrow canvas is shown at about the size it is drawn."""
+        """Points; the narrow canvas is shown at about its drawn size."""
         return 10.0 if self.narrow else 9.0
 
     @property
@@ -50,11 +50,11 @@ class Canvas:
         columns: int = 0,
         narrow_columns: int = 1,
     ) -> tuple[Figure, list[Axes]]:
-        """A figure with panels side by side, or one above the other on the narrow canvas.
+        """A figure with panels side by side, or stacked on the narrow canvas.
 
-        All in inches: height of one panel; left, right and top the room that each panel keeps free
-        for its labels (`room`); left and right may be one number for each. The panels of a row are
-        equally wide. columns: how many of them stand in a row, 0 for all.
+        In inches: height of a panel; left, right and top: free for its labels (`room`), left and
+        right also as one number per panel. Panels of a row are equally wide. columns: panels per
+        row, 0 for all.
         """
         from matplotlib.figure import Figure
 
@@ -70,7 +70,7 @@ class Canvas:
             row, column = divmod(i, columns)
             first, end = row * columns, (row + 1) * columns
             width = (self.width - sum(lefts[first:end]) - sum(rights[first:end])) / columns
-            # A profile may call things anything: labels without room are cut.
+            # Names in a profile may be long: labels without room are cut.
             width = max(width, _LEAST_SHARE * self.width / columns)
             x = column * width + sum(lefts[first : i + 1]) + sum(rights[first:i])
             y = 1 - (row + 1) / rows + bottom / whole
@@ -78,38 +78,37 @@ class Canvas:
             figure.add_axes((x / self.width, y, *size))
         for axes in figure.axes:
             axes.tick_params(labelsize=self.font - 0.5, length=3)
-            # Grid lines end with the panel by themselves; a clip path for each is 5 % of a page.
+            # Grid lines end with the panel anyway; their clip paths are 5 % of a page.
             axes.grid(clip_on=False)
-            # A heading with a place of its own spares the search for one: 8 % of the time.
+            # An explicit position saves the search for one: 8 % of the time.
             axes.set_title("", loc="left", y=1.0)
         return figure, list(figure.axes)
 
     def room(self, texts: Iterable[str], font: float | None = None) -> float:
-        """Inches that the longest of `texts` takes beside an axis."""
+        """Inches for the longest of `texts` beside an axis."""
         longest = max((text_width(text, font or self.font) for text in texts), default=0.0)
         return (longest + 18) / 72
 
     def title(self, axes: Axes, text: str) -> None:
-        """A left-aligned heading of a panel."""
         axes.set_title(text, loc="left", y=1.0, fontsize=self.font, color=INK, pad=6)
 
     def columns(self, names: Iterable[str]) -> int:
-        """The columns of a legend that fit the figure's width."""
-        # A handle and the gap between columns take about four letters.
+        """The number of legend columns that fit the figure."""
+        # Handle and gap are about four letters wide.
         widest = max(text_width(name, self.font - 1) for name in names) + 4.2 * self.font
         return max(1, int(self.width * (1.0 if self.narrow else 0.75) * 72 / widest))
 
     def head(self, entries: int, columns: int) -> float:
-        """Inches that a legend above a panel takes."""
+        """Inches for a legend above a panel."""
         return 0.14 + 0.2 * math.ceil(entries / columns)
 
     def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
-        """A legend in the room above a panel, for marks that have no line to be labelled at."""
+        """A legend above a panel, for marks without a line to label."""
         box = axes.get_position()
         axes.legend(
             fontsize=self.font - smaller,
             loc="lower left",
-            # On the narrow canvas it may begin above the labels at the left.
+            # On the narrow canvas it starts above the labels at the left.
             bbox_to_anchor=(0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
             ncols=columns,
             handlelength=1.6,
@@ -119,12 +118,12 @@ class Canvas:
         )
 
     def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
-        """A legend where a panel is empty, for lines whose ends are too close to be labelled."""
+        """A legend in an empty part of a panel, for lines whose ends are too close to label."""
         shown = [line for line in axes.get_lines() if line.get_label() in names]
         axes.legend(handles=shown, fontsize=self.font - 1, handlelength=2.8)
 
     def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
-        """A text at the right of a panel, level with a row."""
+        """Writes a text right of a panel, level with a row."""
         at = ("axes fraction", "data")
         note(axes, text, (1.0, y), (4, 0), at, fontsize=self.font - 1, color=color)
 
@@ -139,10 +138,7 @@ class Canvas:
         color: str = INK,
     ) -> tuple[Figure, Axes]:
         """A panel of rows with names at the left, texts at the right, and room for a legend above.
-
-        step: the height of a row, and spare that of axis and margins, in inches. color: that of
-        the texts.
-        """
+        step: height of a row; spare: of axis and margins, both in inches. color: of the texts."""
         head = self.head(len(legend), self.columns(legend)) if legend else 0.0
         figure, (axes,) = self.figure(
             spare + step * len(names) + head,
@@ -156,12 +152,11 @@ class Canvas:
         return figure, axes
 
     def rows(self, axes: Axes, names: Sequence[str]) -> None:
-        """Makes a panel one of named rows, the first at the top."""
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.45, -0.55)
 
     def above_rows(self, axes: Axes, names: Sequence[str]) -> None:
-        """Puts names above their bars, where the narrow canvas has no room at the left."""
+        """Writes names above their bars, for the narrow canvas."""
         for row, name in enumerate(names):
             at, style = (0, row - 0.2), {"fontsize": self.font - 1, "va": "bottom"}
             note(axes, name, at, (3, 1.5), ("axes fraction", "data"), **style)
@@ -169,7 +164,7 @@ class Canvas:
         axes.set_ylim(len(names) - 0.6, -0.75)
 
     def labels(self, axes: Axes, x: str, y: str = "") -> None:
-        """Axis labels; the y label stands level above the axis, as the panel's heading."""
+        """Sets axis labels; the y label is the panel's heading."""
         axes.set_xlabel(x, fontsize=self.font)
         if y:
             self.title(axes, y)
@@ -183,7 +178,7 @@ def note(
     of: tuple[str, str] = ("data", "data"),
     **style: Any,
 ) -> None:
-    """A text some points away from a place; of: the coordinates of the place's x and y."""
+    """Writes a text some points away from a place; of: the coordinate systems of its x and y."""
     axes.annotate(
         text,
         at,
@@ -194,9 +189,9 @@ def note(
     )
 
 
-@functools.lru_cache(maxsize=4096)  # the two canvases have the same texts
+@functools.lru_cache(maxsize=4096)  # both canvases have the same texts
 def text_width(text: str, font: float, weight: str = "normal") -> float:
-    """Points that a text of one line takes at a font size, as the renderer measures it."""
+    """Width of a single-line text in points, as measured by the renderer."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -205,10 +200,8 @@ def text_width(text: str, font: float, weight: str = "normal") -> float:
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions moved as little as needed to lie at least `gap` apart, within [low, high].
-
-    Where there is no room for all, they are spaced evenly. The order is kept.
-    """
+    """Positions moved as little as possible to be at least `gap` apart, within [low, high]. Without
+    enough room they are spaced evenly. The order is kept."""
     count = len(positions)
     if count == 0:
         return []
@@ -216,7 +209,7 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
         gap = (high - low) / max(1, count - 1)
     order = sorted(range(count), key=lambda i: positions[i])
     placed = [min(max(positions[i], low), high) for i in order]
-    # Neighbours that are too close form a block around their mean; blocks that touch are merged.
+    # Neighbours that are too close form a block around their mean; overlapping blocks are merged.
     blocks: list[list[float]] = []  # [sum of wanted first positions, number of members]
     for rank, position in enumerate(placed):
         blocks.append([position, 1.0, float(rank)])
@@ -240,16 +233,14 @@ def _start(block: list[float], gap: float, low: float, high: float) -> float:
     return min(max(start, low), high - gap * (block[1] - 1))
 
 
-# A line that comes this share of a panel's width is taken to reach the edge.
+# A line that ends beyond this share of the panel's width counts as reaching the edge.
 _REACHED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class EndLabel:
-    """A label at the right edge of a panel, level with `y` in data coordinates.
-
-    x: where the line ends that it names, if that may be before the edge.
-    """
+    """A label at the right edge of a panel, level with `y` in data coordinates. x: end of the named
+    line, if it may be before the edge."""
 
     y: float
     text: str
@@ -258,9 +249,9 @@ class EndLabel:
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
-    """Labels lines at the right edge instead of a legend, moved apart where they would overlap.
+    """Labels lines at the right edge, moved apart where they would overlap.
 
-    A leader goes to the end of a line from a label that is moved, or that the line does not reach.
+    A leader connects a label with its line's end if the label was moved or the line ends early.
     Call it last: it needs the axes' final limits.
     """
     low, high = axes.get_ylim()
@@ -287,12 +278,12 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
             "arrowstyle": "-",
             "color": label.color,
             "lw": 0.6,
-            "relpos": (0.0, 0.5),  # ends at the text's left edge, not below its neighbours
+            "relpos": (0.0, 0.5),  # starts at the text's left edge, not below its neighbours
             "shrinkA": 1,
             "shrinkB": 0,
         }
         if short:
-            # Inside the panel a leader in the line's colour would be read as more of the line.
+            # Inside the panel, a leader in the line's colour would look like the line.
             leader |= {"color": MUTED, "linestyle": (0, (1, 3)), "lw": 0.8, "shrinkB": 5}
         axes.annotate(
             label.text,
@@ -310,7 +301,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
 
 
 def plain_log_ticks(axis: Any, values: Sequence[float], labels: Sequence[str]) -> None:
-    """Ticks at chosen places of a log axis, with plain labels."""
+    """Sets ticks of a log axis at these values, with these labels."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     axis.set_major_locator(FixedLocator(list(values)))
@@ -319,7 +310,7 @@ def plain_log_ticks(axis: Any, values: Sequence[float], labels: Sequence[str]) -
 
 
 def decade_ticks(axis: Any, low: float, high: float, at_most: int = 8) -> None:
-    """Ticks at powers of ten as "1", "10", "100", "1 k" ... "1 P"."""
+    """Sets ticks at powers of ten: "1", "10", "100", "1 k" ... "1 P"."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / at_most))
     values = [10.0**e for e in range(first, last + 1, step)]

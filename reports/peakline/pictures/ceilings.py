@@ -1,4 +1,4 @@
-"""Measured ceilings against the theoretical ones."""
+"""Measured ceilings, compared with the theoretical ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Name, marker, fill and colour: filled is the peak of a resource itself, hollow is anything else.
-# Burst is how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
+# Name, marker, fill and colour. Filled marks are the resource's own peak: burst for compute,
+# "measured" for bandwidth.
 _MARKS: dict[str, tuple[str, str, str, str]] = {
     "datasheet": ("published", "D", "none", INK),
     "instruction": ("instruction", "^", "none", INK),
@@ -32,7 +32,7 @@ _MARKS: dict[str, tuple[str, str, str, str]] = {
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Each ceiling as a share of what the specification allows."""
+    """Each ceiling as a share of the theoretical one."""
     rows = [
         row
         for row in ceiling_table(profile, device)[1]
@@ -70,12 +70,12 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
-    """The measured mark that stays furthest from the theoretical value."""
+    """The measured mark furthest below its theoretical value."""
     marks = []
     for row in rows:
         for basis, ceiling in row.by_basis.items():
             if basis in _MARKS and basis not in PUBLISHED_BASES:
-                # A bandwidth has one way of being measured: it needs no word.
+                # A bandwidth has only one measured basis, so it is not named.
                 how = "" if basis == "measured" else f", {basis_name(basis)}"
                 marks.append((ceiling.value / row.limit, f"{profile.label(row.resource)}{how}"))
     share, furthest = min(marks)
@@ -83,7 +83,6 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
 
 
 def _best(row: CeilingRow) -> str:
-    """The best that was measured of a resource, else another ceiling."""
     top = row.best or next(c for basis, c in row.by_basis.items() if basis in _MARKS)
     return units.rate(top.value, top.unit)
 

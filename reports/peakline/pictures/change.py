@@ -1,4 +1,4 @@
-"""What changed between two runs: bars from the step before to the step after."""
+"""Changes between two runs: bars from the step before to the step after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ _WORTH = 0.002  # of the longer step: smaller changes are one bar
 
 
 def change_pictures(change: Change) -> list[Picture]:
-    """The step before, what each part added or took, and the step after."""
     profile = change.before.profile
     device = profile.device_name(change.before.ranks[0].device)
     return [

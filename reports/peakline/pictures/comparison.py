@@ -16,8 +16,7 @@ from peakline.profile import shown_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The program's verdicts, the gravest first: printed name, mark, fill and colour. Filled marks are
-# verdicts, hollow ones are not.
+# Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "slower": ("slower", "v", "full", SERIES[6]),
     "unsteady": ("unsteady", "X", "full", SERIES[6]),
@@ -36,8 +35,7 @@ def verdict_name(verdict: str) -> str:
 
 
 def ceiling_name(row: Mapping[str, Any]) -> str:
-    """The printed name of a ceiling: "BF16 Tensor Cores burst"; of an older program's document,
-    which has no labels, that of its resource."""
+    """The printed name of a ceiling. Documents of older programs have no labels."""
     return str(row.get("label") or ceiling_label(plain_label(row["resource"]), row["basis"]))
 
 
@@ -53,7 +51,7 @@ def tally(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
-    """The ratios of a device's ceilings, as a device of the document has them; None without any."""
+    """The ratios of a device's ceilings in the document; None without any."""
     rows = device["ceilings"]
     if not rows:
         return None
@@ -64,7 +62,6 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         texts = [f"{row['ratio']:.3f}" for row in rows]
         figure, axes = canvas.row_panel(names, 0.22, texts, legend)
-        # Changes within the threshold do not count.
         axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
         axes.axvline(0, **LIMIT)
         for verdict in kinds:

@@ -18,20 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A named line of points (x, value)."""
-
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
 
 
 def all_x(lines: Iterable[Curve]) -> list[float]:
-    """The values at which any of the lines was measured, in order."""
     return sorted({x for line in lines for x in line.x})
 
 
 def amount(m: Measurement) -> float:
-    """The value of a measurement that `Profile.of` has let through."""
+    """The value of a usable measurement."""
     assert m.value is not None
     return m.value
 
@@ -39,10 +36,8 @@ def amount(m: Measurement) -> float:
 def curve(
     name: str, rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
 ) -> Curve:
-    """The curve of `rows` over `x`, in order of x; of several values at one x, the highest.
-
-    An x below 0 is no size, count or distance; its row is left out.
-    """
+    """The curve of `rows` over `x`, sorted; of several values at one x, the highest. A negative x
+    is no size, count or distance, and is left out."""
     best: dict[float, float] = {}
     for row in rows:
         at = x(row)
@@ -53,7 +48,7 @@ def curve(
 
 
 def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
-    """Ticks of a log2 axis of sizes: 4 KiB, 64 KiB, 1 MiB, ..."""
+    """Sets ticks of a log2 axis of sizes: 4 KiB, 64 KiB, 1 MiB, ..."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / at_most))
     values = [2.0**e for e in range(first, last + 1, step)]
@@ -61,7 +56,7 @@ def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
 
 
 def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> None:
-    """Ticks at the values that were measured, thinned to what fits."""
+    """Sets ticks at measured values, thinned out to fit."""
     step = max(1, math.ceil(len(values) / at_most))
     chosen = list(values)[::step]
     plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
@@ -81,7 +76,7 @@ def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) 
 
 
 def plot_marks(axes: Axes, points: Sequence[tuple[float, float]], index: int, **style: Any) -> None:
-    """Draws points without a line in the index-th colour and marker, every other one hollow."""
+    """Draws points in the index-th colour and marker; every other index is hollow."""
     chosen: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "marker": MARKERS[index % len(MARKERS)],
@@ -95,7 +90,7 @@ def plot_marks(axes: Axes, points: Sequence[tuple[float, float]], index: int, **
 def plot_all(
     axes: Axes, lines: Sequence[Curve], texts: Sequence[str], scale: float = 1.0
 ) -> list[EndLabel]:
-    """Draws curves, each in its own style; returns the labels for their ends."""
+    """Draws curves in distinct styles; returns labels for their ends."""
     return [
         EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale), line.x[-1])
         for i, (line, text) in enumerate(zip(lines, texts, strict=True))
@@ -103,12 +98,12 @@ def plot_all(
 
 
 def size_of(m: Measurement) -> float | None:
-    """The bytes that a measurement moves at a time, or that it goes over."""
+    """Bytes per transfer of a measurement, or its footprint."""
     return m.integer("bytes") or m.integer("footprint")
 
 
 def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
-    """A dotted line at `at`, with its name on one side of it."""
+    """Draws a dotted line at `at`, named on one side."""
     axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text)
     away, style = (-4 if side == "right" else 4, -3), {"color": MUTED, "ha": side, "va": "top"}
     of = ("data", "axes fraction")

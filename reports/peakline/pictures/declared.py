@@ -1,4 +1,4 @@
-"""The pictures that the profile declares: which numbers a panel shows, before it is drawn."""
+"""Selects the numbers of pictures that the profile declares, before they are drawn."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from peakline.pictures.canvas import Canvas
 
-# No panel can tell more than these apart; the page's tables have all.
+# More lines or rows are illegible; the page's tables have all.
 MOST_LINES = 12
 MOST_ROWS = 60
 MOST_OF_A_LABEL = 40  # characters
 
-# The slot decides what these reach.
+# Devices of one model differ in these by slot.
 _LINKS = ("pcie", "c2c")
 
 Params = Mapping[str, int | str]
 
 
 def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
-    """The picture of a topic; None where it declares none, or nothing of it was measured."""
+    """The picture of a topic; None if it declares none, or has no data."""
     declared = curve.picture
     if declared is None:
         return None
@@ -54,7 +54,7 @@ def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
 
 
 def values(profile: Profile, device: str, numbers: Numbers) -> list[tuple[Params, float]]:
-    """The numbers with the parameters that each holds for, in the profile's order."""
+    """The numbers with their parameters, in the profile's order."""
     if numbers.figure:
         found = profile.figures(device, id=numbers.id, name=numbers.figure)
         return [(f.by, f.value) for f in found if _fits(f.by, numbers.where)]
@@ -70,7 +70,7 @@ def _fits(params: Params, where: Params) -> bool:
 
 
 def _shown(profile: Profile, device: str, panel: DeclaredPanel) -> ShownPanel | None:
-    """A panel with its numbers; None where nothing of it was measured."""
+    """A panel with its numbers; None without data."""
     numbers = _lines if panel.kind == "lines" else _rows
     series, rows = numbers(panel, list(_each(profile, device, panel)))
     if not series:
@@ -84,7 +84,7 @@ def _shown(profile: Profile, device: str, panel: DeclaredPanel) -> ShownPanel | 
 
 
 def _mark_value(profile: Profile, device: str, mark: Mark) -> float | None:
-    """The ceiling, figure or number that a mark stands at; None where that is not known."""
+    """The value of a mark: ceiling, figure or number; None if unknown."""
     if mark.resource:
         row = profile.ceiling(device, mark.resource, mark.basis)
         return row.value if row else None
@@ -94,12 +94,12 @@ def _mark_value(profile: Profile, device: str, mark: Mark) -> float | None:
     return mark.value
 
 
-# A series with its label, and its numbers with the parameters that each holds for.
+# A series, its label, and its numbers with their parameters.
 _Labelled = tuple[DeclaredSeries, str, list[tuple[Params, float]]]
 
 
 def _each(profile: Profile, device: str, panel: DeclaredPanel) -> Iterator[_Labelled]:
-    """Every series with its label and numbers, one for each value where it says so."""
+    """Every series with label and numbers; `each` splits it by value."""
     for series in panel.series:
         found = values(profile, device, series.numbers)
         if not series.each:
@@ -112,7 +112,7 @@ def _each(profile: Profile, device: str, panel: DeclaredPanel) -> Iterator[_Labe
 
 
 def _ordered(found: Iterator[int | str | None], names: Mapping[str, str]) -> list[int | str]:
-    """Distinct values: those with a name in that order, numbers by size, the rest as found."""
+    """Distinct values: named ones in the names' order, numbers by size, the rest as found."""
     distinct = [value for value in dict.fromkeys(found) if value is not None]
     order = list(names)
 
@@ -130,14 +130,14 @@ def name_of(value: int | str, names: Mapping[str, str]) -> str:
 
 
 def _whole(text: str) -> str:
-    """As much of a text as stands beside a panel: a profile may call things anything."""
+    """A text cut to the room beside a panel: names in a profile may be long."""
     return shown_text(text, MOST_OF_A_LABEL)
 
 
 def _lines(
     panel: DeclaredPanel, found: Sequence[_Labelled]
 ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
-    """The lines of a panel, and the names of the places along its x axis where it has names."""
+    """The lines of a panel, and the names of places along its x axis, if it has names."""
     texts = (p.get(panel.over) for _, _, numbers in found for p, _ in numbers)
     places = _ordered((text for text in texts if isinstance(text, str)), panel.names)
     lines = [
@@ -145,7 +145,7 @@ def _lines(
         for series, label, numbers in found
         if (points := _points(panel, numbers, places))
     ]
-    # Single points say something beside a line, but are none.
+    # Single points may accompany lines, but do not make a picture alone.
     if all(len(line.points) < 2 for line in lines):
         return (), ()
     return tuple(lines[:MOST_LINES]), tuple(name_of(place, panel.names) for place in places)
@@ -154,10 +154,8 @@ def _lines(
 def _points(
     panel: DeclaredPanel, numbers: Sequence[tuple[Params, float]], places: Sequence[int | str]
 ) -> tuple[tuple[float, float], ...]:
-    """The points of a line in order, of several values at one x the highest.
-
-    What has no place on a logarithmic axis is left out.
-    """
+    """The points of a line, sorted; of several values at one x, the highest. Values without a place
+    on a logarithmic axis are left out."""
     best: dict[float, float] = {}
     for params, number in numbers:
         at = params.get(panel.over)
@@ -172,7 +170,7 @@ def _points(
 def _rows(
     panel: DeclaredPanel, found: Sequence[_Labelled]
 ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
-    """The marks of a panel by kind, each with its (value, row), and the names of its rows."""
+    """The marks of a panel by kind, each with its (value, row), and the names of rows."""
     measured = [item for item in found if item[2]]
     return _rows_by_value(panel, measured) if panel.over else _rows_by_series(panel, measured)
 
@@ -180,7 +178,7 @@ def _rows(
 def _rows_by_value(
     panel: DeclaredPanel, found: Sequence[_Labelled]
 ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
-    """A row for each value of a parameter, in which each series has a mark."""
+    """A row per value of a parameter, with a mark per series."""
     keys = _ordered((p.get(panel.over) for _, _, numbers in found for p, _ in numbers), panel.names)
     marks: dict[str, list[tuple[float, float]]] = {}
     for _, label, numbers in found:
@@ -195,7 +193,7 @@ def _rows_by_value(
 def _rows_by_series(
     panel: DeclaredPanel, found: Sequence[_Labelled]
 ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
-    """A row for each series, with a mark for each value of `by`, or one in its group's colour."""
+    """A row per series, with a mark per value of `by`, or one in its group's colour."""
     shown = found[:MOST_ROWS]
     rows = tuple(label for _, label, _ in shown)
     kinds: list[int | str | None] = [None]

@@ -1,4 +1,4 @@
-"""Tokens per second by batch: the bound of a language model on a device, and an estimate."""
+"""Tokens per second by batch: a language model's bound on a device, and an estimate."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ _BATCHES = tuple(1 << power for power in range(11))
 def decode_picture(
     profile: Profile, model: Transformer, name: str, serving: Serving = _ONE
 ) -> Picture:
-    """The bound, the estimate where its measurements are there, and the batch that memory ends at.
-
-    name: of the model. The batch of `serving` does not matter. Errors as in `decode_bound`.
-    """
+    """The bound, the estimate if available, and the batch that memory limits. name: of the model.
+    Ignores `serving.batch`. Errors as in `decode_bound`."""
     bounds: dict[int, TokenBound] = {}
     kernels: dict[int, KernelsEstimate] = {}
     for batch in _BATCHES:
@@ -69,7 +67,7 @@ def _draw(
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain_log_ticks(axes.xaxis, list(bounds), [str(batch) for batch in bounds])
-    # From a whole decade, so that the axis has more than one number.
+    # Start at a whole decade, so that the axis has more than one number.
     low = 10.0 ** math.floor(math.log10(min(rates)))
     high = max(rates) * 2
     axes.set_ylim(low, high)

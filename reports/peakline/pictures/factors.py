@@ -1,4 +1,4 @@
-"""Why a ceiling is not 100 % of what the hardware allows: the shares that its factors take."""
+"""Why ceilings are below 100 % of theoretical: the shares of their factors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
-# Factors have these names in the picture. A link's and a memory's "rest" has factors beside it that
-# products do not have.
+# Printed names of factors. The "rest" of a link or memory stands beside factors that GEMMs lack.
 _STEPS = {
     "half rate": ("half rate with FP32 sums", GRID),
     "boost clock": (_CLOCK, SERIES[1]),
@@ -90,7 +89,7 @@ def _headline(rows: Sequence[_Row]) -> str:
         for row in shown
         for step, _, share in _bar(row).lost
     )
-    # The first stands for several that are alike, as a product's half rate is.
+    # max() names the first of equal losses, such as a GEMM's half rate.
     share, step, label, row = max(losses, key=lambda loss: loss[0])
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"
@@ -119,7 +118,7 @@ def _draw(canvas: Canvas, rows: Sequence[_Row]) -> Figure:
 def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) -> None:
     parts = [("measured", SERIES[0], bar.share)]
     at = 0.0
-    # The first step down stands at the far end, next to the theoretical value.
+    # The first loss is at the far end, next to the theoretical value.
     for step, color, share in [*parts, *reversed(bar.lost)]:
         if share <= 0:
             continue

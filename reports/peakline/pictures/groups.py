@@ -1,4 +1,4 @@
-"""The groups that a page has its pictures in."""
+"""The groups of a page's pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from peakline.profile import HOST, NODE
 
 LIMITS, COMPUTE, MEMORY, LINKS = "Limits", "Compute", "Memory", "Links"
 LAUNCH, ON_HOST, OTHER = "Launch and synchronization", "Host", "Other"
-# In the order of a page.
 GROUPS = (LIMITS, COMPUTE, MEMORY, LINKS, LAUNCH, ON_HOST, OTHER)
 
 _OF_AREA = {
@@ -24,8 +23,7 @@ _OF_AREA = {
 
 
 def group_of(device: str, ids: Sequence[str]) -> str:
-    """The group of a picture of these benchmarks, whose first decides; without any it stands for
-    the device as a whole."""
+    """The group of a picture by its first benchmark; without any it is about the whole device."""
     if device in (NODE, HOST):
         return LINKS if device == NODE else ON_HOST
     return _OF_AREA.get(level_of(ids[0]), OTHER) if ids else LIMITS

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
-_MOST_OF_A_NAME = 20  # characters: a profile may call an instruction anything
+_MOST_OF_A_NAME = 20  # characters; names in a profile may be long
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Throughput of each instruction per clock, its documented rate, and its latency."""
+    """Each instruction's throughput per clock, documented rate, and latency."""
     measured, stated, latency = (
         {str(f.by.get("op")): f.value for f in profile.figures(device, role=f"instruction.{role}")}
         for role in ("results", "documented_results", "cycles")

@@ -1,4 +1,4 @@
-"""Kernels on a roofline of their own: FLOPs and bytes of each under the roofs that they use."""
+"""Kernels on their own roofline: FLOPs and bytes under the roofs that they use."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More numbers on one panel cover each other; the bars and the table have the others.
+# More numbers would overlap; the bars and the table have the others.
 _MOST = 12
 _LEVELS = {"l1": ("L1", SERIES[3]), "l2": ("L2", SERIES[1])}
 _MEMORY = ("device memory", SERIES[0])
-# Areas in square points: the longest kernel has the largest mark.
+# Mark areas in square points, by time.
 _LARGEST, _SMALLEST = 330.0, 26.0
-_INNER = 0.45  # of the area, for the marks of caches
-_MARGIN = 4.0  # times beyond the outermost mark
-_HOVERED = 200  # characters of a name that the pointer shows
+_INNER = 0.45  # share of the area, for marks of caches
+_MARGIN = 4.0  # factor beyond the outermost mark
+_HOVERED = 200  # characters of a name shown on hovering
 
 
 def picture(
@@ -70,12 +70,11 @@ def _headline(bound: int, drawn: int) -> str:
 
 
 def _moved(p: Placement) -> dict[str, float]:
-    """Bytes by memory level."""
     found: dict[str, float] = {}
     for name, count in p.kernel.bytes.items():
         found[level_of(name)] = found.get(level_of(name), 0.0) + count
     memory = sum(count for level, count in found.items() if level not in _LEVELS)
-    # What goes past a cache, as copies by the TMA do, leaves its counter below the memory's.
+    # Traffic that bypasses a cache, such as TMA copies, leaves its counter below the memory's.
     return {
         level: count
         for level, count in found.items()
@@ -84,7 +83,6 @@ def _moved(p: Placement) -> dict[str, float]:
 
 
 def _used(found: Limits, placements: Sequence[Placement]) -> Limits:
-    """The slopes and roofs that some kernel uses."""
     levels = {level for p in placements for level in _moved(p)}
     named = {unit for p in placements for unit, count in p.kernel.flops.items() if count}
     slopes = [s for s in found.slopes if level_of(s.resource) in levels] or [found.main]
@@ -94,7 +92,7 @@ def _used(found: Limits, placements: Sequence[Placement]) -> Limits:
 
 
 def _is_memory_bound(p: Placement, found: Limits) -> bool:
-    """Whether a kernel lies left of the ridge of its highest roof."""
+    """Whether a kernel is left of its highest roof's ridge."""
     main = _moved(p).get(level_of(found.main.resource))
     roofs = [r.value for r in found.roofs if p.kernel.flops.get(r.resource)]
     ridge = max(roofs or [found.roofs[0].value]) / found.main.value
@@ -133,7 +131,6 @@ def _end(profile: Profile, roof: Limit, brief: bool) -> EndLabel:
 
 
 def _frame(axes: Axes, found: Limits, placements: Sequence[Placement]) -> None:
-    """Log-log axes that hold the marks and the ridges between the roofs."""
     ridges = [roof.value / slope.value for roof in found.roofs for slope in found.slopes]
     at = [sum(p.kernel.flops.values()) / count for p in placements for count in _moved(p).values()]
     heights = [p.flops_per_s or 0.0 for p in placements]
@@ -155,12 +152,12 @@ def _draw_roofs(axes: Axes, found: Limits) -> None:
 
 
 def _places(p: Placement) -> dict[str, float]:
-    """FLOPs for each byte of each memory level."""
+    """FLOP/byte by memory level."""
     return {level: sum(p.kernel.flops.values()) / count for level, count in _moved(p).items()}
 
 
 def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
-    """The marks of a kernel; area: of the largest, in square points."""
+    """Draws a kernel's marks; area: of the largest, in square points."""
     height, places = p.flops_per_s or 0.0, _places(p)
     ends = [min(places.values()), max(places.values())]
     axes.plot(ends, [height] * 2, color=MUTED, lw=0.6, zorder=2)
@@ -181,7 +178,7 @@ def _number(
     area: float,
     taken: list[tuple[float, float]],
 ) -> None:
-    """A kernel's number beside its mark of the device's memory, clear of those `taken`."""
+    """Writes a kernel's number beside its device-memory mark, clear of those `taken`."""
     places, height = _places(p), p.flops_per_s or 0.0
     at = next((x for level, x in places.items() if level not in _LEVELS), min(places.values()))
     dots_per_point = axes.figure.dpi / 72

@@ -1,4 +1,4 @@
-"""Kernels of a profiler: the time of each, and what of it their busiest units need."""
+"""Kernels of a profiler: each one's time, and the part that its busiest units need."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The longest of them hold nearly all of the time; more rows would be slivers.
+# The longest kernels hold nearly all of the time; more rows would be slivers.
 MOST_DRAWN = 15
-_ROW = 0.56  # inches: a name, a bar, and what is said of it
+_ROW = 0.56  # inches: a name, a bar, and a text
 _BAR = 0.26  # of a row
 _STROKE = 0.145  # half of its length, of a row
-_AXIS = 36  # points that the ticks of the time axis and its name take
+_AXIS = 36  # points for the time axis' ticks and name
 _SIDE = 0.15  # inches left and right of the panel
 _PALE = 0.3
 _NAMED_LINES = 3
-# What a kernel waits for has one of these colours.
+# Colours by limiting unit.
 _KINDS = {
     "memory": ("device memory", SERIES[0]),
     "tensor": ("tensor cores", SERIES[1]),
@@ -96,7 +96,7 @@ def _draw(
     axes.set_xlim(0, most / per)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.grid(visible=False)  # lines would strike the names through
+    axes.grid(visible=False)  # lines would cross the names
     canvas.labels(axes, f"{unit} over all launches")
     _legend(axes, canvas, entries, columns)
     if foot:
@@ -118,7 +118,7 @@ def _draw_row(
     _, color = _kind(p.as_written)
     share = p.as_written.share if p.as_written else 0.0
     if p.as_written:
-        # What a summary caps is not to be gained either.
+        # The gain is also capped by ncu's summaries.
         share = 1 - p.as_written.gain_s / (p.kernel.seconds or 1.0)
     pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
     pale[0].set_gid(f"{HOVER}{title[0]}: {p.kernel.name}")
@@ -153,12 +153,11 @@ def _draw_row(
 
 
 def _has_stroke(p: Placement) -> bool:
-    """Whether the two answers can differ: without counters, both rest on bytes and FLOPs alone."""
+    """Whether the two answers can differ: without counters both rest on bytes and FLOPs."""
     return p.rewritten is not None and bool(p.kernel.busy)
 
 
 def _said(profile: Profile, p: Placement, brief: bool) -> str:
-    """What is said of a kernel below its bar, the figures first."""
     text = units.time(p.kernel.seconds or 0.0)
     if p.as_written is not None:
         text = f"≤ {units.time(p.as_written.gain_s)} of {text} to gain"
@@ -179,7 +178,6 @@ def _kind(answer: Answer | None) -> tuple[str, str]:
 
 
 def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, str]]:
-    """The legend: each kind of unit with its colour, then what else is drawn."""
     found = dict(_kind(p.as_written) for _, p in drawn)
     extra = {}
     if any(p.as_written for _, p in drawn):
@@ -214,7 +212,7 @@ def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, str]], colu
 
 
 def _not_drawn(left: Sequence[Placement], seconds: float, room: float, font: float) -> list[str]:
-    """Names what is not drawn, in a few lines; the table has them all."""
+    """Names kernels that are not drawn, in a few lines."""
     if not left:
         return []
     share = sum(p.kernel.seconds or 0.0 for p in left) / (seconds or 1.0)
@@ -237,7 +235,7 @@ def _not_drawn(left: Sequence[Placement], seconds: float, room: float, font: flo
 
 
 def _write_below(axes: Axes, lines: Sequence[str], inches: float, font: float) -> None:
-    """Lets a figure grow at its lower end by lines of text."""
+    """Extends a figure at its lower end by lines of text."""
     figure = axes.get_figure()
     assert figure is not None
     width, height = figure.get_size_inches()  # type: ignore[union-attr]

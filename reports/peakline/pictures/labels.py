@@ -1,7 +1,7 @@
-"""Labels inside a panel, put where the renderer says that there is room.
+"""Places labels inside a panel, by measuring with the renderer.
 
-adjustText (1.4.0) was tried in place of it, with real kernels on the roofline: it left 21 labels on
-lines or marks and 2 on one another, where these leave none, and took 4 s for a drawing of 0.2 s.
+adjustText (1.4.0) left 21 labels on lines or marks and 2 on one another for real kernels on the
+roofline, where these leave none, and took 4 s for a drawing of 0.2 s.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-# The corners of something convex on paper, in pixels; two are a line.
+# Corners of a convex shape, in pixels; two are a line.
 Outline = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place for a label: a point in data coordinates and how many points away from it."""
+    """A place for a label: a point in data coordinates, and a distance in points."""
 
     xy: tuple[float, float]
     away: tuple[float, float]
@@ -30,10 +30,10 @@ class Spot:
 
 
 def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **style: Any) -> bool:
-    """Writes a text at the first spot where it lies in the panel and clear of what is taken.
+    """Writes a text at the first spot inside the panel and clear of what is taken.
 
-    Adds its outline to `taken`; writes nothing and returns False where no spot is free. Call it
-    when the axes have their final limits.
+    Adds its outline to `taken`; writes nothing and returns False if no spot is free. Call it when
+    the axes have their final limits.
     """
     for spot in spots:
         label = axes.annotate(
@@ -56,7 +56,6 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
 
 
 def renderer_of(figure: Any) -> Any:
-    """The renderer that measures a figure's texts."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if not isinstance(figure.canvas, FigureCanvasAgg):
@@ -65,14 +64,14 @@ def renderer_of(figure: Any) -> Any:
 
 
 def outline(text: Text) -> Outline:
-    """The corners of a text that may be turned, in pixels; a leader does not belong to it."""
+    """The corners of a possibly rotated text in pixels, without its leader."""
     from matplotlib.text import Annotation, Text
 
     renderer = renderer_of(text.figure)
     if isinstance(text, Annotation):
         text.update_positions(renderer)
     box, angle = Text.get_window_extent(text, renderer), text.get_rotation()
-    # The box around a turned text has the same centre as the text.
+    # A rotated text's box has the same centre as the text.
     text.set_rotation(0)
     level = Text.get_window_extent(text, renderer)
     text.set_rotation(angle)
@@ -86,19 +85,18 @@ _CORNERS = ((-1, -1), (1, -1), (1, 1), (-1, 1))
 
 
 def line(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> Outline:
-    """A straight line between two points in data coordinates."""
     return [tuple(axes.transData.transform(point)) for point in (start, end)]
 
 
 def disc(axes: Axes, xy: tuple[float, float], radius: float) -> Outline:
-    """A round mark at a point in data coordinates; its radius is in points."""
+    """A round mark at a point in data coordinates; radius in points."""
     (x, y), r = axes.transData.transform(xy), radius * axes.figure.dpi / 72
     turns = [i * math.pi / 6 for i in range(12)]
     return [(x + r * math.cos(turn), y + r * math.sin(turn)) for turn in turns]
 
 
 def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
-    """Whether two convex outlines share more than `spare` pixels, by their separating axes."""
+    """Whether two convex outlines overlap by more than `spare` pixels (separating axes)."""
     for x, y in (*_normals(one), *_normals(other)):
         a, b = ([px * x + py * y for px, py in corners] for corners in (one, other))
         if max(a) - min(b) <= spare or max(b) - min(a) <= spare:
@@ -107,7 +105,7 @@ def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
 
 
 def _normals(corners: Outline) -> Iterator[tuple[float, float]]:
-    """The directions across each side; a line has ends as well."""
+    """The normals of each side; a line also has ends."""
     if len(corners) == 2:
         (x0, y0), (x1, y1) = corners
         length = math.hypot(x1 - x0, y1 - y0)

@@ -1,4 +1,4 @@
-"""Unbroken load: seconds of it, and minutes."""
+"""Sustained load over seconds, and soak over minutes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# No one tells more lines than these apart.
+# More lines are indistinguishable.
 MAX_SERIES = 6
-# The time axis begins here: the first points of a series are this far apart.
+# Start of the time axis: the first points of a series are this far apart.
 FIRST_POINT_S = 0.01
-# The clock has settled by then, which the picture of sustained load shows.
+# The clock has settled by then, as the picture of sustained load shows.
 BURST_OVER_S = 1.0
 
 
-# Times and values.
+# (times, values)
 _Points = tuple[list[float], list[float]]
 
 
 def _points(series: Series, values: Iterable[float | None], from_s: float = 0.0) -> _Points:
-    """Times above 0, from `from_s` on, with their values; what is not known is left out."""
+    """Times above 0, from `from_s` on, and their known values."""
     known = [
         (t, v)
         for t, v in zip(series.time_s, values, strict=False)
@@ -63,10 +63,10 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 
 
 def sustained(profile: Profile, device: str) -> Picture | None:
-    """Rate and clock over an unbroken load: a panel for each format."""
+    """Rate and clock over a sustained load, a panel per format."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
-    # Sustained ceilings come from these; layers of models are products of the same formats. Matrix
-    # units are shown alone where there are any: those of the CUDA cores have the same names.
+    # Prefer the sources of sustained ceilings: layers of models are GEMMs of the same formats. Show
+    # the matrix units alone if there are any: the CUDA cores' formats have the same names.
     sources = {c.measurement for c in profile.ceilings if c.basis == "sustained"}
     rows = [m for m in rows if m.name in sources] or rows
     rows = [m for m in rows if m.id.startswith("gemm.")] or rows
@@ -100,15 +100,15 @@ def sustained(profile: Profile, device: str) -> Picture | None:
     )
 
 
-# A panel's lines are shares in percent over seconds; their names say of what.
+# Lines of a panel, in percent over seconds.
 _RATE, _CLOCK = "rate, % of theoretical", "clock, % of maximum"
 _Shares = dict[str, _Points]
-# The legend takes this share of a panel's height.
+# The legend's share of a panel's height.
 _LEGEND_SHARE = 0.4
 
 
 def _shares(profile: Profile, device: str, m: Measurement, highest: float | None) -> _Shares:
-    """The rate as a share of the theoretical one, the clock as one of the highest clock."""
+    """The rate as a share of the theoretical one, the clock as a share of the highest."""
     limit = _theory(profile, device, m)
     assert m.series is not None
     rates = _scaled(m.series.rate, limit.value / 100) if limit else []
@@ -118,7 +118,6 @@ def _shares(profile: Profile, device: str, m: Measurement, highest: float | None
 
 
 def _theory(profile: Profile, device: str, m: Measurement) -> Ceiling | None:
-    """The theoretical rate of what a measurement runs on."""
     own = profile.ceiling_from(device, m.id)
     return profile.ceiling(device, own.resource, "theoretical") if own else None
 
@@ -129,13 +128,13 @@ def _draw_sustained(
     drawn: Sequence[tuple[Measurement, _Shares]],
     bursts: Mapping[str, tuple[float, float]],
 ) -> Figure:
-    """bursts: by id, the rate and its share of the theoretical one in percent."""
+    """bursts: rate and its share of the theoretical one in percent, by id."""
     figure, panels = canvas.figure(
         2.25, len(drawn), left=0.45, right=0.15, top=0.46, columns=3, narrow_columns=2
     )
     values = [y for _, shares in drawn for _, ys in shares.values() for y in ys]
     values += [share for m, shares in drawn if _RATE in shares for _, share in _one(bursts, m)]
-    # The legend stands below the lines of the panel where these are highest.
+    # The legend goes below the lines of the panel with the highest ones.
     lowest = [min(y for _, ys in shares.values() for y in ys) for _, shares in drawn]
     high = math.ceil(max(values) / 5) * 5
     room = (max(lowest) - _LEGEND_SHARE * high) / (1 - _LEGEND_SHARE)
@@ -155,7 +154,7 @@ def _draw_sustained(
         axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
         ticks = {0.01: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s"}
         plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
-        # The axis is the same in every panel, so that they compare.
+        # Panels share an axis, so that they compare.
         axes.set_ylim(low, high)
         canvas.labels(axes, shape_of(m), _heading(m, _one(bursts, m)))
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)
@@ -172,7 +171,7 @@ def _draw_sustained(
 def _one(
     bursts: Mapping[str, tuple[float, float]], m: Measurement
 ) -> Sequence[tuple[float, float]]:
-    """The burst rate of a measurement's format with its share, where it was measured."""
+    """The burst rate of a measurement's format with its share, if measured."""
     return [bursts[m.id]] if m.id in bursts else []
 
 
@@ -185,7 +184,7 @@ def _heading(m: Measurement, burst: Sequence[tuple[float, float]]) -> str:
 
 
 def soak(profile: Profile, device: str) -> Picture | None:
-    """Minutes of unbroken load, with the time at which the temperature came to rest."""
+    """Minutes of sustained load, with the time at which the temperature settled."""
     m = next((m for m in _with_series(profile, device) if m.params.get("load") == "soak"), None)
     if m is None or m.series is None or m.series.time_s[-1] <= BURST_OVER_S:
         return None

@@ -1,4 +1,4 @@
-"""The levels of a device's memory side by side: how far each is, how fast, how large."""
+"""The levels of a device's memory: latency, bandwidth and size."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_MOST_OF_A_LABEL = 20  # characters: a profile may call a level anything
+_MOST_OF_A_LABEL = 20  # characters; names in a profile may be long
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Latency and bandwidth of each level, by the profile's memory map."""
+    """Latency and bandwidth of each level, from the profile's memory map."""
     levels = profile.levels(device)
     if sum(level.latency_s is not None for level in levels) < 2:
         return None
@@ -93,7 +93,7 @@ def _line(level: MemoryLevel) -> str:
 
 def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
     known = [t for level in levels for t in (level.latency_s, level.far_latency_s) if t]
-    # The figures beside the outermost marks need room.
+    # Room for the figures beside the outermost marks.
     low, high = min(known) * 1e9 / 4, max(known) * 1e9 * 10
     axes.set_xlim(low, high)
     for y, level in enumerate(levels):
@@ -106,7 +106,7 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
             continue
         hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
         axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
-        # Another figure stands beside this mark.
+        # The space beside this mark is for the far figure.
         above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
         note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
         _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
@@ -129,5 +129,4 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
 
 
 def _label_beside(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
-    """A figure at the right of its mark."""
     note(axes, text, (x, y), (6, 0), fontsize=canvas.font - 1)

@@ -1,4 +1,4 @@
-"""Between the GPUs of a node: links by pair and size, and all GPUs at once."""
+"""Links between a node's GPUs by pair and size, and all GPUs at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def links(profile: Profile, device: str) -> Picture | None:
             best = max(matrix.values())
             for (one, other), rate in matrix.items():
                 x, y = gpus.index(other), gpus.index(one)
-                # The best rate has full colour, half of it none.
+                # Full colour for the best rate, none for half of it.
                 share = max(0.0, 2 * rate / best - 1)
                 axes.barh(y, 1, left=x - 0.5, height=1, color=SERIES[0], alpha=share, ec=GRID)
                 color = CARD if share > 0.7 else INK
@@ -75,7 +75,7 @@ _BETWEEN = {"reads": "GPU {} reads from GPU {}", "writes": "GPU {} writes to GPU
 
 
 def _limits(profile: Profile, device: str) -> dict[str, float]:
-    """The theoretical rates of NVLink between two GPUs, in GB/s, by way."""
+    """Theoretical rates of NVLink between two GPUs in GB/s, by direction."""
     found = {
         name: profile.ceiling(device, resource, "theoretical")
         for name, resource in _CEILINGS.items()
@@ -84,7 +84,7 @@ def _limits(profile: Profile, device: str) -> dict[str, float]:
 
 
 def _pair(matrices: Mapping[str, Matrix], limits: Mapping[str, float]) -> Picture:
-    """The rates of the only pair, as bars: of a matrix it would be two cells."""
+    """The rates of a single pair, as bars instead of a matrix."""
     bars = {
         _BETWEEN.get(name, name).format(*pair): (rate / 1e9, limits.get(name))
         for name, matrix in matrices.items()
@@ -131,7 +131,7 @@ def _matrix(profile: Profile, device: str, id_: str) -> Matrix:
 
 
 def sizes(profile: Profile, device: str) -> Picture | None:
-    """The rate of one pair against size."""
+    """The rate of one pair by size."""
     lines: list[Curve] = []
     for id_, name in _SIZES.items():
         rows = profile.of(device, id_)
@@ -182,7 +182,7 @@ def sizes(profile: Profile, device: str) -> Picture | None:
 
 
 def _named_once(limits: Mapping[str, float]) -> dict[str, float]:
-    """The limits by way; where reads and writes have the same, once for both."""
+    """The limits by direction, with reads and writes merged if equal."""
     both = {name: limit for name, limit in limits.items() if name == "both ways"}
     one_way = {name: limit for name, limit in limits.items() if name != "both ways"}
     if len(set(one_way.values())) == 1:
@@ -191,7 +191,7 @@ def _named_once(limits: Mapping[str, float]) -> dict[str, float]:
 
 
 def concurrent(profile: Profile, device: str) -> Picture | None:
-    """The share of its rate that each GPU keeps when all of them work."""
+    """The share of its rate that each GPU keeps when all work at once."""
     kinds = {
         "pcie.concurrent.h2d": "from the host",
         "pcie.concurrent.d2h": "to the host",

@@ -1,4 +1,4 @@
-"""Draws the panels that a profile declares: lines over a parameter, dots or bars in rows."""
+"""Draws panels that a profile declares: lines over a parameter, dots or bars in rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A line or a kind of mark: its name, its points or rows in order, and its colour's number."""
+    """A line or a kind of mark: its name, sorted points or rows, and its colour's index."""
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -37,7 +37,7 @@ class ShownMark:
 
 @dataclass(frozen=True, slots=True)
 class ShownPanel:
-    """A panel with its numbers. rows: the names of its rows, or of the places along the x axis."""
+    """A panel with its numbers. rows: names of rows, or of places along the x axis."""
 
     panel: DeclaredPanel
     series: tuple[Shown, ...]
@@ -47,11 +47,10 @@ class ShownPanel:
 
 _LINES_HEIGHT, _LEFT = 3.4, 0.62
 _ROW_HEIGHT, _BAR_HEIGHT, _DOT_HEIGHT = 0.24, 0.17, 0.085
-_MORE_ROOM = 1.06  # beyond the highest value, for its mark
+_MORE_ROOM = 1.06  # above the highest value, for its mark
 
 
 def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
-    """A figure of all panels of a picture."""
     rows = [panel for panel in panels if panel.panel.kind != "lines"]
     room = canvas.room((name for panel in rows for name in panel.rows), canvas.font - 0.5)
     texts = [text for panel in rows if _with_values(panel) for text in _value_texts(panel)]
@@ -77,7 +76,7 @@ def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
 
 
 def written(value: float, axis: Axis) -> str:
-    """A value as its axis writes it."""
+    """A value in its axis' format."""
     if axis.written == "size":
         return units.size(value)
     if axis.written == "time":
@@ -89,7 +88,6 @@ def written(value: float, axis: Axis) -> str:
 
 
 def _end_texts(shown: ShownPanel) -> list[str]:
-    """The labels at the ends of lines and marks."""
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
@@ -134,7 +132,7 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
 
 
 def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
-    """Draws the lines of a panel; returns the labels for their ends."""
+    """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     texts = _end_texts(shown)
     labels = []
@@ -149,7 +147,7 @@ def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
 
 
 def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
-    """Draws the marks that lie, and the diagonal; returns the labels for their ends."""
+    """Draws horizontal marks and the diagonal; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     labels = []
     for mark in shown.marks:
@@ -168,7 +166,7 @@ def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
 
 
 def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
-    """Draws the upright marks with their names in room above the lines."""
+    """Draws vertical marks, with names above the lines."""
     marks = sorted(
         (mark.value, _mark_text(mark, shown))
         for mark in shown.marks
@@ -207,7 +205,6 @@ def _ticks(
     categories: Sequence[str],
     canvas: Canvas,
 ) -> None:
-    """Places and writes the ticks of an axis, as the profile says that it is written."""
     of: Any = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     at_most = 4 if canvas.narrow else 6
@@ -235,7 +232,7 @@ def _ticks(
 
 
 def _time_tick(seconds: float) -> str:
-    """A time without the zeros that its last digits would be: "10 ns"."""
+    """A time without trailing zeros: "10 ns"."""
     if seconds == 0:
         return "0"
     number, unit = units.time(seconds).split(" ")
@@ -243,7 +240,7 @@ def _time_tick(seconds: float) -> str:
 
 
 def _thin(axes: Drawn, canvas: Canvas) -> None:
-    """Leaves every second label of the x axis away, and so on, until the rest fit beside it."""
+    """Drops every second label of the x axis, repeatedly, until the rest fit."""
     figure = axes.get_figure()
     assert figure is not None
     room = axes.get_position().width * figure.get_figwidth() * 72  # type: ignore[union-attr]
@@ -263,7 +260,7 @@ def _thin(axes: Drawn, canvas: Canvas) -> None:
 
 
 def _round_values(low: float, high: float, at_most: int) -> list[float]:
-    """1, 2 and 5 times powers of ten between two values, or fewer of them where these are many."""
+    """1, 2 and 5 times powers of ten between two values, or fewer of them."""
     for steps in ((1, 2, 5), (1, 3), (1,)):
         exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         values = [step * 10.0**e for e in exponents for step in steps]
@@ -283,7 +280,7 @@ def _rows_height(shown: ShownPanel) -> float:
 
 
 def _head(canvas: Canvas, shown: ShownPanel) -> tuple[int, float]:
-    """Columns of the legend above a panel of rows, and inches that it takes."""
+    """Columns and height (inches) of the legend above a panel of rows."""
     names = _legend_names(shown)
     if not names:
         return 0, 0.3 if shown.panel.heading else 0.12
@@ -302,7 +299,7 @@ def _value_texts(shown: ShownPanel) -> list[str]:
 
 
 def _with_values(shown: ShownPanel) -> bool:
-    """Bars say their values; so do dots of which a row has one."""
+    """Whether values are printed: for bars, and for single dots in a row."""
     return shown.panel.kind == "bars" or not _told_apart(shown)
 
 
@@ -335,7 +332,7 @@ def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
 
 
 def _told_apart(shown: ShownPanel) -> bool:
-    """Whether a row has several kinds of marks, which their colours tell apart."""
+    """Whether a row has several kinds of marks, distinguished by colour."""
     return bool(shown.panel.over or shown.panel.by)
 
 
@@ -345,7 +342,7 @@ def _row_color(shown: ShownPanel, index: int) -> str:
 
 
 def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """Draws one kind of bars, in its share of each row's height; returns where they end."""
+    """Draws one kind of bars, in its share of each row's height; returns their ends."""
     height = 0.8 / len(shown.series) if _told_apart(shown) else 0.55
     points = _places(shown, index)
     axes.barh(
@@ -359,8 +356,7 @@ def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, 
 
 
 def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """The places of one kind of marks: the kinds of a row each on a level of its own, so that marks
-    of equal values do not hide one another."""
+    """The places of one kind of marks, on a level of its own so that equal values stay visible."""
     level = 0.8 / len(shown.series)
     points = []
     for value, row in shown.series[index].points:
@@ -371,7 +367,6 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
 
 
 def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
-    """Draws one kind of dots; returns where they stand."""
     points = _places(shown, index)
     style: dict[str, Any] = {
         "color": _row_color(shown, index),

@@ -1,4 +1,4 @@
-"""A picture's description, and its ways into a figure, a file or a page."""
+"""A picture's description, and its rendering as a figure, a file or part of a page."""
 
 from __future__ import annotations
 
@@ -28,27 +28,26 @@ def require_matplotlib() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture of one device: what it is called, what it says, and how to draw it."""
+    """One picture of one device: its texts, and how to draw it."""
 
     key: str
-    title: str  # its subject, and after a colon what of it
+    title: str  # subject, and after a colon its details
     how: str  # one sentence on how to read it
     draw: Callable[[Canvas], Figure]
-    topics: tuple[str, ...] = ()  # of the profile's curves that it shows
-    every_device: bool = False  # devices of one model differ in it, by power, heat or slot
-    group: str = ""  # the part of a page that it belongs to
-    reading: str = ""  # what it says about this device
-    headline: str = ""  # the one thing of it worth telling
+    topics: tuple[str, ...] = ()  # profile's curves that it shows
+    every_device: bool = False  # whether devices of one model differ in it, by power, heat or slot
+    group: str = ""  # part of a page
+    reading: str = ""  # the profile's sentences about this device
+    headline: str = ""  # main conclusion
     stamp: str = ""  # what was measured, when, and by which version
 
     @property
     def subject(self) -> str:
-        """The title in a word or two."""
         return self.title.partition(":")[0]
 
 
 def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> bytes:
-    """The picture as a file of its own, headed and stamped: "svg", "png" (150 dpi) or "pdf"."""
+    """The picture as a file with heading and stamp: "svg", "png" (150 dpi) or "pdf"."""
     chosen = canvas or Canvas()
     with style():
         figure = picture.draw(chosen)
@@ -56,7 +55,7 @@ def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> 
         return _saved(figure, file_format, picture)
 
 
-# An artist with a gid that begins so shows the rest of it to the pointer, in SVG.
+# Artists with this prefix of their gid show the rest on hovering, in SVG.
 HOVER = "hover-"
 _HOVERED = re.compile(rb'<g id="hover-([^"]*)">')
 
@@ -72,13 +71,13 @@ def _saved(figure: Figure, file_format: str, picture: Picture) -> bytes:
 
 
 def draw(picture: Picture, canvas: Canvas | None = None) -> Figure:
-    """The matplotlib figure, for those who want to add to it."""
+    """The matplotlib figure, to be extended."""
     with style():
         return picture.draw(canvas or Canvas())
 
 
 def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
-    """Puts what the picture says above it, and its title and where it comes from below."""
+    """Writes the headline above the picture, and title and stamp below."""
     width, height = map(float, figure.get_size_inches())
     margin, size, line = 0.12, canvas.font + 2.5, (canvas.font + 2.5) * 1.3 / 72
     room = (width - 2 * margin) * 72 * _FITTED
@@ -112,20 +111,20 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
     )
 
 
-# The share of a line that is filled: glyphs fitted to pixels may be wider than measured.
+# Share of a line to fill: glyphs fitted to pixels may be wider than measured.
 _FITTED = 0.95
-# A device may be called anything; no name takes more of a picture than this.
+# Limits long device names.
 _MOST_LINES = 3
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def unbroken(text: str) -> str:
-    """A text of one line in which no number is parted from its unit, or from what it counts."""
+    """A single-line text with no break between a number and what follows."""
     return re.sub(r"(?<=\d) (?=\D)", _NO_BREAK, " ".join(text.split()))
 
 
 def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> list[str]:
-    """A text in lines of at most `room` points; what no line holds is cut."""
+    """A text in lines of at most `room` points; longer words are cut."""
     lines = [""]
     for word in unbroken(text).split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
@@ -140,16 +139,15 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# scour (0.38) would leave 14 % more and take seven times as long, a second and a half of a page.
-# A reader of the page does not see these: indentation, blanks in styles, names of groups, turns by
-# nothing, and the font, which is the page's own.
+# Invisible in a page: indentation, blanks in styles, names of groups, rotations by 0, and the font.
+# scour (0.38) leaves 14 % more and takes seven times as long, 1.5 s per page.
 _UNSEEN = re.compile(
     r"""<!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
     | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';[ ]
     | (?<=[:;])\ (?=[^<>"]*"[^<>]*>)""",
     re.DOTALL | re.VERBOSE,
 )
-# Places are given in tenths of a point: a fifth of a pixel on a laptop.
+# Coordinates in tenths of a point, a fifth of a pixel on a laptop.
 _PLACE = re.compile(r'(?<= [xy]=")[^"]*')
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
@@ -164,7 +162,7 @@ def _pair(x: int, y: int) -> str:
 
 
 def _path(match: re.Match[str]) -> str:
-    """A path with straight lines relative to where they begin, which takes fewer digits."""
+    """A path with relative straight lines, which take fewer digits."""
     steps = []
     start = here = (0, 0)
     for command, numbers in _STEP.findall(match[0]):
@@ -182,13 +180,12 @@ def _path(match: re.Match[str]) -> str:
     return "".join(steps)
 
 
-# Such a group says nothing; one with a title shows it to the pointer.
+# A group without a title is useless; a title is shown on hovering.
 _GROUP = re.compile(r"(<g>(?!<title>))|(<g[ >][^<]*|</g>)")
 
 
 def _grouped(body: str) -> str:
-    """SVG without the groups that say nothing."""
-    kept: list[bool] = []  # of the groups that are open
+    kept: list[bool] = []  # of open groups
 
     def shown(match: re.Match[str]) -> str:
         if match[0] == "</g>":
@@ -200,25 +197,23 @@ def _grouped(body: str) -> str:
 
 
 def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
-    """SVG to stand in an HTML page: scales with its column, takes the page's colours and font.
-
-    prefix keeps its ids apart from those of the page's other pictures.
-    """
+    """SVG for an HTML page: scales with its column, with the page's colours and font. prefix:
+    distinguishes its ids from those of the page's other pictures."""
     with style():
         text = _saved(picture.draw(canvas), "svg", picture).decode("utf-8")
     text = text[text.index("<svg") :]
     head, _, body = text.partition(">")
     view_box = re.search(r'viewBox="[^"]*"', head)
     assert view_box is not None
-    # Drops matplotlib's metadata and its style sheet, whose rules would apply to the whole page.
+    # Drop matplotlib's metadata, and its style sheet, which would apply to the whole page.
     body = body[body.index("</defs>") + len("</defs>") :]
     ids: dict[str, str] = {}
-    # "href" alone is what SVG 2 has.
+    # SVG 2 uses plain "href".
     body = _ID.sub(
         lambda m: m[1].removeprefix("xlink:") + ids.setdefault(m[2], f"{prefix}{len(ids)}"), body
     )
     body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
-    # matplotlib's metrics of DejaVu Sans leave room for any other font.
+    # Room measured for DejaVu Sans suffices for any other font.
     body = _grouped(_UNSEEN.sub("", body))
     body = _PLACE.sub(lambda match: _tenths(round(10 * float(match[0]))), body)
     body = _PATH.sub(_path, body)

@@ -1,4 +1,4 @@
-"""Labels inside a roofline's panel: names of slopes, ridge points."""
+"""Labels inside a roofline: names of slopes, ridge points."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from peakline.pictures.style import INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# With more roofs than this, a number could be that of any ridge.
+# With more roofs, ridge labels would be ambiguous.
 _FEW_ROOFS = 4
-# A label of a ridge stands off its dot by this many points at most: further away it would be read
-# as that of another.
+# Largest distance in points of a ridge's label: further away it would look like another's.
 _FAR = 14
-# Points between a slope and its name, whose own room for descenders is to be added above.
+# Points between a slope and its name; above it the text's descenders add room.
 _ABOVE, _BELOW = 1.0, 3.0
-# A panel is crowded, so what is written inside has this size: the narrow canvas has no larger one.
+# Small, since panels are crowded.
 _FONT = 8.5
 
 
@@ -35,7 +34,7 @@ def short_label(label: str) -> str:
 
 
 def slope_angle(axes: Axes) -> float:
-    """Degrees on paper of a line of slope 1 in log-log."""
+    """Degrees on paper of a log-log line of slope 1."""
     figure = axes.get_figure()
     assert figure is not None
     box = axes.get_position()
@@ -46,7 +45,7 @@ def slope_angle(axes: Axes) -> float:
 
 
 def slope_spots(axes: Axes, bandwidth: float) -> list[Spot]:
-    """Places for a label along a slope, above it and below it, from its start on."""
+    """Places for a label along a slope, above and below it, from its start."""
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
     start, end = max(x0, y0 / bandwidth), min(x1, y1 / bandwidth)
     at = [start * (end / start) ** (i / 48) for i in range(1, 40)]
@@ -57,7 +56,7 @@ def slope_spots(axes: Axes, bandwidth: float) -> list[Spot]:
 
 
 def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
-    """Writes what finds room; call it when everything else in the panel is drawn."""
+    """Writes labels that find room; call it after everything else is drawn."""
     lines, points = _drawn(axes)
     texts: list[Outline] = []
     top = found.roofs[0].value
@@ -67,8 +66,7 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
         text = f"{name} {units.rate(slope.value, 'B/s')}"
         spots = slope_spots(axes, slope.value)
         style = {"rotation": slope_angle(axes), "fontsize": _FONT, "color": INK}
-        # It may lie across a roof, or even a point, but on another slope it would be read
-        # as the name of that one.
+        # A name may cross a roof or even a point, but on another slope it would be misread.
         for others in ([*points, *lines], [*points, *slopes], slopes):
             blocked = [*texts, *others]
             if place(axes, text, spots, blocked, **style):
@@ -78,7 +76,7 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
 
 
 def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:
-    """The lines of a panel, and its marks."""
+    """The lines and the marks of a panel."""
     lines, marks = [], []
     for drawn in axes.get_lines():
         data: Any = drawn.get_xydata()
@@ -90,8 +88,7 @@ def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:
 
 
 def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline]) -> None:
-    """The intensity at the main memory's ridges, where roofs are few; right of them, since to the
-    left are those of faster levels."""
+    """Writes intensities right of the main memory's ridges, unless roofs are many."""
     if len(found.roofs) > _FEW_ROOFS:
         return
     style = {"fontsize": canvas.font - 1.5, "color": INK}

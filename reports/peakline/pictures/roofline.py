@@ -1,4 +1,4 @@
-"""The roofline: performance against arithmetic intensity (Williams, Waterman, Patterson 2009).
+"""The roofline: performance by arithmetic intensity (Williams, Waterman, Patterson 2009).
 
 Attainable FLOP/s = min(roof, intensity x bandwidth), log-log; one slope per memory level, one flat
 roof per precision and unit.
@@ -25,24 +25,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# People ask about these first: of each, the first that the device has. A device with no more roofs
-# than that shows them all.
+# Precisions that people ask about first, by preference; devices with no more roofs show all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
 _KINDS = {"sweep": "the measured sweep", "GEMMs": "skinny GEMMs"}
 
-# Points this far above a roof are more than scatter.
+# Ratio to a roof above which points are not scatter.
 _ABOVE = 1.05
-# Runs that differ by more than this share of the value make it worth saying.
+# Relative spread between runs that is worth a note.
 _WIDE = 0.1
 
-# Dashes of roofs that share a colour, the highest first: short ones, since a limit has long ones.
+# Dashes of roofs with the same colour, highest first: short ones, since limits have long ones.
 _OF_ONE_COLOR: tuple[Any, ...] = ("solid", (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Measured points under the roofs: (FLOP/byte, FLOP/s)."""
+    """Measured points: (FLOP/byte, FLOP/s)."""
 
     name: str
     precision: str
@@ -50,7 +49,7 @@ class Points:
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """The roofline of a device as one would show it."""
+    """The main roofline of a device."""
     found = limits(profile, device)
     if found is None:
         return None
@@ -74,7 +73,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def every(profile: Profile, device: str) -> Picture | None:
-    """Every roof and slope of a device, where `picture` does not show them all."""
+    """All roofs and slopes of a device, unless `picture` shows all."""
     found = limits(profile, device)
     if found is None:
         return None
@@ -97,7 +96,7 @@ def every(profile: Profile, device: str) -> Picture | None:
 
 
 def _lead(roofs: Sequence[Limit]) -> str:
-    """How far the highest of the roofs is above the next and the lowest one."""
+    """The highest roof's lead over the next and the lowest one."""
     first, *others = roofs
     text = f"Highest: {first.label}, {units.rate(first.value, first.best.unit)}"
     times = [f"{units.number(first.value / r.value, 2)} × {r.label}" for r in others]
@@ -111,7 +110,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def first_roofs(found: Limits) -> Limits:
-    """The few roofs of one unit, and the slopes below which kernels' data lie."""
+    """The main roofs of one unit, and the slopes of memory that holds kernels' data."""
     roofs = [r for r in found.roofs if r.best.unit == "FLOP/s"] or list(found.roofs)
     if len(roofs) > len(FIRST_ROOFS):
         chosen = [
@@ -124,7 +123,7 @@ def first_roofs(found: Limits) -> Limits:
 
 
 def _headline(found: Limits) -> str:
-    """The roof with the widest band, and where memory stops to bind."""
+    """The main roof in burst and sustained, and the ridge."""
     held = [r for r in found.roofs if r.sustained]
     roof = next((r for r in held if r.precision == "bf16"), held[0] if held else found.roofs[0])
     text = f"{format_name(roof.precision)} reaches {units.rate(roof.value, roof.best.unit)}"
@@ -137,14 +136,14 @@ def _headline(found: Limits) -> str:
 
 
 def scaled(first: Limit, value: float) -> tuple[str, str]:
-    """A rate in the unit of a panel, which is that of its first roof: ("858", "TFLOP/s")."""
+    """A rate in the unit of the panel's first roof: ("858", "TFLOP/s")."""
     unit = units.rate(first.value, first.best.unit).split(" ")[1]
     scale = {"T": 1e12, "G": 1e9, "M": 1e6}[unit[0]]
     return units.number(value / scale), unit
 
 
 def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Points]:
-    """The measured sweep and the skinny GEMMs, as far as their roofs are shown."""
+    """The measured sweep and the skinny GEMMs, for the roofs shown."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     roofline = profile.roofline(device)
     for p in roofline.points if roofline else ():
@@ -164,8 +163,8 @@ def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Point
 def _two_speeds(
     profile: Profile, device: str, roofs: Sequence[Limit], points: Sequence[Points]
 ) -> str:
-    """A word on points above their roof where samples of the roof itself lie as high: what ran
-    there did so at two speeds, of which the roof is the slower one."""
+    """A note on points above their roof, if samples of the roof itself are as high: the processor
+    ran at two speeds, and the roof is the slower one."""
     rows = {m.name: m for m in profile.of(device)}
     text = ""
     for roof in roofs:
@@ -196,8 +195,8 @@ def frame(
     ridges: Sequence[float],
     points: Sequence[tuple[float, float]],
 ) -> None:
-    """Log-log axes that hold the ridges, the highest roof and every point."""
-    # The names of the slopes have room left of the first ridge.
+    """Sets log-log axes that hold the ridges, the highest roof and every point."""
+    # Room left of the first ridge for the slopes' names.
     x_low = min([1 / 16, *(r / 90 for r in ridges), *(x / 1.5 for x, _ in points)])
     x_high = max([256.0, *(2.5 * r for r in ridges), *(x * 1.5 for x, _ in points)])
     y_low = min([low_bandwidth * x_low * 0.7, *(y / 1.5 for _, y in points)])
@@ -206,7 +205,6 @@ def frame(
 
 
 def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Log-log axes from and to, with a tick at each power of ten."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(x)
@@ -268,14 +266,13 @@ def _draw_panel(
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
-    """Dots where a slope meets the roofs."""
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
     plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)
 
 
 def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
-    """A memory level's slope up to the highest roof; of the main one also the theoretical one."""
+    """Draws a slope up to the highest roof, and the main memory's theoretical one."""
     bandwidth, top = slope.value, found.roofs[0].value
     start = max(axes.get_xlim()[0], axes.get_ylim()[0] / bandwidth)
     ends = [start, top / bandwidth]
@@ -290,7 +287,7 @@ def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
 
 
 def _dashes(profile: Profile, roofs: Sequence[Limit]) -> list[Any]:
-    """A dash for each roof: the highest of a colour is solid, those below it are dotted."""
+    """A dash per roof: solid for the highest of a colour, dotted below."""
     seen: list[str] = []
     dashes = []
     for roof in roofs:
@@ -301,14 +298,14 @@ def _dashes(profile: Profile, roofs: Sequence[Limit]) -> list[Any]:
 
 
 def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit, dash: Any) -> None:
-    """A roof from where the fastest slope meets it, with its band and its theoretical value."""
+    """Draws a roof from the fastest slope on, with its band and its theoretical value."""
     color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
     bandwidth = found.slopes[0].value
     ends = [roof.value / bandwidth, right]
     axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
     if roof.sustained:
         low, high = sorted((roof.sustained.value, roof.value))
-        # Corners lie on the slope, so that the band ends where memory binds.
+        # The band's corners lie on the slope.
         xs = sorted([low / bandwidth, high / bandwidth, right])
         tops = [min(x * bandwidth, high) for x in xs]
         axes.fill_between(xs, [low] * len(xs), tops, color=color, alpha=0.22, lw=0)
@@ -335,7 +332,7 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
 
 
 def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
-    """Names the marks, right of the panel below the roofs' labels."""
+    """Writes the marks' legend, right of the panel below the roofs' labels."""
     names = {p.name for p in points}
     shown = [line for line in axes.get_lines() if line.get_label() in names]
     if shown:
@@ -352,7 +349,7 @@ def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
 
 
 def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> None:
-    """The unit of the labels at the right, which is that of the first roof."""
+    """Writes the unit of the labels at the right, which is the first roof's."""
     text = scaled(first, first.value)[1] + what
     if canvas.narrow:
         text = text.replace(", ", ",\n")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
-    """Rooflines of several (name, profile, device) in one frame; None without two of them."""
+    """Rooflines of several (name, profile, device) in one frame; None for fewer than two."""
     found = [
         (name, first_roofs(limits_))
         for name, profile, device in items
@@ -43,7 +43,6 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
 
 
 def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
-    """Devices, dates and versions of what was compared."""
     return "; ".join(
         f"{name}: {profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
         for name, profile, device in items
@@ -51,7 +50,7 @@ def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
 
 
 def _leads(found: Sequence[tuple[str, Limits]]) -> str:
-    """Who leads in the slope, and in the first machine's highest roof that all have."""
+    """The leaders in the slope, and in the first machine's highest roof that all have."""
     by_resource = [{r.resource: r for r in limits_.roofs} for _, limits_ in found]
     shared = [
         [roofs[resource] for roofs in by_resource]
@@ -90,7 +89,7 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
     ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
     frame(axes, min(bandwidths), first.value, ridges, ())
     slopes = [_draw_machine(axes, name, limits_, i) for i, (name, limits_) in enumerate(found)]
-    # They stand below all slopes and roofs, from the figure's edge on: names may be long.
+    # Below all slopes and roofs, up to the figure's edge: names may be long.
     axes.legend(
         slopes,
         [f"{name}: {units.rate(limits_.main.value, 'B/s')}" for name, limits_ in found],
@@ -107,7 +106,7 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
 
 
 def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> Line2D:
-    """One machine's slope and roofs; returns the slope."""
+    """Draws a machine's slope and roofs; returns the slope."""
     style: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
@@ -127,7 +126,7 @@ def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> Line2D:
 
 
 def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLabel:
-    """One label for the same roof of several machines, in the unit of the first roof."""
+    """One label for a roof of several machines, in the first roof's unit."""
     ordered = sorted(roofs, key=lambda roof: roof.value)
     name = short_label(roofs[0].label) if canvas.narrow else roofs[0].label
     short = len(roofs) > 3 or canvas.narrow
@@ -137,10 +136,8 @@ def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLa
 
 
 def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
-    """Each measured ceiling of (name, profile, device), relative to the first one's.
-
-    None without two devices that share a ceiling.
-    """
+    """Each measured ceiling of (name, profile, device), relative to the first one's. None unless
+    two devices share a ceiling."""
     if len(items) < 2:
         return None
     rows: dict[str, dict[str, Ceiling]] = {}
@@ -168,7 +165,7 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
 
 
 def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base: str) -> str:
-    """Where a machine is furthest from the first, without a verdict: that is peakline compare's."""
+    """The largest difference to the first machine. Verdicts are for `peakline compare`."""
     ratio, name, resource = max(
         (
             (row.value / found[base].value, name, resource)

@@ -1,4 +1,4 @@
-"""The links from storage to a GPU, and what is needed of them."""
+"""The links from storage to a GPU, and the need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from peakline.profile import HOST, NODE, Profile
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Beyond this ratio the shortest bars would look alike: there are marks on a logarithmic axis.
+# Above this ratio, short bars look alike; marks on a logarithmic axis replace them.
 _MOST_ON_A_LINE = 10.0
 _BAR = 0.55  # of a row
 _NAMES = {
@@ -37,11 +37,8 @@ _MEASURED_FOR_IT = ("storage", ALL_AT_ONCE, PAST_HOST_MEMORY)
 
 
 def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Picture | None:
-    """The rate of each link, and the need as a line.
-
-    None where nothing was measured for it and no need is given, and on the host where there are
-    GPUs, each of which has its own.
-    """
+    """The rate of each link, and the need as a line. None without measurements for it or a need,
+    and on a host with GPUs, which have their own."""
     if device == NODE or (device == HOST and profile.devices):
         return None
     rates = input_rates(profile, device)
@@ -110,7 +107,7 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
 def _headline(
     profile: Profile, device: str, rates: dict[str, float], need: InputNeed | None
 ) -> str:
-    """The slowest link, and whether it is enough."""
+    """The slowest link, and whether it suffices."""
     if need is None:
         alone = {label: rate for label, rate in rates.items() if label not in _COLORS}
         slowest = min(alone or rates, key=lambda label: rates[label])

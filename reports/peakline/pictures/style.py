@@ -13,9 +13,9 @@ INK = "#1b2026"
 MUTED = "#59646f"
 GRID = "#e1e5ea"
 CARD = "#ffffff"
-# The first three, as many lines as most pictures have, differ with every common colour blindness;
-# marker and dash tell all apart, in grey too. Each has at least 4.5:1 contrast on CARD, since a
-# label takes the colour of its line.
+# The first three, which suffice for most pictures, differ with every common colour blindness;
+# marker and dash distinguish all, in grey too. Labels take their line's colour, so each has at
+# least 4.5:1 contrast on CARD.
 SERIES = ("#0067b1", "#b04a00", "#566270", "#007a5c", "#8a449c", "#7d6500", "#ab2f52", "#1a7691")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = (
@@ -28,13 +28,13 @@ DASHES: tuple[Any, ...] = (
 )
 
 DASHED = (0, (4, 3))
-# A line that stands for a limit looks so.
+# Style of limit lines.
 LIMIT: dict[str, Any] = {"color": MUTED, "linestyle": DASHED, "lw": 0.9}
 
-# This stands behind a text, so that it stays legible over lines.
+# Background of a text over lines.
 GROUND = {"facecolor": CARD, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
 
-# Colours that the page may replace: SVG that stands in a page follows its light or dark theme.
+# Colours that follow the page's light or dark theme in its SVG.
 CSS_VARIABLES = {
     INK: "--ink",
     MUTED: "--muted",
@@ -46,7 +46,7 @@ CSS_VARIABLES = {
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "text.color": INK,
-    # Names come from outside: a dollar sign in one is no formula.
+    # A dollar sign in a name is no formula.
     "text.parse_math": False,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": MUTED,
@@ -68,24 +68,21 @@ _RC: dict[str, Any] = {
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
     "svg.fonttype": "none",
-    # With a fixed salt and no date the same profile gives the same file.
+    # A fixed salt, and no date, make files reproducible.
     "svg.hashsalt": "peakline",
     "pdf.fonttype": 42,
 }
 
 
 def precision_of(profile: Profile, name: str) -> str:
-    """The precision whose peak a format runs against.
-
-    Its own where the profile has a resource of it; a variant such as "fp8_e5m2" runs against "fp8".
-    """
+    """The precision whose peak a format is compared with. It is its own if the profile has a
+    resource of it, else the base's: "fp8" for "fp8_e5m2"."""
     known = any(r.precision == name for r in profile.resources)
     return name if known else name.partition("_")[0]
 
 
 def precision_color(profile: Profile, name: str) -> str:
-    """One colour per precision, the same in every picture: in the order of the profile's
-    resources."""
+    """A precision's colour in all pictures, by the order of the profile's resources."""
     known = list(dict.fromkeys(r.precision for r in profile.resources if r.precision))
     precision = precision_of(profile, name)
     return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK

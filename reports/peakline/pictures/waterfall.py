@@ -1,4 +1,4 @@
-"""Where the time of a step goes: its parts one below the other, and what is idle over time."""
+"""Where the time of a step goes: its parts as a waterfall, and idle shares over time."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ RULES = (
 
 @dataclass(frozen=True)
 class Sawtooth:
-    """Idle shares of equal pieces of time, from the first step's start on."""
+    """Idle shares of equal intervals, from the first step's start."""
 
     bin_s: float
     idle: Sequence[float]  # 0 to 1
-    marks: Sequence[float]  # seconds at which steps begin
+    marks: Sequence[float]  # starts of steps, in seconds
 
 
 def sawtooth(rank: Waterfall) -> Sawtooth:
-    """Idle shares by millisecond; of a trace that is long, by as many as a picture can show."""
+    """Idle shares by millisecond, or by longer intervals for a long trace."""
     start, end = rank.steps[0].start, rank.steps[-1].end
     size = max(_BIN_NS, -(-(end - start) // _MOST_BINS))
     if end - start < 8 * _BIN_NS:
@@ -78,7 +78,6 @@ def sawtooth(rank: Waterfall) -> Sawtooth:
 
 
 def waterfall_pictures(analysis: Analysis) -> list[Picture]:
-    """The step's parts, and its idle share over time."""
     first = analysis.ranks[0]
     found, idle = sawtooth(first), first.idle / first.nanoseconds
     named = analysis.named(0)
@@ -110,7 +109,6 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
 
 
 def _color(part: Part) -> tuple[str, float]:
-    """The colour of a part, and how full it is."""
     if part in _UNKNOWN:
         return MUTED, 0.5
     color = next((color for name, color in _KINDS if part.value.startswith(name)), _IDLE)
@@ -129,7 +127,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         for part, time in analysis.parts.items()
     ]
     font = canvas.font - 1
-    # On the narrow canvas a name stands above its bar.
+    # On the narrow canvas names stand above their bars.
     left = 0.15 if canvas.narrow else canvas.room(names)
     row_height = _ROW * (1.6 if canvas.narrow else 1.0)
     figure, (axes,) = canvas.figure(

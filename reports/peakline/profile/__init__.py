@@ -1,6 +1,6 @@
-"""The profile: what one run of `peakline run` measured, and the peaks that follow from it.
+"""The profile of one run of `peakline run`, and the peaks that follow from it.
 
-Times are seconds, rates are per second, sizes are bytes, clocks are Hz; `None` means "not known".
+Times are seconds, rates are per second, sizes are bytes, clocks are Hz; `None` is unknown.
 """
 
 from peakline.profile.conclusions import (

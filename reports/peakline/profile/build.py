@@ -1,8 +1,8 @@
-"""Turns a checked document into dataclasses, whose annotations say what becomes what.
+"""Turns a checked document into dataclasses, by their annotations.
 
-msgspec (0.22) does it in two thirds of the time, but takes no 1.0 for an integer, as JSON does, and
-cannot take the checks over: it names no key of an object that maps names, and has no word for "0 or
-a number from 1e-30".
+msgspec (0.22) would be 1.5 times as fast, but accepts no 1.0 for an integer, as JSON does, and
+cannot replace the checks: its errors name no key of an object that maps names, and it cannot state
+"0 or a number from 1e-30".
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ _T = TypeVar("_T")
 
 
 def build(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
-    """An object of a document that follows its schema.
-
-    What is left out has the field's default; keys that `cls` does not know are ignored.
-    """
+    """Builds `cls` from a document that follows its schema. Missing keys take the field's default;
+    keys unknown to `cls` are ignored."""
     return cls(
         **{key: convert(document[key]) for key, convert in _fields(cls).items() if key in document}
     )

@@ -21,7 +21,7 @@ Basis = Literal[
     "model_shaped",
 ]
 BASES: tuple[str, ...] = typing.get_args(Basis)
-# These are computed from a specification: MFU as published divides by one of them.
+# Bases that follow from a specification; published MFU divides by one of them.
 PUBLISHED_BASES = ("theoretical", "datasheet")
 
 
@@ -33,28 +33,26 @@ class Resource:
     label: str
     unit: str
     kind: Literal["memory", "compute"]
-    precision: str = ""  # of compute
+    precision: str = ""  # only of kind "compute"
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One reason why a figure is below the theoretical value."""
-
     name: str
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Standard deviations of a value, relative to it, within a run and between runs."""
+    """Standard deviations of a value, as shares of it, within a run and between runs."""
 
     within: float
     sittings: float | None = None
     runs: float
-    step: float | None = None  # half of the largest within a sitting; no part of the interval
+    step: float | None = None  # half of the largest step within a sitting; not part of the interval
     runs_measured: int = 0
-    kept_degrees: int = 0  # of freedom, of earlier runs that `runs` rests on as well
-    assumed_from: str = ""  # the model that `runs` was measured on, where it is assumed of this one
+    kept_degrees: int = 0  # degrees of freedom of earlier runs that `runs` also rests on
+    assumed_from: str = ""  # the model that `runs` was borrowed from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +84,12 @@ class Ceiling:
 
     @property
     def varies(self) -> bool:
-        """Whether the next run may differ by more than an interval can say."""
+        """Whether it scatters too much for an interval."""
         return self.spread is not None and self.ci_low is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingCeiling:
-    """A ceiling that was tried for and could not be had."""
-
     device: str
     resource: str
     basis: Basis
@@ -137,37 +133,37 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure that a question answers with, in base SI units."""
+    """One figure of a benchmark's answer, in base SI units."""
 
     id: str  # of the benchmark
     name: str
-    by: Mapping[str, int | str] = field(default_factory=dict)  # what it holds for
+    by: Mapping[str, int | str] = field(default_factory=dict)  # parameters that it holds for
     value: float
     unit: str
-    role: str = ""  # what it can be looked up by
+    role: str = ""  # for look-ups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """The answer of a topic's measurements: figures, sentence, title, picture."""
+    """A topic's answer: figures, sentence, title, picture."""
 
     device: str
     topic: str
     sentence: str = ""
-    title: str = ""  # the one thing of it worth telling
+    title: str = ""  # the main conclusion
     figures: tuple[Figure, ...] = ()
     picture: DeclaredPicture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLevel:
-    """One level of a GPU's memory: what the device states of it, and what was measured."""
+    """One level of a GPU's memory, as stated by the device and as measured."""
 
     device: str
     level: str
     label: str
-    per_sm: bool = False  # the sizes are those of each SM
-    size_bytes: float | None = None  # as the device states it
+    per_sm: bool = False  # whether the sizes are per SM
+    size_bytes: float | None = None  # as stated by the device
     held_bytes: float | None = None
     near_bytes: float | None = None
     line_bytes: float | None = None
@@ -179,11 +175,11 @@ class MemoryLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """One of the few figures that matter most about a device: the ceiling it is the value of."""
+    """One of a device's main figures: the value of a ceiling."""
 
     device: str
     label: str
     resource: str
     basis: Basis
-    reference_basis: Basis | None = None  # what it is held against
+    reference_basis: Basis | None = None  # the basis to compare it with
     missing: str = ""  # why there is no value

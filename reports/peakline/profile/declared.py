@@ -1,4 +1,4 @@
-"""A picture as the profile declares it: where its numbers come from, and how they are shown."""
+"""A picture declared by the profile: the source of its numbers, and their presentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """The values of a benchmark's measurements, or its figures of one name."""
+    """Values of a benchmark's measurements, or of its figures with one name."""
 
     id: str
     figure: str = ""
@@ -18,10 +18,10 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSeries:
-    label: str  # with `each`, {} stands for its value
+    label: str  # with `each`, {} stands for the parameter's value
     numbers: Numbers
     each: str = ""  # a series for each value of this parameter
-    group: int = 0  # of rows without `over`: those of one group share a colour
+    group: int = 0  # without `over`, rows of one group share a colour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Axis:
     per: float = 1.0  # values are shown as multiples of this
     written: Literal["number", "size", "time", "integer", "name"] = "number"
     scale: Literal["linear", "log2", "log10"] = "linear"
-    low: float | None = None  # as shown; the axis reaches at least here
+    low: float | None = None  # the axis reaches at least here, in units of `per`
     high: float | None = None
 
 
@@ -54,9 +54,9 @@ class DeclaredPanel:
     y: Axis
     series: tuple[DeclaredSeries, ...]
     over: str = ""  # the parameter along the x axis of lines, or of the rows
-    by: str = ""  # tells the marks of a row apart
+    by: str = ""  # the parameter that distinguishes the marks of a row
     marks: tuple[Mark, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)  # of parameters' values, in order
+    names: Mapping[str, str] = field(default_factory=dict)  # of parameter values, in order
     naming: Literal["ends", "ends_with_value", "legend"] = "ends"
     heading: str = ""
 

@@ -1,4 +1,4 @@
-"""Turns bytes into a JSON document, and refuses what any reader of untrusted JSON has to refuse."""
+"""Parses untrusted JSON, and rejects it if it is ambiguous, too deep or too large."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any
 from peakline.profile.errors import FieldError, shown
 from peakline.profile.schema import limits
 
-# Control characters would reach terminals and SVG files, where they do harm or are invalid.
+# Control characters are harmful in terminals, and invalid in SVG.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
-# Each takes far more memory than the two bytes that it may be written with.
+# An object or list takes two bytes of text, but far more memory.
 _MOST_OBJECTS = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse(data: bytes | str, objects: int = _MOST_OBJECTS) -> Any:
-    """The document in `data`, with control characters in its texts replaced.
-
-    objects: the most objects and lists that it may have. Raises FieldError.
-    """
+    """The document in `data`, without control characters and with at most `objects` objects and
+    lists. Raises FieldError."""
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         if not text.strip(" \t\r\n"):

@@ -1,4 +1,4 @@
-"""The one error of a profile that cannot be read, and how it shows what it found."""
+"""Errors of profiles, and their rendering of found values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_SHOWN = 60
-MOST_SHOWN_OF_PATH = 4096  # as long as a path can be on Linux
+MOST_SHOWN_OF_PATH = 4096  # PATH_MAX on Linux
 
 
 class ProfileError(ValueError):
-    """A profile or a population that cannot be read.
-
-    Names the file and the field and what would be right.
-    """
+    """An unreadable profile or population. Names file and field, and valid values."""
 
 
 class FieldError(ValueError):
-    """An error in a document, and its place."""
+    """An error at a place in a document."""
 
     def __init__(self, message: str, path: str = "") -> None:
         self.message = message
@@ -27,19 +24,18 @@ class FieldError(ValueError):
         super().__init__(f"{shown_text(path, 200)}: {message}" if path else message)
 
     def below(self, key: str | int) -> FieldError:
-        """This error with the path from the object or array that holds it under `key`."""
+        """This error, with its path starting at the object or array that has `key`."""
         step = f"[{key}]" if isinstance(key, int) else key
         dot = "." if self.path and not self.path.startswith("[") else ""
         return FieldError(self.message, f"{step}{dot}{self.path}")
 
 
 def expected(what: str, found: Any, path: str = "") -> FieldError:
-    """An error that says what would be right."""
     return FieldError(f"expected {what}, found {shown(found)}", path)
 
 
 def shown_text(text: str, most: int = MOST_SHOWN) -> str:
-    """A text as a message may carry it to a terminal: short, and without control characters."""
+    """A text for a message on a terminal: short, and without control characters."""
     return printable(text if len(text) <= most else text[:most] + "...")
 
 
@@ -49,12 +45,12 @@ def printable(text: str) -> str:
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    """A path as a terminal may get it: without control characters."""
+    """A path for a message on a terminal: without control characters."""
     return shown_text(os.fspath(path), MOST_SHOWN_OF_PATH)
 
 
 def shown(value: Any) -> str:
-    """A value of a document, short."""
+    """A document's value, shortened for a message."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "an array"
     if isinstance(value, str):
@@ -63,7 +59,7 @@ def shown(value: Any) -> str:
 
 
 def shown_argument(value: Any) -> str:
-    """An argument of a function, short, as Python writes it."""
+    """An argument as Python writes it, shortened for a message."""
     return _shown(repr, value)
 
 

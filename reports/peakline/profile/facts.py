@@ -1,4 +1,4 @@
-"""Facts of a machine: its host, its software, its devices and their state."""
+"""Facts of a machine: host, software, devices and their state."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class C2cLinks:
     """NVLink-C2C, the link to the CPU of the same module."""
 
     count: int | None = None
-    bytes_per_s: float | None = None  # of each, one direction, with all overhead
+    bytes_per_s: float | None = None  # per link and direction, before protocol overhead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""From a file to what it holds, or to the one error that says what is wrong with it."""
+"""Reads files into documents, or raises one error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from peakline.profile.errors import FieldError, ProfileError, shown_path, shown_
 
 _T = TypeVar("_T")
 _BUNDLED = Path(__file__).parents[1] / "reference_profiles"
-_VENDOR = "nvidia-"  # of the files' names; callers may leave it out
+_VENDOR = "nvidia-"  # prefix of file names; callers may leave it out
 
 
 def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
-    """The result of `build` on the document in a file, which may be gzipped.
-
-    Raises ProfileError, which names the file, also for a FieldError of `build`.
-    """
+    """The result of `build` on a file's document, which may be gzipped. Raises ProfileError, which
+    names the file, also for a FieldError of `build`."""
     with untrusted.opened(path, _limit(), ProfileError) as file:
         return _built(file.read(), os.fspath(path), build)
 
 
 def parsed(data: bytes | str, name: str, build: Callable[[Any], _T]) -> _T:
-    """As `read`, from the file's content; `name` is what messages call it."""
+    """As `read`, from the file's content; messages call it `name`."""
     content: Any = io.BytesIO(
         data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     )
@@ -47,10 +45,8 @@ def _built(data: bytes, name: str, build: Callable[[Any], _T]) -> _T:
 
 
 def bundled(folder: str, what: str, model: str) -> Path:
-    """The file of a model ("h200", "NVIDIA H200") that is part of the package.
-
-    Raises ProfileError, naming all, where there is no such `what`.
-    """
+    """The package's file of a model ("h200", "NVIDIA H200"). Raises ProfileError, which lists all
+    models, if there is none. what: names the kind of file."""
     paths = sorted((_BUNDLED / folder).glob("*.json"), key=lambda path: path.stem)
     files = {path.stem.removeprefix(_VENDOR): path for path in paths}
     path = files.get(model.lower().replace(" ", "-").removeprefix(_VENDOR))

@@ -1,4 +1,4 @@
-"""One measurement: what was done, how long it took, and under which conditions."""
+"""One measurement: its work, its times, and the conditions of the device."""
 
 from __future__ import annotations
 
@@ -77,13 +77,12 @@ class Measurement:
         return "/".join([self.id, *(f"{key}:{value}" for key, value in self.params.items())])
 
     def integer(self, name: str) -> int | None:
-        """The integer parameter of that name, None where there is none."""
+        """An integer parameter; None if there is none of that name."""
         value = self.params.get(name)
         return value if isinstance(value, int) else None
 
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of `value`, in its unit; None where there is no summary or the value is
-        not that of the median."""
+        """The 95 % interval of `value`, in its unit; None unless the value rests on the median."""
         if self.value is None or self.summary is None or self.estimate != "median":
             return None
         low, high = self.summary.ci_low_s, self.summary.ci_high_s

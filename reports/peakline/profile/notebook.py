@@ -1,4 +1,4 @@
-"""A profile in a notebook: a table as HTML, a measurement as a row."""
+"""A profile in a notebook: an HTML table, and measurements as rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from peakline.profile.measurement import Measurement
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Title and table, every text escaped."""
     lines = [f"<p>{html.escape(title)}</p><table>", _row("th", heads)]
     return "".join([*lines, *(_row("td", row) for row in rows), "</table>"])
 
@@ -20,7 +19,6 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def row(m: Measurement, device: str) -> dict[str, Any]:
-    """A measurement with its parameters; None for what is not known."""
     low, high = m.interval() or (None, None)
     facts = {
         "device": device,
@@ -34,5 +32,5 @@ def row(m: Measurement, device: str) -> dict[str, Any]:
         "sm_clock_hz": m.conditions.sm_clock_hz,
         "reason": m.reason,
     }
-    # A parameter never takes the place of a fact.
+    # Facts take precedence over parameters of the same name.
     return facts | {name: value for name, value in m.params.items() if name not in facts}

@@ -1,4 +1,4 @@
-"""A peak as training code takes it, and the names of precisions."""
+"""Peaks for training code, and the names of precisions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from peakline.profile.errors import shown_text
 
 
 class PeakError(LookupError):
-    """A figure or a population that there is not, or that was not asked for clearly enough."""
+    """A figure or population that does not exist, or a request that is ambiguous."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class Peak(float):
-    """A limit in FLOP/s (OP/s for integers) or B/s that knows where it comes from.
-
-    It is a plain `float` wherever one is needed. `mfu` reads its basis, so that a figure against a
-    measured peak never carries the published figure's name.
-    """
+    """A limit in FLOP/s (OP/s for integers) or B/s: a `float` that knows its origin. `mfu` reads
+    its basis, so that a share of a measured peak is never called MFU."""
 
     resource: str
     basis: str
@@ -42,8 +39,8 @@ class Peak(float):
         source: str,
         work: str = "",
     ) -> Peak:
-        """`device` is the name of the model, `source` tells profile, measurement and note, `work`
-        what ran where it was measured: a whole product, or instructions alone."""
+        """device: the model's name. source: profile, measurement and note. work: what the
+        measurement ran, a whole GEMM or single instructions."""
         peak = super().__new__(cls, value)
         peak.resource, peak.basis, peak.unit = resource, basis, unit
         peak.device, peak.source, peak.work = device, source, work
@@ -51,7 +48,7 @@ class Peak(float):
 
     @property
     def published(self) -> bool:
-        """True where it follows from a specification, False where it was measured."""
+        """Whether it follows from a specification, not a measurement."""
         return self.basis in PUBLISHED_BASES
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,10 +56,7 @@ class Peak(float):
 
 
 def known_peaks(bases: Iterable[str], peak: Callable[[str], Peak]) -> dict[str, Peak]:
-    """The peaks by basis, of which some may not be there.
-
-    Raises the first PeakError where none is.
-    """
+    """The available peaks by basis. Raises the first PeakError if there is none."""
     found: dict[str, Peak] = {}
     failures = []
     for basis in bases:
@@ -75,7 +69,7 @@ def known_peaks(bases: Iterable[str], peak: Callable[[str], Peak]) -> dict[str, 
     return found
 
 
-# Each name that people write for a precision leads to the one that a profile uses.
+# Common names of precisions, and the profile's.
 _DTYPE_ALIASES = {
     alias: name
     for name, aliases in {
@@ -91,28 +85,27 @@ _DTYPE_ALIASES = {
 }
 _DTYPES = (
     *("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"),
-    # These have a scale for each block of elements. They are measured apart, and published as FP8
-    # and FP4.
+    # Formats with block scales, which are measured separately, but published as FP8 and FP4.
     *("mxfp8", "nvfp4", "mxfp4"),
 )
-# A bare precision is looked for in these: the matrix units first, then the plain cores.
+# Search order for a bare precision: the matrix units, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
-# A bare precision never means products on the plain cores, which are asked for by name.
+# GEMMs on the plain cores must be asked for by name.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
 # The first part of a measurement's id tells what ran where a peak was measured.
 _WORK = {"gemm": "GEMM", "mma": "matrix instructions alone", "fma": "FMAs alone"}
 
 
 def work_of(measurement: str) -> str:
-    """The work of a measurement; empty where it is no computation."""
+    """The kind of work of a measurement; empty if it is no computation."""
     return _WORK.get(measurement.partition(".")[0], "")
 
 
 def normalize_dtype(dtype: str) -> str:
-    """The profile's name of a precision: "torch.bfloat16" gives "bf16".
+    """The profile's name of a precision: "bf16" for "torch.bfloat16".
 
-    A resource such as "tensor.bf16" or "cuda_core.fp16" stays as it is. Raises PeakError for an
-    unknown precision and for a sparse one.
+    A resource such as "tensor.bf16" or "cuda_core.fp16" is returned as it is. Raises PeakError for
+    an unknown or sparse precision.
     """
     given = shown_text(str(dtype))
     text = str(dtype).strip().lower().removeprefix("torch.")

@@ -1,4 +1,4 @@
-"""The scatter of a model's healthy GPUs, with which `peakline check` compares a GPU."""
+"""The spread of a model's healthy GPUs, which `peakline check` compares a GPU with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peakline.profile.peaks import PeakError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """Facts that all cards of a population share; None: not known, or not the same."""
+    """Facts that all cards of a population share; None: unknown, or not shared."""
 
     model: str  # "NVIDIA H200"
     sm_count: int | None = None
@@ -28,11 +28,11 @@ class CardFacts:
     mig_enabled: bool | None = None
     pcie_generation: int | None = None  # of the link, under load
     pcie_width: int | None = None
-    nvlinks: int | None = None  # that are up
+    nvlinks: int | None = None  # links that are up
     virtual_machine: bool | None = None
     compute_capability: int | None = None  # 90 of 9.0
     memory_bus_bits: int | None = None
-    gpus: int | None = None  # of a node, whose other facts are its first GPU's
+    gpus: int | None = None  # of a node, which takes its other facts from its first GPU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,35 +41,34 @@ class PopulationFigure:
 
     resource: str  # "hbm.read"
     basis: Basis
-    # The ceiling over the geometric mean of the part's other ceilings of the basis, in the unit
-    # "1": BF16 beside FP16, FP8 and TF32.
+    # Ratio (unit "1") to the geometric mean of the basis' other ceilings: BF16 to FP16, FP8, TF32.
     beside_siblings: bool = False
     unit: str
     method_version: int | None = None  # of the benchmark
     cards: int
     runs: int
     median: float  # of the cards' medians
-    lowest_state: float  # the median of the lower cards, where they lie around two levels
-    highest_state: float  # likewise
+    lowest_state: float  # median of the lower cards, if they form two groups
+    highest_state: float  # median of the upper cards
     between_cards: float  # the cards' standard deviation, as a share of the median
-    between_runs: float  # of one run of a card, likewise
-    limit: float  # what is below it is not healthy
-    theory: float | None = None  # the cards' theoretical and documented peaks
-    datasheet: float | None = None
+    between_runs: float  # standard deviation of one card's runs, likewise
+    limit: float  # lower values are not healthy
+    theory: float | None = None  # the cards' theoretical peak
+    datasheet: float | None = None  # their documented peak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutCard:
-    """A card that a population does not vouch for: apart from the others, or with a fault."""
+    """A card that was excluded from a population, as an outlier or faulty."""
 
     card: str
-    figure: str  # "hbm.read/measured", or the rule that it fails: "health/xid"
+    figure: str  # "hbm.read/measured", or the rule that failed: "health/xid"
     share: float | None = None  # of the cards' median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Population:
-    """Runs of cards that are alike, in one mode."""
+    """Runs of comparable cards, in one mode."""
 
     facts: CardFacts
     mode: Literal["quick", "full"]
@@ -77,19 +76,17 @@ class Population:
     runs: int
     drivers: tuple[str, ...] = ()
     revisions: tuple[str, ...] = ()  # of peakline
-    first: str = ""  # when the first of the runs was made, as in `Profile.created`; "": not known
+    first: str = ""  # time of the first run, as in `Profile.created`; "": unknown
     last: str = ""
     left_out: tuple[LeftOutCard, ...] = ()
-    limit_deviations: float  # a limit lies so many standard deviations below `lowest_state`
+    limit_deviations: float  # standard deviations of a limit below `lowest_state`
     figures: tuple[PopulationFigure, ...]
 
     def figure(
         self, resource: str, basis: str, *, beside_siblings: bool = False
     ) -> PopulationFigure:
-        """The figure of a ceiling: `figure("tensor.bf16", "burst")`.
-
-        Raises PeakError where there is none, naming those that there are of the resource.
-        """
+        """The figure of a ceiling: `figure("tensor.bf16", "burst")`. Raises PeakError if there is
+        none, listing those of the resource."""
         for row in self.figures:
             if (row.resource, row.basis, row.beside_siblings) == (resource, basis, beside_siblings):
                 return row
@@ -111,30 +108,25 @@ class Population:
 
 
 def population(model: str, mode: str) -> Population:
-    """The scatter of a model's known healthy GPUs: `population("h200", "quick")`.
+    """The spread of a model's healthy GPUs, which `peakline check` judges by.
 
-    It is what `peakline check` judges by. Raises ProfileError, naming all, for a model of which
-    none is part of the package, and PeakError as `load_population`.
+    `population("h200", "quick")`. Raises ProfileError, which lists all models, if the package has
+    none of this one, and PeakError as `load_population`.
     """
     return load_population(files.bundled("populations", "population", model), mode)
 
 
 def load_populations(path: str | os.PathLike[str]) -> tuple[Population, ...]:
-    """The populations of a file that `peakline fleet --write-reference` wrote.
-
-    There is one for each model and mode, and for facts that differ. Raises ProfileError, which
-    names file and field.
-    """
+    """The populations of a file that `peakline fleet --write-reference` wrote. There is one for
+    each model, mode and set of facts. Raises ProfileError, which names file and field."""
     return files.read(path, _populations)
 
 
 def load_population(
     path: str | os.PathLike[str], mode: str, *, model: str | None = None
 ) -> Population:
-    """The one population of a mode ("quick", "full"), and of a model where a file has several.
-
-    Raises ProfileError as `load_populations`, and PeakError unless there is just one.
-    """
+    """The only population of a mode ("quick", "full") and, if given, of a model. Raises
+    ProfileError as `load_populations`, and PeakError unless there is exactly one."""
     there = load_populations(path)
     found = [p for p in there if p.mode == mode and model in (None, p.facts.model)]
     if len(found) == 1:

@@ -1,4 +1,4 @@
-"""The profile as a whole, and what is asked of it."""
+"""The profile and its queries."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_
 from peakline.profile.population import Population, population
 
 HOST = "host"
-# The node is what lies between the GPUs: links, and all of them at once.
+# Device of measurements between GPUs, or of all GPUs at once.
 NODE = "node"
 
 
-# It has no slots, since a cached property needs a place of its own.
+# No slots: cached properties need a __dict__.
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
     schema: Literal["peakline-profile"]
@@ -53,13 +53,13 @@ class Profile:
     ceilings: tuple[Ceiling, ...]
     rooflines: tuple[Roofline, ...]
     findings: tuple[Finding, ...]
-    # These stand in the order in which they are shown.
+    # In display order.
     resources: tuple[Resource, ...] = ()
     curves: tuple[Curve, ...] = ()
-    memory_map: tuple[MemoryLevel, ...] = ()  # of each device, the nearest first
+    memory_map: tuple[MemoryLevel, ...] = ()  # of each device, nearest first
     headlines: tuple[Headline, ...] = ()
     missing_ceilings: tuple[MissingCeiling, ...] = ()
-    # It was read from here; this is no part of the file.
+    # The file that was read; not part of the profile.
     path: str = ""
 
     def __repr__(self) -> str:
@@ -82,10 +82,8 @@ class Profile:
         return notebook.table(repr(self), ["device", "resource", *bases], rows)
 
     def to_pandas(self) -> Any:
-        """The measurements as a pandas.DataFrame, a row each; a parameter's column is its name.
-
-        `low` and `high` bound the 95 % interval of `value`. Raises ImportError without pandas.
-        """
+        """The measurements as a pandas.DataFrame, one per row, with a column for each parameter.
+        `low` and `high` bound the 95 % interval of `value`. Raises ImportError without pandas."""
         import pandas
 
         return pandas.DataFrame(
@@ -93,30 +91,28 @@ class Profile:
         )
 
     def device_name(self, device: str) -> str:
-        """The name of a device: the GPU's model, the CPU's for "host", all GPUs for "node"."""
+        """A GPU's model, the CPU's for "host", the number and model of all GPUs for "node"."""
         gpu = self.gpu(device)
         if device == NODE:
             return f"{len(self.devices)} × {self.devices[0].name}" if self.devices else NODE
         return (gpu.name or gpu.uuid) if gpu else (self.host.cpu_model or HOST)
 
     def measured_devices(self) -> list[str]:
-        """The devices to be shown, where something was measured: GPUs, the node, the host."""
+        """The devices with measurements or ceilings: GPUs, the node, the host."""
         measured = {m.device for m in self.measurements} | {c.device for c in self.ceilings}
         return [d for d in [*(d.uuid for d in self.devices), NODE, HOST] if d in measured]
 
     def levels(self, device: str) -> tuple[MemoryLevel, ...]:
-        """The levels of a GPU's memory, the nearest first."""
+        """The levels of a GPU's memory, nearest first."""
         return tuple(level for level in self.memory_map if level.device == device)
 
     def gpu(self, device: str) -> Device | None:
-        """The device of `devices` with this uuid; None for the host."""
+        """The GPU with this UUID; None for the host."""
         return next((d for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
         """Usable measurements of a device whose id is `prefix` or starts with it and a dot.
-
-        Failed and skipped ones, zero values, and those flagged implausible are left out.
-        """
+        Excludes failed, skipped, zero and implausible ones."""
         return [
             m
             for m in self.measurements
@@ -128,26 +124,24 @@ class Profile:
         ]
 
     def ceiling(self, device: str, resource: str, *bases: str) -> Ceiling | None:
-        """The ceiling of the first of `bases` that there is (highest value of that basis)."""
+        """The highest ceiling on the first available of `bases`."""
         rows = (self._highest.get((device, resource, basis)) for basis in bases)
         return next((row for row in rows if row), None)
 
     @functools.cached_property
     def _highest(self) -> dict[tuple[str, str, str], Ceiling]:
-        """The highest ceiling of each device, resource and basis; the first of equal ones."""
+        """The highest ceiling by device, resource and basis; the first of equal ones."""
         rows = sorted(self.ceilings, key=lambda row: row.value, reverse=True)
         return {(c.device, c.resource, c.basis): c for c in reversed(rows)}
 
     def ceiling_from(self, device: str, id_: str) -> Ceiling | None:
-        """The first ceiling that came from a measurement with this id."""
+        """The first ceiling measured by the benchmark with this id."""
         rows = (c for c in self.ceilings if c.device == device)
         return next((c for c in rows if c.measurement.partition("/")[0] == id_), None)
 
     def resources_of(self, device: str) -> list[str]:
-        """The names of the resources that a device has ceilings for, in the order shown.
-
-        What a GPU's links allow is held against the node's measurements, not against the GPU's.
-        """
+        """The names of a device's resources with ceilings, in display order. A GPU's list excludes
+        links between GPUs, which belong to the node."""
         present = dict.fromkeys(
             c.resource
             for c in self.ceilings
@@ -174,7 +168,7 @@ class Profile:
         return self.label(headline.resource) if alike else headline.label
 
     def precision(self, resource: str) -> str:
-        """The precision of a compute resource; empty for any other."""
+        """The precision of a compute resource, else empty."""
         found = self._resource.get(resource)
         return found.precision if found else ""
 
@@ -183,7 +177,6 @@ class Profile:
         return {r.name: r for r in reversed(self.resources)}
 
     def curve(self, device: str, topic: str) -> Curve | None:
-        """A device's curve on a topic."""
         return next((c for c in self.curves if (c.device, c.topic) == (device, topic)), None)
 
     def figures(
@@ -196,11 +189,8 @@ class Profile:
         role: str = "",
         **by: int | str,
     ) -> list[Figure]:
-        """The figures of a device that have all that is named, in the profile's order.
-
-        topic, id, name, role: as the profile has them. by: what a figure holds for, such as
-        `tokens=16384`.
-        """
+        """The figures of a device that match all given criteria, in the profile's order. topic, id,
+        name, role: as in the profile. by: parameter values, such as `tokens=16384`."""
         return [
             figure
             for curve in self.curves
@@ -211,32 +201,27 @@ class Profile:
         ]
 
     def roofline(self, device: str) -> Roofline | None:
-        """The roofline of a device."""
         return next((r for r in self.rooflines if r.device == device), None)
 
     def memory_resource(self, device: str, level: str) -> str | None:
-        """The resource whose ceiling is the one bandwidth of a memory level ("hbm", "pcie").
-
-        It is the one that the device's roofline names first, else the first of the level.
-        """
+        """The resource that stands for the bandwidth of a memory level ("hbm", "pcie"). The
+        device's roofline decides, else the level's first resource."""
         roofline = self.roofline(device)
         named = [*(roofline.memory if roofline else ()), *self.resources_of(device)]
         return next((resource for resource in named if level_of(resource) == level), None)
 
     @functools.cached_property
     def population(self) -> Population:
-        """The scatter of the known healthy GPUs of this profile's model, in runs of its mode.
-
-        Raises as `peakline.population`, and PeakError where there are GPUs of several models.
-        """
+        """The spread of healthy GPUs of this profile's model, in runs of its mode. Raises as
+        `peakline.population`, and PeakError if the GPUs are of several models."""
         return population(self.device_name(self.select_devices()[0]), self.mode)
 
     def select_devices(self, device: str | int | None = None) -> list[str]:
-        """The uuids (or "host") that `device` means.
+        """The UUIDs (or "host") that `device` means.
 
-        None: every usable GPU, or the host where there is no GPU. An int, or a str of digits, is an
+        None: every usable GPU, or the host if there is no GPU. An int, or a str of digits, is an
         index; other text is "host", a model's name or words of it ("H200"), or a UUID or its unique
-        beginning. Raises PeakError where nothing matches, or where models would be mixed.
+        beginning. Raises PeakError if nothing matches, or if several models do.
         """
         gpus = [d for d in self.devices if not d.unusable]
         choices = ", ".join([*(f"{d.index} ({d.name}, {d.uuid})" for d in gpus), HOST])
@@ -261,11 +246,11 @@ class Profile:
     def peak(self, dtype: str, *, basis: str, device: str | int | None = None) -> Peak:
         """The dense peak of a precision in FLOP/s (OP/s for int8).
 
-        dtype: "bf16", "torch.bfloat16", ...; a bare precision means the tensor cores where they do
-        it, else the CUDA cores; "cuda_core.fp16" asks for one of the two. `Peak.work` says what
-        ran: for FP32 that is FMAs alone, and "gemm.fp32" asks for products. basis: see BASES; MFU
-        as published uses "datasheet". device: see `select_devices`; among several devices of one
-        model the slowest counts, since a synchronous job waits for it. Raises PeakError.
+        dtype: "bf16", "torch.bfloat16", ...; a bare precision means the Tensor Cores if they
+        support it, else the CUDA cores; "cuda_core.fp16" names the unit. `Peak.work` says what ran:
+        FMAs for FP32, whose GEMM is "gemm.fp32". basis: see BASES; published MFU uses "datasheet".
+        device: see `select_devices`; among several devices of one model the slowest counts, since a
+        synchronous job waits for it. Raises PeakError.
         """
         name = normalize_dtype(dtype)
         return self._slowest(
@@ -277,9 +262,9 @@ class Profile:
     ) -> Peak:
         """The bandwidth of a memory level in B/s.
 
-        memory: a level ("hbm", "pcie", "memory") means what `memory_resource` says, "hbm.copy" just
-        that pattern; "nvlink" is what the best pair of the node's GPUs reads, "nvlink.read.0-1"
-        just that pair. basis and device as in `peak`. Raises PeakError.
+        memory: a level ("hbm", "pcie", "memory"; see `memory_resource`), one pattern ("hbm.copy"),
+        "nvlink" for the best pair of the node's GPUs, or one pair ("nvlink.read.0-1"). basis,
+        device: as in `peak`. Raises PeakError.
         """
         return self._slowest(
             [NODE] if is_of_node(memory) else self.select_devices(device),
@@ -312,7 +297,7 @@ class Profile:
     def _peak(self, device: str, basis: str, resource: str) -> Peak:
         row = self.ceiling(device, resource, basis)
         if row is None:
-            # The same precision on another unit may have what this one lacks: name it too.
+            # Another unit may have this basis for the precision: list it, too.
             variant = resource.rpartition(".")[2]
             offered = [
                 f"{c.resource} {c.basis}"
@@ -337,7 +322,7 @@ class Profile:
 
 
 def _called(gpus: Sequence[Device], text: str) -> list[str]:
-    """The GPUs with an index, a name, the beginning of a UUID or a word of one model's name."""
+    """The GPUs with an index, a name, a UUID's beginning or a word of one model's name."""
     if text.isdigit():
         return [d.uuid for d in gpus if d.index == int(text)]
     if not text:
@@ -361,11 +346,8 @@ def fleet_peak(
     device: str | int | None = None,
     allow_mixed: bool = False,
 ) -> Peak:
-    """The peak of the slowest device among several profiles, in FLOP/s.
-
-    A job that waits for all its devices runs at the pace of the slowest. Raises PeakError where the
-    devices are of different models, unless `allow_mixed`.
-    """
+    """The peak of the slowest device among several profiles, in FLOP/s: a synchronous job waits for
+    it. Raises PeakError if the devices are of different models, unless `allow_mixed`."""
     peaks = []
     for profile in profiles:
         wanted: list[str | int | None] = [device]

@@ -1,4 +1,4 @@
-"""Turns a file into a profile, or into the one error that says what is wrong with it."""
+"""Reads profiles."""
 
 from __future__ import annotations
 
@@ -15,23 +15,18 @@ SCHEMA = "peakline-profile"
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
-    """Reads and checks a profile, also a gzipped one. Raises ProfileError.
-
-    The error names file and field.
-    """
+    """Reads and checks a profile, plain or gzipped. Raises ProfileError with file and field."""
     return dataclasses.replace(files.read(path, _profile), path=os.fspath(path))
 
 
 def loads(data: bytes | str, name: str = "profile") -> Profile:
-    """As `load`, from the file's content; `name` is what messages call it."""
+    """As `load`, from the file's content; messages call it `name`."""
     return dataclasses.replace(files.parsed(data, name, _profile), path=name)
 
 
 def reference(model: str) -> Profile:
-    """The reference profile of a GPU, `reference("h200")`, or of a node of two, `"h200-x2"`.
-
-    It was measured on a real device. Raises ProfileError, naming all.
-    """
+    """The measured reference profile of a GPU ("h200") or of a node of two ("h200-x2"). Raises
+    ProfileError, which lists all."""
     return load(files.bundled("", "reference profile", model))
 
 
@@ -46,7 +41,7 @@ def _profile(document: Any) -> Profile:
 
 def _check_version(version: Any) -> None:
     newest = schema.document("profile")["properties"]["schema_version"]["const"]
-    # JSON does not tell 1 from 1.0.
+    # JSON does not distinguish 1 from 1.0.
     if type(version) not in (int, float) or version < 1 or version % 1:
         raise expected(str(newest), version, "schema_version")
     if version < newest:

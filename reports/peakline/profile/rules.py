@@ -1,4 +1,4 @@
-"""Rules between the fields of a document, which JSON Schema cannot state."""
+"""Rules between fields, which JSON Schema cannot state."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from peakline.profile.errors import FieldError, expected
 
 
 def check(document: dict[str, Any], kind: schema.Kind) -> None:
-    """Raises FieldError for the first rule that does not hold in what follows the schema."""
+    """Raises FieldError for the first violation."""
     _check(document, _rules(kind))
 
 
 class _Rules(NamedTuple):
-    """The rules of an object, or of each object of an array, and those of its members."""
+    """The rules of an object or of each object of an array, and of its members."""
 
     own: dict[str, Any]
     members: dict[str, _Rules]
@@ -115,7 +115,7 @@ def _unique(document: dict[str, Any], rules: list[dict[str, Any]]) -> None:
 
 
 def _text(value: Any) -> str:
-    """One text for equal values: JSON does not tell 1 from 1.0, and false may be left out."""
+    """A text that is identical for equal values: 1 and 1.0, false and a missing value."""
     if isinstance(value, dict):
         return "".join(f"/{key}:{_text(inner)}" for key, inner in value.items())
     if isinstance(value, str) or value is False:

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files, and their verdicts in words."""
+"""The files' JSON Schemas, with validation errors in plain words."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Kind = Literal["profile", "population"]
 
 @functools.cache
 def document(kind: Kind) -> dict[str, Any]:
-    """The schema of a kind of file, as `peakline schema KIND` prints it."""
+    """The schema of a kind of file, as printed by `peakline schema KIND`."""
     file = resources.files("peakline").joinpath(f"{kind}.schema.json")
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
 def limits() -> dict[str, int]:
-    """Limits of every kind of file: bytes, levels of nesting, keys of an object."""
+    """Limits of all files: bytes, levels of nesting, keys of an object."""
     found: dict[str, int] = document("profile")["x-limits"]
     return found
 
@@ -57,13 +57,13 @@ def labels() -> dict[str, str]:
 
 
 def magnitudes() -> tuple[float, float]:
-    """The bounds of a number that is not 0: what is computed from a few is still a float."""
+    """The bounds of a number other than 0, which keep results of arithmetic within a float."""
     positive = document("profile")["definitions"]["positive"]["anyOf"][0]
     return positive["minimum"], positive["maximum"]
 
 
 def is_amount(value: Any) -> bool:
-    """Whether a value is 0 or a positive number that can be computed with, as in a profile."""
+    """Whether a value is 0 or within `magnitudes`."""
     least, most = magnitudes()
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and (value == 0 or least <= value <= most)
@@ -73,7 +73,7 @@ def is_amount(value: Any) -> bool:
 def _validator(kind: Kind) -> Callable[[Any], Any]:
     properties = dict(document(kind)["properties"])
     definitions = dict(document(kind)["definitions"])
-    # A function of its own checks a row fast: each check copies all variables around it.
+    # A separate function per row is faster: fastjsonschema copies all variables around each check.
     for key, rows in properties.items():
         if rows.get("type") == "array":
             definitions[key] = rows["items"]
@@ -84,7 +84,7 @@ def _validator(kind: Kind) -> Callable[[Any], Any]:
 
 
 def check(document: Any, kind: Kind) -> None:
-    """Raises FieldError where a file's document does not follow the schema of its kind."""
+    """Raises FieldError if a document does not follow the schema of its kind."""
     try:
         _validator(kind)(document)
     except JsonSchemaValueException as error:
@@ -98,7 +98,6 @@ def check(document: Any, kind: Kind) -> None:
 
 
 def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
-    """The requirement of a rule of a definition."""
     wanted: Any = definition.get(rule)
     if rule == "type":
         return " or ".join(_KINDS[kind] for kind in ([wanted] if type(wanted) is str else wanted))
@@ -114,9 +113,8 @@ def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
 
 
 def _described(definition: Mapping[str, Any]) -> str:
-    """The requirement of one of several choices."""
     if "$ref" in definition:
-        # They are the same in every schema.
+        # These definitions are the same in every schema.
         return _described(document("profile")["definitions"][definition["$ref"].rpartition("/")[2]])
     if {"minimum", "maximum"} <= definition.keys():
         return f"a number from {definition['minimum']:g} to {definition['maximum']:g}"

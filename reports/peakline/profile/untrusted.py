@@ -1,4 +1,4 @@
-"""The one way in for files that others wrote: unpacked where they are gzipped, and bounded."""
+"""Opens untrusted files: unpacks gzip and limits the size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _HEAD = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that is read of a kind of file, unpacked."""
+    """The most bytes, unpacked, that are read of a kind of file."""
 
     bytes: int
     kind: str
 
     def too_large(self) -> str:
-        """The message for a larger one."""
         return f"larger than {self.bytes >> 20} MiB, the most that is read of a {self.kind}"
 
 
@@ -34,7 +33,7 @@ class _TooLarge(Exception):
 
 
 class _Bounded(io.RawIOBase):
-    """A file that ends with an error after so many bytes, since a few may unpack to gigabytes."""
+    """A stream that fails after `left` bytes, since a few packed bytes may unpack to gigabytes."""
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self.left = _HEAD
@@ -55,11 +54,11 @@ class _Bounded(io.RawIOBase):
 def opened(
     path: str | os.PathLike[str], limit: Limit | Callable[[bytes], Limit], error: type[ValueError]
 ) -> Iterator[io.BufferedReader[Any]]:
-    """The content of a file, for reading.
+    """Opens a file for reading, unpacked.
 
-    limit: where the file's first bytes tell its kind, a function of them. Raises `error`, which
-    names the file, from here and from reading: for one that cannot be read, is no whole gzip file,
-    or is larger than the limit.
+    limit: a Limit, or a function that chooses one by the file's first bytes. Raises `error`, which
+    names the file, here and while reading: if it cannot be read, is a broken gzip file, or exceeds
+    the limit.
     """
     name = shown_path(path)
     try:
@@ -79,7 +78,7 @@ def bounded(
     limit: Limit | Callable[[bytes], Limit],
     error: type[ValueError],
 ) -> Iterator[io.BufferedReader[Any]]:
-    """As `opened`, of a file that is open; `name` is what messages call it."""
+    """As `opened`, for an open file; messages call it `name`."""
     most = limit if isinstance(limit, Limit) else Limit(0, "file")
     try:
         packed = file.peek(len(_GZIP)).startswith(_GZIP)

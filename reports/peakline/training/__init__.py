@@ -1,4 +1,4 @@
-"""Utilization in a training loop: a timer of steps, where its figures go, and callbacks."""
+"""Utilization in a training loop: a step timer, sinks for its figures, and callbacks."""
 
 from peakline.training.callbacks import lightning_callback, trainer_callback
 from peakline.training.sinks import prometheus, tensorboard

@@ -1,4 +1,4 @@
-"""Sinks for the figures of steps: TensorBoard and Prometheus, by their own packages."""
+"""Sinks for step figures: TensorBoard and Prometheus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from peakline.training.step_timer import Sink
 
 
 def tensorboard(writer: Any) -> Sink:
-    """Writes each figure as a scalar; writer: a SummaryWriter."""
+    """Writes figures as scalars to a SummaryWriter."""
 
     def write(step: int, figures: Mapping[str, float]) -> None:
         for name, value in figures.items():
@@ -19,10 +19,8 @@ def tensorboard(writer: Any) -> Sink:
 
 
 def prometheus(registry: Any = None) -> Sink:
-    """Sets gauges of prometheus_client: peakline_step_seconds, peakline_mfu_ratio, ...
-
-    registry: a CollectorRegistry; without it the package's own.
-    """
+    """Sets gauges of prometheus_client: peakline_step_seconds, peakline_mfu_ratio, ... registry: a
+    CollectorRegistry; by default prometheus_client's own."""
     from prometheus_client import REGISTRY, Counter, Gauge
 
     gauges: dict[str, Any] = {}
@@ -46,6 +44,6 @@ _HELP = {
 
 
 def _metric(name: str) -> str:
-    """A name by the conventions of Prometheus: base units, and shares as ratios."""
+    """A metric name by Prometheus' conventions: base units, shares as ratios."""
     plain = name.replace("/", "_")
     return plain.removesuffix("_s") + "_seconds" if plain.endswith("_s") else f"{plain}_ratio"

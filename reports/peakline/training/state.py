@@ -1,11 +1,11 @@
-"""Clock, power, temperature and throttle reasons of the device in use, by NVML."""
+"""Clock, power, temperature and throttle reasons of the device in use, from NVML."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-# The bits of nvmlClocksEventReasons (nvml.h) that slow a device down.
+# Bits of nvmlClocksEventReasons (nvml.h) that mean a slowdown.
 _REASONS = {
     0x4: "power cap",
     0x8: "hardware slowdown",
@@ -17,8 +17,7 @@ _REASONS = {
 
 
 def device_state() -> str:
-    """Clock, power, temperature and throttle reasons of the current device, as far as NVML has
-    them; else why not."""
+    """The current device's state from NVML, or why it is unknown."""
     try:
         pynvml: Any = importlib.import_module("pynvml")
     except ImportError:
@@ -39,7 +38,7 @@ def device_state() -> str:
 
 
 def _uuid() -> str:
-    """The device that PyTorch uses: NVML does not know CUDA_VISIBLE_DEVICES. "" if not told."""
+    """The device that PyTorch uses, "" if unknown; NVML ignores CUDA_VISIBLE_DEVICES."""
     try:
         import torch
 
@@ -51,7 +50,7 @@ def _uuid() -> str:
 
 def _described(pynvml: Any, handle: Any) -> str:
     def read(function: str, *of: str) -> Any:
-        """None where the device has no such value, as the power of a part of a GPU."""
+        """None if the device has no such value: a part of a GPU has no power."""
         try:
             return getattr(pynvml, function)(handle, *(getattr(pynvml, name) for name in of))
         except (pynvml.NVMLError, AttributeError):

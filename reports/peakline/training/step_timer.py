@@ -1,4 +1,4 @@
-"""MFU of each step of a training loop, by the device's own clock and without waiting for it."""
+"""MFU of each training step, timed by the device without waiting for it."""
 
 from __future__ import annotations
 
@@ -18,75 +18,72 @@ from peakline.profile.peaks import known_peaks
 from peakline.training.state import device_state
 
 _LOG = logging.getLogger("peakline")
-# Steps whose scatter says what is usual; a run's first ones warm up.
+# Recent steps that define the usual scatter; the first ones of a run warm up.
 _HISTORY = 100
 _LEAST_HISTORY = 20
-# A step is beyond the run's scatter where it is slower than the median by so many deviations, as
-# the median absolute one estimates them, and than the slowest twentieth by a share that anybody
-# would care about. What is slow at regular intervals, as where gradients are accumulated, is usual.
+# A step is slow if it exceeds the median by six standard deviations, estimated from the median
+# absolute deviation (x 1.4826 for a normal distribution), and the slowest twentieth by 5 %: steps
+# that are slow at regular intervals, as with accumulated gradients, are usual.
 _DEVIATIONS = 6.0
 _NORMAL = 1.4826
 _SLOWEST = 20
 _LEAST_EXCESS = 0.05
-# More events than a device is ever behind; one that never comes must not grow without end.
+# More events than a device lags behind; bounds the queue if an event never completes.
 _MOST_PENDING = 4096
 
 Sink = Callable[[int, Mapping[str, float]], object]
 
 
 class Event(Protocol):
-    """The part of torch.cuda.Event(enable_timing=True) that is used."""
+    """The methods used of torch.cuda.Event(enable_timing=True)."""
 
     def record(self) -> None:
-        """Marks the place in the current stream."""
+        """Records a mark in the current stream."""
 
     def query(self) -> bool:
-        """Whether the device has come to the mark."""
+        """Whether the device has reached the mark."""
 
     def elapsed_time(self, end: Any) -> float:
         """Milliseconds from this mark to another."""
 
 
 class HostEvent:
-    """The host's clock in place of a device's, where there is none."""
+    """Stands in for a device event where there is no GPU."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def record(self) -> None:
-        """Takes the time."""
         self.seconds = time.perf_counter()
 
     def query(self) -> bool:
-        """The host has come to where it is."""
         return True
 
     def elapsed_time(self, end: HostEvent) -> float:
-        """Milliseconds from this mark to another."""
         return (end.seconds - self.seconds) * 1e3
 
 
 class StepTimer:
-    """Times the steps of a training loop and says which share of the machine's peaks they reach.
+    """Times the steps of a training loop and computes their share of the machine's peaks.
 
         timer = peakline.StepTimer(profile, flops_per_step, "bf16")
         for batch in loader:
             train(batch)
             wandb.log(timer.step())
 
-    `step` marks the end of a step in the current stream and returns what is known since the last
-    call, of steps that the device has finished: nothing waits for it, so figures come a step or
-    more late. Keys: "peakline/step_s"; "peakline/mfu" against the published peak; for each
-    measured one "peakline/of_achievable_burst", "..._sustained".
+    `step` marks the end of a step in the current stream and returns the figures of the last step
+    that the device has finished since the previous call. It never waits, so figures come a step or
+    more late. Keys: "peakline/step_s"; "peakline/mfu" against the published peak; for each measured
+    peak "peakline/of_achievable_burst", "..._sustained".
 
-    profile: of this machine. flops: of the model in a step on one device, without recomputation.
+    profile: of this machine. flops: model FLOPs of a step on one device, without recomputation.
     dtype, device: as in `Profile.peak`; of several devices of one model the slowest counts. sinks:
-    each is called with a step's number and its figures (`tensorboard`, `prometheus`); one that
-    raises is logged once and called again at the next step. Shares above a peak are impossible:
-    they are left out, and the log says once what to check. event: makes
-    what marks a place in the stream; by default CUDA's events, and the host's clock without a GPU.
-    Raises PeakError for what the profile does not have, for a GPU of another model than the one in
-    use among it, and ValueError for FLOPs that are none.
+    each is called with a step's number and its figures (`tensorboard`, `prometheus`); a sink that
+    raises is logged once and called again at the next step. event: makes stream events; by default
+    CUDA's, and the host's clock without a GPU. Shares above 1 are left out, with one warning.
+
+    Raises PeakError if the profile lacks the peaks or is of another GPU model than the one in use,
+    ValueError for invalid FLOPs.
     """
 
     def __init__(
@@ -106,17 +103,16 @@ class StepTimer:
         self._peaks = _peaks(profile, dtype, device)
         self._sinks = tuple(sinks)
         self._event = event or _event_maker()
-        # Marks with the numbers of their steps; None where the time between two is no step.
+        # Marks with their steps' numbers; None where the time between two marks is not a step.
         self._pending: deque[tuple[int, Event] | None] = deque(maxlen=_MOST_PENDING)
         self._steps = 0
         self._usual: deque[float] = deque(maxlen=_HISTORY)
         self._is_slow = False
-        self._warned: list[object] = []  # causes; sinks may not be hashable
+        self._warned: list[object] = []  # causes; a list, since sinks may not be hashable
         self.latest: dict[str, float] = {}  # the figures of the last finished step
 
     def step(self) -> dict[str, float]:
-        """Marks the end of a step; returns the figures of the last one that was finished since the
-        call before, nothing where none was."""
+        """Marks the end of a step; returns the figures of the last newly finished one, if any."""
         mark = self._event()
         mark.record()
         self._pending.append((self._steps, mark))
@@ -133,7 +129,7 @@ class StepTimer:
         return found
 
     def pause(self) -> None:
-        """Leaves out what comes before the next step: an evaluation, a checkpoint."""
+        """Leaves out the time until the next step: evaluation, checkpoints."""
         self._pending.append(None)
 
     def _finished(self, number: int, seconds: float) -> dict[str, float]:
@@ -151,12 +147,12 @@ class StepTimer:
         for sink in self._sinks:
             try:
                 sink(number, dict(figures))
-            except Exception:  # no figure is worth a training run
+            except Exception:  # figures must not stop a training run
                 self._warn_once(sink, "sink %r failed at step %d", sink, number, exc_info=True)
         return figures
 
     def _shares(self, number: int, seconds: float) -> dict[str, float]:
-        """The shares of the peaks, none where they are impossible."""
+        """The shares of the peaks by name; empty if one is impossible."""
         highest = max(self._peaks.values())
         share = self._flops / (seconds * highest)
         if share <= MOST_OF_PEAK:
@@ -181,7 +177,7 @@ class StepTimer:
             _LOG.warning(message, *values, **options)
 
     def _watch(self, number: int, seconds: float) -> None:
-        """Says once where steps fall beyond the run's own scatter."""
+        """Warns once when steps become slower than the run's own scatter."""
         is_slow = False
         if len(self._usual) >= _LEAST_HISTORY:
             middle = statistics.median(self._usual)
@@ -200,11 +196,11 @@ class StepTimer:
                     device_state(),
                 )
         self._is_slow = is_slow
-        # A run that has become slower for good has another usual step.
+        # Slow steps count, too: after a lasting slowdown they are the usual ones.
         self._usual.append(seconds)
 
 
-# The shares that a step is given, by the bases of their peaks.
+# Names of shares, by the basis of the peak.
 _SHARES = {
     "datasheet": "peakline/mfu",
     "theoretical": "peakline/mfu",
@@ -213,7 +209,7 @@ _SHARES = {
 
 
 def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, Peak]:
-    """The peaks that a step is held against, by the names of its shares."""
+    """The peaks to compare steps with, by the names of the shares."""
     found: dict[str, Peak] = {}
     peaks = known_peaks(_SHARES, lambda basis: profile.peak(dtype, basis=basis, device=device))
     for basis, peak in peaks.items():
@@ -223,11 +219,8 @@ def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, 
 
 
 def _require_same_model(profile: Profile, device: str | int | None) -> None:
-    """Raises PeakError where the profile's GPUs are not of the model that PyTorch uses.
-
-    The names are CUDA's on both sides. A process without a GPU, or a profile of the host, has
-    nothing to compare.
-    """
+    """Raises PeakError unless the profile's GPUs are of the model that PyTorch uses. Both names
+    come from CUDA. Without a GPU, or with a profile of the host, there is nothing to compare."""
     cuda = _cuda()
     chosen = profile.select_devices(device)
     names = {d.name for d in profile.devices if d.uuid in chosen}
@@ -250,7 +243,7 @@ def _event_maker() -> Callable[[], Event]:
 
 
 def _cuda() -> Any:
-    """torch.cuda where PyTorch has a GPU, else None."""
+    """torch.cuda if PyTorch has a GPU, else None."""
     try:
         import torch
     except ImportError:

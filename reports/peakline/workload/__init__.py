@@ -1,10 +1,10 @@
-"""Your workload: kernels and steps from a profiler against what this machine can do.
+"""Kernels and steps recorded by a profiler, compared with this machine's limits.
 
-A kernel has two answers. As written, the busiest unit of the device decides; rewritten, its bytes
-and FLOPs do. An FMA counts as 2 FLOP. A count is known, known to be 0, or not known; what is known
-caps what there is to gain, and nothing else is claimed.
+A kernel has two answers: as written, limited by its busiest unit; rewritten, limited by its bytes
+and FLOPs. An FMA is 2 FLOP. A count is known, known to be 0, or unknown; known counts cap the
+possible gain, and nothing more is claimed.
 
-Each instant of a step has one owner: compute, else a collective, else a copy, else nobody. What
-activities own is compared with the least time that this machine needs for it, and a gap has a
-cause. The parts add up to the step, in whole nanoseconds.
+Each instant of a step has one owner: compute, else a collective, else a copy, else nobody.
+Activities are compared with the least time that this machine needs for them, and gaps have causes.
+The parts add up to the step, in whole nanoseconds.
 """

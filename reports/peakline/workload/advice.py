@@ -1,7 +1,4 @@
-"""What a step could save at the most, by what, and the measured curve behind it.
-
-Nothing is said that its number does not carry: a saving below a fiftieth of the step is none.
-"""
+"""Possible savings of a step, with remedies and the measured curves behind them."""
 
 from __future__ import annotations
 
@@ -25,15 +22,15 @@ from peakline.workload.straggler import cause
 from peakline.workload.waterfall import Waterfall
 from peakline.workload.works import Work
 
-_WORTH = 0.02
+_WORTH = 0.02  # of the step: smaller savings are not reported
 _NAME = 48  # characters of a kernel's name
-# Tensor cores load rows in pieces of so many bytes; rows that begin elsewhere go another way.
+# Tensor Cores load rows in pieces of this size; unaligned rows take a slower path.
 _ALIGNED_BYTES = 16
-_GOOD_SHARE = 0.8  # of the bound: what reaches that has no trouble with its sides
+_GOOD_SHARE = 0.8  # of the bound: faster kernels have no trouble with their dimensions
 
 
 def advice(analysis: Analysis) -> list[Finding]:
-    """What could be saved, the most first."""
+    """All savings worth reporting, largest first."""
     found = [said for rule in _RULES for said in rule(analysis)]
     worth = [said for said in found if said.saving_s >= _WORTH * analysis.step_s]
     return sorted(worth, key=lambda said: -said.saving_s)
@@ -42,7 +39,7 @@ def advice(analysis: Analysis) -> list[Finding]:
 def _said(
     analysis: Analysis, part: Part, saving_s: float, text: str, topic: str = "", place: int = 0
 ) -> Finding:
-    """place: that of the rank whose time it is."""
+    """place: of the rank that spends the time."""
     curve = analysis.profile.curve(analysis.ranks[0].device, topic)
     shown = (curve.title or curve.sentence) if curve else ""
     several = len(analysis.ranks) > 1
@@ -58,10 +55,8 @@ def _said(
 
 
 def _worst(analysis: Analysis, *parts: Part) -> tuple[float, int]:
-    """Seconds of parts in a step of the rank that has the most of them, and its place.
-
-    The run waits for that rank, so its time is not divided by the number of ranks.
-    """
+    """Seconds per step of these parts on the rank with the most of them, and its place. The run
+    waits for that rank, so the time is not averaged over ranks."""
     each = [
         sum(rank.parts.get(part, 0) for part in parts) / len(rank.steps) * 1e-9
         for rank in analysis.ranks
@@ -108,7 +103,7 @@ def _waits(analysis: Analysis) -> Iterator[Finding]:
         yield _said(analysis, Part.SYNCHRONIZATION, seconds, text, "synchronization", place)
 
 
-# What the host does while nothing is queued, with the remedy and the curve behind it.
+# Remedy and curve by what the host does while nothing is queued.
 _OF_HOST = {
     Part.LOADER: (
         "the device waits for the data loader: give it more workers (num_workers), let them run "
@@ -135,7 +130,7 @@ def _host(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _copies(analysis: Analysis) -> Iterator[Finding]:
-    """Pinned memory for pageable copies, and a stream of their own for all of them."""
+    """Suggests pinned memory for pageable copies, and a separate stream for all copies."""
     parts = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
     _, place = _worst(analysis, *parts)
     rank, part = analysis.ranks[place], _larger(analysis, *parts)
@@ -207,11 +202,8 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
 def _trouble(
     profile: Profile, p: Placement, sides: tuple[int, int, int, int]
 ) -> tuple[str, str] | None:
-    """Why a product is slow by its sides, and the topic of the curve behind it; None where they
-    tell nothing.
-
-    sides: its rows, columns, inner side and bytes of an element.
-    """
+    """Why a GEMM is slow by its dimensions, and the topic of the curve behind it; None if they do
+    not explain it. sides: rows, columns, inner dimension, bytes of an element."""
     if p.rewritten is None or p.rewritten.share >= _GOOD_SHARE:
         return None
     rows, columns, inner, element = sides
@@ -227,7 +219,7 @@ def _trouble(
             f"{_ALIGNED_BYTES} bytes: pad"
         )
         return text, "product sides"
-    # The side from which on a product of this format is bound by the tensor cores.
+    # Above this M, a GEMM of the format is limited by the Tensor Cores.
     formats = {unit.partition(".")[2] for unit in p.kernel.flops}
     ridges = profile.figures(p.device, topic="skinny products", name="ridge_m")
     ridge = next((f.value for f in ridges if f.by.get("format") in formats), None)
@@ -253,7 +245,6 @@ def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
 
 
 def _fusing(analysis: Analysis) -> Iterator[Finding]:
-    """Elementwise kernels that may hand each other what they write."""
     place = analysis.leading
     rank = analysis.ranks[place]
     if found := chain(rank):
@@ -275,7 +266,7 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
         subject = f"waiting for rank {analysis.number(last)}"
         text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
         text += f", {why.text}" if why else ": look at what that one does longer"
-        # What a late host costs is told as the host's part.
+        # A late host is reported as the host's part.
         if why is None or not why.of_host:
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)

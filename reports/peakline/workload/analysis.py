@@ -1,4 +1,4 @@
-"""What is said of one run: a waterfall for each of its ranks."""
+"""One run: a waterfall for each of its ranks."""
 
 from __future__ import annotations
 
@@ -28,42 +28,38 @@ class Analysis:
 
     profile: Profile
     ranks: tuple[Waterfall, ...]
-    findings: tuple[Finding, ...]  # what was not recorded, or does not fit
+    findings: tuple[Finding, ...]  # what was not recorded, or is inconsistent
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The findings as sentences."""
         return tuple(finding.text for finding in self.findings)
 
     @property
     def leading(self) -> int:
-        """The place of the rank that the others wait for the most; the first without waiting."""
+        """The place of the rank that the others wait for the most; the first if nobody waits."""
         awaited = [rank.awaited for rank in self.ranks]
         return awaited.index(max(awaited))
 
     @property
     def nanoseconds(self) -> int:
-        """The time of all steps, over all ranks."""
         return sum(rank.nanoseconds for rank in self.ranks)
 
     @property
     def steps(self) -> int:
-        """Steps, over all ranks."""
         return sum(len(rank.steps) for rank in self.ranks)
 
     @property
     def one(self) -> str:
-        """What each of them is called: a trace that marks no steps is one by itself."""
+        """The name of a unit of time: "trace" if no steps are marked."""
         return "step" if any(rank.by for rank in self.ranks) else "trace"
 
     @property
     def step_s(self) -> float:
-        """Seconds of a step, on average."""
         return self.nanoseconds / self.steps * 1e-9
 
     @property
     def parts(self) -> Mapping[Part, int]:
-        """Nanoseconds of each part, over all steps and ranks: their sum is `nanoseconds`."""
+        """Nanoseconds of each part, over all steps and ranks; the sum is `nanoseconds`."""
         total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
         return {part: time for part, time in total.items() if time}
 
@@ -85,11 +81,11 @@ class Analysis:
         return f" (mean of {len(self.ranks)} ranks)" if len(self.ranks) > 1 else ""
 
     def share(self, part: Part) -> float:
-        """Of the steps' time."""
+        """The share of the steps' time."""
         return self.parts.get(part, 0) / self.nanoseconds
 
     def number(self, place: int) -> int:
-        """The number of a rank among all of the run, as its trace states it."""
+        """A rank's number in the run, as its trace states it."""
         stated = self.ranks[place].timeline.trace.rank
         return place if stated is None else stated
 
@@ -99,7 +95,7 @@ class Analysis:
 
     @property
     def idle(self) -> float:
-        """The share of the steps' time in which nothing ran on a device."""
+        """The share of the steps' time with an idle device."""
         return sum(rank.idle for rank in self.ranks) / self.nanoseconds
 
 
@@ -109,11 +105,11 @@ def analyze(
     device: str | int | None = None,
     wanted: str = "",
 ) -> Analysis:
-    """Holds the traces of a run, one file a rank, against a machine's profile.
+    """Compares the traces of a run, one file per rank, with a machine's profile.
 
     device: of the profile, as in `Profile.select_devices`; of several it takes the first. wanted:
-    the name of the ranges that are steps; without it those that the trace names so. Raises
-    WorkloadError for a trace that cannot be used, PeakError for an unknown device.
+    the name of the ranges that are steps; by default the trace's own step names. Raises
+    WorkloadError for an unusable trace, PeakError for an unknown device.
     """
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
@@ -162,7 +158,7 @@ def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace
 
 
 def _of_unknown_graphs(rank: Waterfall) -> int:
-    """Nanoseconds of kernels that graphs launched, and of which no operator is known."""
+    """Nanoseconds of kernels that graphs launched and that have no known operator."""
     line = rank.timeline
     if not len(line.host.did):
         return 0
@@ -172,7 +168,6 @@ def _of_unknown_graphs(rank: Waterfall) -> int:
 
 
 def _recorded(analysis: Analysis) -> list[Finding]:
-    """What the traces do not tell, and what they are compared with that was not measured."""
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
     over = " over all ranks" if len(ranks) > 1 else ""

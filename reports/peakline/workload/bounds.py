@@ -1,4 +1,4 @@
-"""The least time of what ran on a device: kernels by shapes, copies and collectives by size."""
+"""Bounds of a device's activities: kernels by shapes, copies and collectives by size."""
 
 from __future__ import annotations
 
@@ -20,31 +20,28 @@ from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work, foreach_work
 
 UNKNOWN = -1
-# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
+# Power control needs about 0.1 s to slow a device down, or to let it recover.
 _REST_NS = 100_000_000
 _OPAQUE = re.compile(r"OpaqueType<(\d{1,2})u?>")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
-# Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
+# Names of kernels that do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """The least nanoseconds of each activity of a device; UNKNOWN where nothing tells."""
+    """The least nanoseconds of each activity of a device; UNKNOWN if nothing determines them."""
 
     least: Int
-    kernel: Int  # of each activity, its place among `kernels`; -1 of those that are none
-    kernels: tuple[Placement, ...]  # launches of one name and work together, as they are written
-    works: tuple[Work | None, ...]  # of one launch of each
-    table: tuple[Placement, ...]  # the kernels with one row a name, most to gain first
+    kernel: Int  # each activity's place in `kernels`; -1 for others
+    kernels: tuple[Placement, ...]  # by name and work, as written
+    works: tuple[Work | None, ...]  # of one launch of each kernel
+    table: tuple[Placement, ...]  # one row per name, most to gain first
 
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
-    """The bounds of a device's activities.
-
-    device: of the profile. inside: nanoseconds of each activity within the steps; the kernels'
-    table counts those that have any.
-    """
+    """The bounds of a device's activities. device: of the profile. inside: nanoseconds of each
+    activity within the steps; the table contains kernels with any."""
     count = len(inside)
     least = np.full(count, UNKNOWN, np.int64)
     chosen = np.flatnonzero((timeline.rows["kind"] == Kind.COMPUTE) & (inside > 0))
@@ -65,7 +62,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
 
 
 def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
-    """The kernels of a trace, the launches of each together. Raises WorkloadError without any."""
+    """The merged kernels of a trace. Raises WorkloadError if there are none."""
     found: list[Kernel] = []
     for timeline in timelines:
         rows = timeline.rows
@@ -80,8 +77,7 @@ def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
 
 
 def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work | None], Int]:
-    """Activities of one name and work as one kernel, the work of one launch of each, and the group
-    of each activity."""
+    """Activities merged by name and work; the work of one launch; each activity's kernel."""
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
     spans = zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)
@@ -97,7 +93,7 @@ def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work |
             rows["moved"][chosen],
         ]
     )
-    # In the order in which they first appear.
+    # In order of first appearance.
     groups, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     groups, group = groups[order], np.argsort(order)[group.ravel()]
@@ -112,11 +108,8 @@ def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work |
 
 
 def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
-    """Nanoseconds that a device had been busy when each of its activities ended.
-
-    spans: their starts and ends in nanoseconds, by start. A rest that lets the clocks recover ends
-    a load.
-    """
+    """Nanoseconds that the device had been busy at the end of each activity. spans: starts and ends
+    in nanoseconds, sorted by start. A rest that lets the clocks recover ends a load."""
     began = ended = -math.inf
     for start, end in spans:
         if start - ended > _REST_NS:
@@ -133,9 +126,8 @@ def _kernel(
     nanoseconds: float,
     load: float,
 ) -> Kernel:
-    """Launches of one name and work, as one kernel, with the FLOPs and bytes that the trace states
-    or that their shapes tell; load: nanoseconds that the device had been busy, times those of the
-    launch."""
+    """One kernel for launches of one name and work, with FLOPs and bytes as stated or by shapes.
+    load: the sum of each launch's nanoseconds times those that the device had been busy."""
     name, _, way, size, flops, moved = key
     called, unit, unknown = timeline.trace.names[name], UNKNOWN_UNIT, ()
     count, bytes_ = float(flops * launches), {"hbm": float(moved * launches)} if moved else {}
@@ -169,7 +161,7 @@ def _kernel(
 
 
 def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
-    """The place of each launch's work among those returned; -1 where its operator tells none."""
+    """All works, and each launch's index among them; -1 if its operator gives none."""
     known, rows = timeline.trace.operators, timeline.rows
     found = np.full(len(rows["start"]), -1, np.int64)
     places: dict[Work, int] = {}
@@ -180,7 +172,7 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
-    # Each replay of a graph does its operators' work anew.
+    # Each replay of a graph does its operators' work again.
     call, did = timeline.call, timeline.host.did
     replay = (call >= 0) & (did[call] == Did.GRAPH) if len(did) else np.zeros(len(call), bool)
     run = at + len(known) * np.where(replay, call + 1, 0)
@@ -188,7 +180,7 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     borders = np.flatnonzero(np.diff(run[order], prepend=-1, append=-1))
     counts = np.diff(borders)
     works = timeline.trace.works
-    # Most operators do one thing by one kernel.
+    # Fast path: most operators do one work by one kernel.
     firsts = order[borders[:-1]]
     for number, one in enumerate(works):
         if len(one) == 1 and not one[0].role:
@@ -208,22 +200,20 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
 
 
 class _Launched(NamedTuple):
-    """One of the kernels of an operator."""
-
     name: str
     nanoseconds: int
     activity: int
 
 
 def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
-    """The activities of an operator that do its work, each with its share; group: all of them."""
+    """The activities in `group` that do an operator's work, each with its share."""
     roles: dict[str, list[Work]] = {}
     for work in operator:
         roles.setdefault(work.role, []).append(work)
     doers = {role: _doers(group, role) for role, works in roles.items() if len(works) == 1}
     left = [role for role, found in doers.items() if not found and roles[role][0].flops]
     if left:
-        # A library may use a kernel for it whose name does not say so.
+        # A library's kernel may have a name without the role.
         others = [one for one in group if not any(role and role in one.name for role in roles)]
         doers |= dict(zip(left, _longest(others, len(left)), strict=False))
     for role, works in roles.items():
@@ -238,7 +228,7 @@ def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tu
 
 
 def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
-    """The longest launch moves the most; nothing where there are not as many as works."""
+    """Gives the most bytes to the longest launch, if there are as many launches as works."""
     if len(works) == len(launches):
         longest = sorted(launches, key=lambda one: -one.nanoseconds)
         largest = sorted(works, key=lambda work: -work.read - work.written)
@@ -247,8 +237,8 @@ def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[
 
 
 def _longest(group: Sequence[_Launched], wanted: int) -> Sequence[list[_Launched]]:
-    """The launches of so many names that take the longest; none where one of these does no
-    arithmetic, since what does is not known then."""
+    """The launches of the `wanted` names that take the longest; none if one of these does no
+    arithmetic, since the worker is then unknown."""
     names: dict[str, list[_Launched]] = {}
     for one in group:
         names.setdefault(one.name, []).append(one)
@@ -258,7 +248,7 @@ def _longest(group: Sequence[_Launched], wanted: int) -> Sequence[list[_Launched
 
 
 def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
-    """The kernels of an operator that share its work: those of the name that takes the longest."""
+    """The kernels that share an operator's work: those of the name that takes the longest."""
     candidates = [one for one in group if role in one.name]
     if not role:
         found = [one for one in candidates if _ARITHMETIC.search(one.name.lower())]
@@ -271,7 +261,7 @@ def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
 
 
 def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
-    """Sets the works of kernels over lists of tensors, which their names and grids tell."""
+    """Sets the works of kernels over tensor lists, by their names and grids."""
     of_lists = np.array(["multi_tensor_apply" in name for name in timeline.trace.names] or [False])
     for activity in np.flatnonzero(of_lists[timeline.rows["name"]]).tolist():
         work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
@@ -280,7 +270,6 @@ def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None
 
 
 def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
-    """The bounds of copies over a link and of collectives."""
     rows, messages = timeline.rows, timeline.trace.messages
     for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
         if rows["kind"][activity] == Kind.COPY:

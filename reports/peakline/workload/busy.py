@@ -1,8 +1,8 @@
-"""How busy the units of a device were during one launch, as Nsight Compute counts it.
+"""Shares of a launch in which a device's units were busy, from Nsight Compute.
 
-A share is `.avg.pct_of_peak_sustained_elapsed` of a counter: the part of the launch that its unit
-would need at its peak. It needs no clock. Of a unit's several stages the busiest counts. A summary
-of ncu is the maximum over units that it does not name: it only caps what there is to gain.
+A share is a counter's `.avg.pct_of_peak_sustained_elapsed`: the part of the launch that the unit
+would need at its peak, independent of the clock. Of a unit's stages the busiest counts. ncu's
+summaries are maxima over units that they do not name, and only cap the possible gain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from peakline.workload.tensor import ACTIVITY
 
-# What is called what, by the names of its counters without their form.
+# Units by the names of their counters, without the form.
 _UNITS = {
     "issue": r"(?:smsp|sm)__(?:inst_issued|inst_executed|issue_active)",
     "alu": r"(?:smsp|sm)__(?:inst_executed_pipe_alu|pipe_alu_cycles_active)",
@@ -32,7 +32,7 @@ _UNITS = {
     r"|xbar2lts_cycles_active|t_sectors_srcunit_tex_op_(?:read|write))",
     "dram": r"(?:gpu__dram|dram_)_throughput|dram__cycles_active",
 }
-# Without one of these, a unit that was not counted may be the busiest.
+# Unless all of these were counted, another unit may be the busiest.
 _ALL = {"issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor"}
 _SUMMARIES = {
     "sm": r"sm__(?:throughput|instruction_throughput|memory_throughput)",
@@ -41,21 +41,20 @@ _SUMMARIES = {
     "memory": r"gpu__compute_memory_(?:access_|request_)?throughput",
     "shared_pipe": r"sm__pipe_shared_cycles_active",
 }
-# These two hold all units between them.
+# Together these cover all units.
 _EVERY_UNIT = {"sm", "memory"}
 _FORM = r"\.(?:avg|sum)\.pct_of_peak_sustained_(?P<base>elapsed|active)"
 _UNIT, _SUMMARY = (
     re.compile("(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in of.items()) + ")" + _FORM)
     for of in (_UNITS, _SUMMARIES)
 )
-# A share of the time that an SM or a slice had work, times its active part of the launch: the first
-# of the counters that there are.
+# Factor from active to elapsed time: active / elapsed cycles, by the first counters available.
 _ACTIVE = {
     unit: (f"{unit}__cycles_active.avg", [f"{unit}__cycles_elapsed.{x}" for x in ("avg", "max")])
     for unit in ("sm", "smsp", "l1tex", "lts")
 }
-_OF_ALL = "gpc__cycles_elapsed.max"  # stands in for the SMs' own, which some exports lack
-# Warpgroup products read shared memory by themselves, through the stages that loads go through.
+_OF_ALL = "gpc__cycles_elapsed.max"  # replaces the SMs' own counter, which some exports lack
+# Warpgroup GEMMs read shared memory directly, through the same stages as loads.
 _GMMA = re.compile(
     r"(?:smsp|sm)__inst_executed_pipe_tensor_op_gmma\.(?:avg|sum).*"
     r"|smsp__sass_inst_executed_op_shared_gmma\.sum.*"
@@ -70,17 +69,17 @@ _LOADS_AND_STORES = (
 )
 _SHARED_FORM = ".sum.pct_of_peak_sustained_elapsed"
 _OF_SHARED = {name + _SHARED_FORM for name in (_SHARED, *_LOADS_AND_STORES)}
-# That a share may be of.
+# Counters that convert shares.
 CYCLES = {name for active, elapsed in _ACTIVE.values() for name in (active, *elapsed, _OF_ALL)}
 
 
 def is_busy_metric(metric: str) -> bool:
-    """Whether a metric tells how busy a unit was, as a share or by instructions."""
+    """Whether a metric says how busy a unit was, as a share or by instructions."""
     return metric in _OF_SHARED or any(p.fullmatch(metric) for p in (_UNIT, _SUMMARY, _GMMA))
 
 
 def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], dict[str, float]]:
-    """The shares of a launch's time, 0 to 1, of its units and of ncu's summaries."""
+    """Shares (0 to 1) of a launch's time, for its units and for ncu's summaries."""
     units: dict[str, float] = {}
     summaries: dict[str, float] = {}
     by_gmma = any((value or 0.0) > 0 for name, value in metrics.items() if _GMMA.fullmatch(name))
@@ -101,7 +100,7 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
         elif (match := _SUMMARY.fullmatch(metric)) is not None:
             name = _group(match).replace("_", " ")
             summaries[name] = max(summaries.get(name, 0.0), share)
-    # Where a part of the tensor pipe is as busy as the whole, it is the part that says more.
+    # A part of the tensor pipe that is as busy as the whole is more specific.
     parts = [share for unit, share in units.items() if unit.startswith("tensor ")]
     if "tensor" in units and parts and max(parts) >= units["tensor"]:
         del units["tensor"]
@@ -109,20 +108,20 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
 
 
 def are_complete(units: Mapping[str, float], summaries: Mapping[str, float]) -> bool:
-    """Whether no unit that was not counted can be busier than these."""
+    """Whether no uncounted unit can be busier than these."""
     named = {"tensor" if unit.startswith("tensor") else unit for unit in units}
     return named >= _ALL or set(summaries) >= _EVERY_UNIT
 
 
 def _group(match: re.Match[str]) -> str:
-    """The name of the group that matched, beside the form's."""
+    """The name of the matching group, other than the form's."""
     return next(name for name, text in match.groupdict().items() if text and name != "base")
 
 
 def _of_launch(
     metric: str, value: float | None, metrics: Mapping[str, float | None]
 ) -> float | None:
-    """A share in percent as one of the launch's time; None where that does not follow."""
+    """A percentage as a share of the launch; None if it cannot be converted."""
     if value is None or not metric.endswith(("_elapsed", "_active")) or ".pct_" not in metric:
         return None
     share = max(0.0, value / 100)
@@ -140,8 +139,8 @@ def _of_launch(
 
 
 def _without_gmma(metric: str, share: float, metrics: Mapping[str, float | None]) -> float | None:
-    """What a stage of the L1 did for loads and stores: what it did for products counts with the
-    tensor cores. None where a stage's counter holds both."""
+    """A stage's share for loads and stores only: its share for GEMMs counts with the Tensor Cores.
+    None if they cannot be separated."""
     if not metric.startswith("l1tex__"):
         return share
     if metric.partition(".")[0] != _STAGES:

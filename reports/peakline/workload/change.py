@@ -1,7 +1,7 @@
-"""What changed from the steps of one run to those of another: part by part, kernel by kernel.
+"""Changes between two runs, by part, module and kernel.
 
-Times are those of a step on average, over all ranks, so that the changes of parts add up to that of
-the step. Kernels are compared where name and work are the same; what is not comparable says so.
+Times are means per step over all ranks, so that the changes of parts add up to the step's. Kernels
+are compared where name and work are the same; others are marked as not comparable.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from peakline.workload.works import Work
 _SIDES = ("before", "after")
 _OTHER = {True: "other shapes", False: "its work is not known in both runs"}
 _WITHOUT = "without shapes"
-INTO = " / "  # between a module and one within it
+INTO = " / "  # separates a module from one inside it
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a step has of something, on average."""
+    """Mean time and launches of something per step."""
 
     seconds: float
     launches: float = 0.0
@@ -40,7 +40,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing before and after; None where a run does not have it."""
+    """A part, module or kernel before and after; None if a run does not have it."""
 
     name: str
     before: Taken | None
@@ -50,47 +50,43 @@ class Row:
 
     @property
     def change_s(self) -> float:
-        """Seconds of a step; negative where it became faster."""
+        """Seconds per step; negative if it became faster."""
         before, after = (side.seconds if side else 0.0 for side in (self.before, self.after))
         return after - before
 
 
 @dataclass(frozen=True)
 class Change:
-    """Two runs, held against the profile of one machine."""
+    """Two runs, compared with the profile of one machine."""
 
     before: Analysis
     after: Analysis
-    parts: tuple[Row, ...]  # their names are those of Part
-    kernels: tuple[Row, ...]  # collectives and copies too, the largest change first
+    parts: tuple[Row, ...]  # named as in Part
+    kernels: tuple[Row, ...]  # with collectives and copies, largest change first
     modules: tuple[Row, ...]
-    findings: tuple[Finding, ...]  # what is not comparable, and what was said of each run
+    findings: tuple[Finding, ...]  # what is not comparable, and each run's own findings
 
     @property
     def change_s(self) -> float:
-        """Seconds of a step."""
         return self.after.step_s - self.before.step_s
 
     @property
     def share(self) -> float:
-        """The change as a share of the step before."""
         return self.change_s / self.before.step_s
 
     @property
     def overlap(self) -> bool:
-        """Whether steps of both runs are as long, so that the change may be chance."""
+        """Whether step times of both runs overlap, so that the change may be chance."""
         (low, high), (lowest, highest) = lengths(self.before), lengths(self.after)
         return low <= highest and lowest <= high
 
 
 def lengths(analysis: Analysis) -> tuple[float, float]:
-    """Seconds of the shortest and the longest step."""
     found = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
     return min(found), max(found)
 
 
 def compare(before: Analysis, after: Analysis) -> Change:
-    """What changed from one run to another; both are held against one profile."""
     kernels = tuple(_kernels(_launched(before), _launched(after)))
     findings = [*_differences(before, after), *_of_kernels(kernels)]
     for side, analysis in zip(_SIDES, (before, after), strict=True):
@@ -110,7 +106,7 @@ def compare(before: Analysis, after: Analysis) -> Change:
 
 
 def _rows(before: Mapping[str, Taken], after: Mapping[str, Taken]) -> Iterator[Row]:
-    """Rows by name; those of a module follow it."""
+    """Rows by name, with each module before those inside it."""
     order = {name: place for place, name in enumerate(dict.fromkeys([*before, *after]))}
 
     def within(name: str) -> list[int]:
@@ -141,7 +137,7 @@ _Key = tuple[str, Work | None]
 
 
 def _launched(analysis: Analysis) -> dict[_Key, Taken]:
-    """What ran on devices by name and work, as far as it owns the time of steps."""
+    """Activities by name and work, weighted by the time that they own."""
     found: dict[_Key, Taken] = {}
     for rank in analysis.ranks:
         names = rank.timeline.rows["name"]
@@ -160,8 +156,8 @@ def _launched(analysis: Analysis) -> dict[_Key, Taken]:
 
 
 def _kernels(before: dict[_Key, Taken], after: dict[_Key, Taken]) -> list[Row]:
-    """Kernels of one name and work; then those that do the work of another one, those of one name
-    that do other work, and those of one run alone."""
+    """Kernels with the same name and work; then those with the same work under another name, those
+    with the same name but other work, and those of only one run."""
     called = labels(short_name(name) for name, _ in (*before, *after))
 
     def label(key: _Key) -> str:
@@ -207,7 +203,7 @@ def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
 
 
 def _differences(before: Analysis, after: Analysis) -> Iterator[Finding]:
-    """What the runs do not have in common, so that their times may differ for that reason."""
+    """Differences between the runs that may explain other times."""
     facts = {
         "devices": ("the device", _devices),
         "ranks": ("the number of ranks", lambda run: str(len(run.ranks))),

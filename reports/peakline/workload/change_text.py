@@ -1,4 +1,4 @@
-"""What changed between two runs, for a terminal and as a JSON document."""
+"""Changes between two runs, for a terminal and as a JSON document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def share(value: float) -> str:
 
 
 def headline(change: Change) -> str:
-    """How the step changed and what changed most, without its full stop."""
+    """The step's change and its largest part, without a full stop."""
     before, after = change.before, change.after
     one = "A step" if after.one == "step" else f"The {after.one}"
     if not change.change_s:
@@ -41,7 +41,6 @@ def headline(change: Change) -> str:
 
 
 def spread(change: Change) -> str:
-    """How the steps of each run scatter."""
     found = []
     for side, run in (("Before", change.before), ("after", change.after)):
         low, high = lengths(run)
@@ -52,8 +51,7 @@ def spread(change: Change) -> str:
 
 
 def tables(change: Change, least: float = 0.0) -> list[Table]:
-    """Parts, modules and kernels; least: the share of the step before that a change of the latter
-    has to be."""
+    """Parts, modules and kernels. least: of modules and kernels, the smallest share to show."""
     least *= change.before.step_s
     parts = [_line(change, row, Part(row.name).label) for row in change.parts]
     whole = Row("", Taken(change.before.step_s), Taken(change.after.step_s))
@@ -94,7 +92,7 @@ def _line(change: Change, row: Row, name: str) -> Line:
 
 
 def lines(change: Change, width: int) -> list[str]:
-    """All that a terminal gets of a change."""
+    """The whole text for a terminal."""
     texts = [f"{headline(change)}.", spread(change), *(found.text for found in change.findings)]
     return [
         *(wrapped(text, width) for text in texts),
@@ -104,7 +102,7 @@ def lines(change: Change, width: int) -> list[str]:
 
 
 def document(change: Change) -> dict[str, Any]:
-    """The change in base SI units; times are of a step on average, what a run lacks is left out."""
+    """The change in base SI units; times are means per step, and missing values are left out."""
     sides = {"before": change.before, "after": change.after}
     return {
         "schema": "peakline-change",

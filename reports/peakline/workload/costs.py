@@ -1,4 +1,4 @@
-"""What launching, waiting, copying and collectives cost on a machine, by its profile."""
+"""Costs of launches, copies and collectives on a machine, by its profile."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from peakline.workload.model import Host, Message, Way
 
 _WAYS = {Way.TO_DEVICE: "h2d", Way.TO_HOST: "d2h"}
 _HOSTS = {Host.PINNED: "pinned", Host.PAGEABLE: "pageable"}
-# Assumed where the profile has none: a launch call, the time from it to the kernel's start, and
-# the time between queued kernels. What rests on it says so.
+# Assumed without measurement, and reported as such: a launch call, the time from the call to the
+# kernel's start, and the time between queued kernels.
 _SUBMIT_NS, _LATENCY_NS, _NEXT_NS = 5000, 10_000, 10_000
-# Between kernels of real work, which write what the next one reads, it takes longer than between
-# the empty ones that are measured; so many times as long is assumed to be dispatch.
+# Real kernels write data for the next one, so dispatch takes longer than between the empty kernels
+# measured; this factor is an assumption.
 _OF_EMPTY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Nanoseconds of a launch, as they were measured, or assumed."""
+    """Nanoseconds of a launch, measured or assumed."""
 
-    submit: int  # of the host for one launch
-    latency: int  # at the most, from the call to the start of the kernel
-    queued: int  # at the most, from one kernel to the next where both are queued
-    node: int | None  # of one more node of a graph
-    assumed: tuple[str, ...]  # what of it was not measured, in words
+    submit: int  # host time per launch
+    latency: int  # maximum from the call to the kernel's start
+    queued: int  # maximum between two queued kernels
+    node: int | None  # per additional graph node
+    assumed: tuple[str, ...]  # descriptions of assumed values
 
 
 def costs_of(profile: Profile, device: str) -> Costs:
-    """The costs of a device."""
-
     def measured(id_: str) -> int | None:
         found = (m.value for m in profile.of(device, id_) if m.id == id_ and m.unit == "s")
         value = next(found, None)
@@ -41,7 +39,7 @@ def costs_of(profile: Profile, device: str) -> Costs:
     submit, trip = measured("launch.submit"), measured("launch.round_trip")
     empty, next_ = measured("launch.empty_kernel"), measured("launch.back_to_back")
     nodes = profile.figures(device, id="launch.graph", name="per_item")
-    # The round trip holds the start of the kernel, its end, and the news of it on the host.
+    # The round trip includes the kernel's start and end, and the notification of the host.
     latency = max(trip - (empty or 0), submit or 0) if trip else None
     assumed = (
         (submit, _SUBMIT_NS, "for a launch call"),
@@ -58,7 +56,7 @@ def costs_of(profile: Profile, device: str) -> Costs:
 
 
 class Links:
-    """What copies and collectives take at the rates that were measured."""
+    """Times of copies and collectives at the measured rates."""
 
     def __init__(self, profile: Profile, device: str) -> None:
         self._profile, self._device = profile, device
@@ -67,7 +65,7 @@ class Links:
         self._rates = functools.cache(self._rate)
 
     def copy(self, way: Way, host: Host, nbytes: int) -> int | None:
-        """Nanoseconds of a copy; None where the profile or the trace does not tell."""
+        """Nanoseconds of a copy; None if profile or trace lack the information."""
         if way not in _WAYS or host not in _HOSTS or nbytes <= 0:
             return None
         curve = self._copies(f"pcie.{_WAYS[way]}.{_HOSTS[host]}")
@@ -81,9 +79,10 @@ class Links:
         }
 
     def collective(self, message: Message) -> int | None:
-        """Nanoseconds of a collective; None where its size is not told or nothing was measured.
+        """Nanoseconds of a collective; None for an unknown size or without measurements.
 
-        Where no curve is of as many ranks, what each has to send, at the best rate of a curve.
+        Without a curve for as many ranks: the bytes that each rank has to send, at the best rate of
+        any curve.
         """
         operation, ranks = message.operation, message.ranks
         if not operation or not message.bytes:
@@ -95,7 +94,7 @@ class Links:
         return round(1e9 * _sent(operation, ranks, True) * message.bytes / rate) if rate else None
 
     def _rate(self, operation: str) -> float:
-        """The best rate at which a rank was measured to send; 0 without a curve."""
+        """The highest measured rate at which a rank sends; 0 without a curve."""
         found = (
             _sent(operation, ranks, False) * size / m.summary.median_s
             for m in self._profile.measurements
@@ -106,10 +105,8 @@ class Links:
 
 
 def _sent(operation: str, ranks: int, least: bool) -> float:
-    """The share of the array that each rank sends, or receives where that is more.
-
-    least: where the switches may add up, so that an all-reduce takes less than in a ring.
-    """
+    """The share of the array that each rank sends or receives, whichever is more. least: assume
+    reduction in the switches if an all-reduce is then faster than in a ring."""
     if operation in ("broadcast", "send_receive"):
         return 1.0
     if operation != "all_reduce":

@@ -1,7 +1,7 @@
-"""What the counters of Nsight Compute say of one launch: time, bytes, FLOPs, and how it ran.
+"""Time, bytes, FLOPs and launch shape from Nsight Compute's counters of one launch.
 
-Names as `ncu --query-metrics` lists them for Turing to Blackwell. A counter that is missing or
-"n/a" is not known, and never 0; that an execution pipe was idle shows that its work is 0.
+Names as listed by `ncu --query-metrics` for Turing to Blackwell. A missing or "n/a" counter is
+unknown, never 0; an idle execution pipe proves that its work is 0.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from peakline.workload.busy import CYCLES, busy_shares, is_busy_metric
 from peakline.workload.kernel import Shape
 from peakline.workload.tensor import ACTIVITY, BUSY_METRIC, METRICS, TensorPipe
 
-# A counter is a sum over the launch, or its rate.
+# A counter's form: a sum over the launch, or a rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
 _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
 _TIMES = [f"gpu__time_duration.{form}" for form in ("sum", "avg", "max")]
 _CLOCKS = [f"{prefix}__cycles_elapsed.avg.per_second" for prefix in ("smsp", "sm", "gpc")]
-# Over their rate they are the launch's duration, where that itself was not counted.
+# Divided by their rate they give the duration, if it was not counted.
 _ELAPSED = [
     f"{prefix}__cycles_elapsed.{form}"
     for prefix in ("smsp", "sm", "gpc")
@@ -30,7 +30,7 @@ _MOVED = re.compile(
     r"(?:dram__(?:bytes|sectors)(?:_(?:op_)?(?:read|write))?"
     r"|l1tex__t_bytes|lts__t_sectors_srcunit_tex_op_(?:read|write))" + _FORM
 )
-# How a kernel was launched, and how many warps an SM had of it.
+# Launch shape and resident warps.
 _BLOCKS, _WAVES, _SMS = (
     f"launch__{what}" for what in ("grid_size", "waves_per_multiprocessor", "sm_count")
 )
@@ -45,30 +45,29 @@ _TENSOR = re.compile(
     r"sm__ops_path_tensor_(?P<op>op_[a-z0-9]+_)?src_(?P<source>[a-z0-9]+(?:_[a-z0-9]+)*?)"
     r"(?:_dst_(?P<target>[a-z0-9]+))?(?P<sparsity>_sparsity_o(?:n|ff))?" + _FORM
 )
-# These tell whether a pipe of the CUDA cores did anything, in any form, shares included.
+# Activity of the CUDA cores' pipes, in any form, shares included.
 _PIPE = re.compile(
     r"(?:smsp|sm)__inst_executed_pipe_(?P<pipe>fp16|fma_type_fp16|fp64)(?:_v2)?\.(?:sum|avg)"
     r"(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
 )
 _SECTOR_BYTES = 32
 _LETTERS = {"d": "fp64", "f": "fp32", "h": "fp16"}
-# One instruction of one thread does so many FLOP; half-precision ones work on pairs.
+# FLOP per thread and instruction; half-precision instructions process pairs.
 _FLOP = {"add": 1.0, "mul": 1.0, "fma": 2.0}
 _LANES = {"d": 1.0, "f": 1.0, "h": 2.0}
-# What ncu names after several formats runs at the rate of the one named here.
+# Joint names of formats, which run at the rate of the one on the right.
 _SOURCES = {
-    "fp16_bf16_tf32": "fp16",  # Turing, whose tensor cores take FP16 alone
+    "fp16_bf16_tf32": "fp16",  # Turing, whose Tensor Cores take only FP16
     "fp4_fp6": "fp8",
     "fp4_fp6_fp8": "fp8",
 }
-# ncu may count these sources by the format of the sum: FLOPs are known where both are.
+# ncu may split these by accumulator format: FLOPs are known if both are.
 _BY_TARGET = {"fp16", "fp8", "fp4_fp6_fp8"}
 _OTHER_TARGET = {"fp16": "fp32", "fp32": "fp16"}
 
 
 @functools.lru_cache(maxsize=8192)
 def is_wanted(metric: str) -> bool:
-    """Whether a column is read; no other one matters."""
     return (
         is_amount(metric)
         or ACTIVITY.fullmatch(metric) is not None
@@ -80,7 +79,7 @@ def is_wanted(metric: str) -> bool:
 
 @functools.lru_cache(maxsize=8192)
 def is_amount(metric: str) -> bool:
-    """Whether a wanted column's unit counts: shares and numbers have none that matters."""
+    """Whether a wanted column has a unit that matters, unlike shares and plain numbers."""
     return (
         is_time(metric)
         or metric in (*_CLOCKS, *_ELAPSED)
@@ -90,15 +89,12 @@ def is_amount(metric: str) -> bool:
 
 
 def is_time(metric: str) -> bool:
-    """Whether a metric is the launch's duration, which is nothing without its unit."""
+    """Whether a metric is the launch's duration, which must have a unit."""
     return metric in _TIMES
 
 
 class Counters:
-    """The wanted metrics of one launch in base units; None is "n/a".
-
-    capability: of the device, as for `TensorPipe`.
-    """
+    """The wanted metrics of one launch in base units; None is "n/a"."""
 
     def __init__(
         self, metrics: Mapping[str, float | None], capability: float | None = None
@@ -126,7 +122,7 @@ class Counters:
         )
 
     def _total(self, form: str, value: float | None) -> float | None:
-        """A counter of the given form as a sum over the launch."""
+        """A counter as a sum over the launch."""
         if form == ".sum" or value is None:
             return value
         if self.seconds is None:
@@ -140,7 +136,7 @@ class Counters:
         return next((total for total in totals if total is not None), None)
 
     def _bytes(self) -> Iterator[tuple[str, float]]:
-        """Bytes of the device's memory and, as the SMs ask for them, of the L2."""
+        """Bytes of device memory, of the L2 as requested by the SMs, and of the L1."""
         counters = (("dram__bytes", 1), ("dram__sectors", _SECTOR_BYTES))
         for (name, size), op in itertools.product(counters, ("", "op_")):
             read, written = (self._counter(f"{name}_{op}{way}") for way in ("read", "write"))
@@ -163,10 +159,8 @@ class Counters:
             yield "l1", through
 
     def _core_flops(self) -> dict[str, float]:
-        """FLOPs of the CUDA cores by precision, where additions, products and FMAs are all known.
-
-        Of several counters of the same FLOPs the first counts: the sum, and smsp's.
-        """
+        """FLOPs of the CUDA cores by precision, if additions, multiplications and FMAs are all
+        known. Of equivalent counters the sum and smsp's take precedence."""
         found: dict[tuple[str, str, str], dict[str, float]] = {}
         for metric, value in self._metrics.items():
             match = _CORE.fullmatch(metric)
@@ -185,10 +179,10 @@ class Counters:
         return result
 
     def _tensor_flops(self) -> dict[str, float]:
-        """FLOPs of the tensor cores by format.
+        """FLOPs of the Tensor Cores by format.
 
-        The counters form a tree: src > src_dst > op_src_dst_sparsity. The highest level that is
-        there whole holds what is below it, so levels are never added up.
+        The counters form a tree: src > src_dst > op_src_dst_sparsity. The highest complete level
+        includes those below, so levels are never added.
         """
         levels: dict[str, dict[tuple[int, int], list[float | None]]] = {}
         for metric, value in self._metrics.items():
@@ -208,14 +202,14 @@ class Counters:
         return result
 
     def _is_part_of_a_sum(self, match: re.Match[str]) -> bool:
-        """Whether the counter of sparse or dense products has one beside it that holds both."""
+        """Whether a counter of sparse or dense GEMMs is included in another one."""
         sparsity = match["sparsity"]
         if not sparsity:
             return False
         return self._metrics.get(match.string.replace(sparsity, "")) is not None
 
     def _lacks_other_sums(self, match: re.Match[str]) -> bool:
-        """Whether the counter holds one format of sums alone, and that of the other is missing."""
+        """Whether a counter covers only one accumulator format, and the other's is missing."""
         target = match["target"]
         if match["op"] or match["source"] not in _BY_TARGET or target not in _OTHER_TARGET:
             return False
@@ -238,19 +232,19 @@ class Counters:
 
 
 def _counts_flops(match: re.Match[str]) -> bool:
-    """Whether a counter of the CUDA cores is a count: the chart of a section has peak rates too."""
+    """Whether a counter of the CUDA cores is a count: sections' charts also contain peak rates."""
     if match["derived"]:
         return match["prefix"] != "sm"
     return match["form"] is not None
 
 
 def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
-    """The place of a counter among those of the same FLOPs: the sum and smsp's come first."""
+    """The rank of equivalent counters: the sum and smsp's first."""
     _, prefix, form = key
     return _FORMS.index(form), prefix != "smsp"
 
 
-# These are to be collected for each kind of work that may be missing.
+# Metrics to collect for each kind of unknown work.
 _ADD = {
     "time": ["gpu__time_duration.sum"],
     **{unit: [metric] for unit, metric in METRICS.items()},
@@ -265,7 +259,7 @@ _ADD = {
 
 
 def metrics_for(unknown: Iterable[str]) -> list[str]:
-    """The metrics of ncu that tell what is not known."""
+    """ncu's metrics that provide unknown counts."""
     names = list(unknown)
     busy = [BUSY_METRIC] if any(name in METRICS for name in names) else []
     return [*busy, *(metric for name in names for metric in _ADD.get(name, ()))]

@@ -18,10 +18,8 @@ from peakline.workload.waterfall import Waterfall
 
 
 def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str, Any]:
-    """The steps in base SI units: `time_s` of a part is that of a step on average.
-
-    `nanoseconds` are whole and add up to those of the steps, exactly.
-    """
+    """The steps in base SI units: a part's `time_s` is the mean per step. `nanoseconds` are whole
+    and add up exactly to those of the steps."""
     profile, first = analysis.profile, analysis.ranks[0]
     leading = analysis.ranks[analysis.leading]
     return {
@@ -60,7 +58,6 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
 
 
 def _module(module: Module, steps: int) -> dict[str, Any]:
-    """Times of a step, on average."""
     scale = 1e-9 / steps
     return {
         "path": list(module.path),
@@ -104,10 +101,10 @@ def _rank(rank: Waterfall) -> dict[str, Any]:
 
 
 def kernel_document(profile: Profile, placements: Sequence[Placement]) -> dict[str, Any]:
-    """The placements in base SI units; what is not known is left out.
+    """The placements in base SI units; unknown values are left out.
 
-    Gains are what can be saved at the most, over all launches. `units` name what binds, the busiest
-    first, and `complete` is false where something that was not counted may bind instead.
+    Gains are maxima over all launches. `units` are the limiting ones, busiest first; `complete` is
+    false if something uncounted may be the limit instead.
     """
     device = placements[0].device if placements else profile.select_devices()[0]
     return {
@@ -123,7 +120,6 @@ def kernel_document(profile: Profile, placements: Sequence[Placement]) -> dict[s
 
 
 def kernel_rows(profile: Profile, placements: Sequence[Placement]) -> list[dict[str, Any]]:
-    """The kernels' rows of both documents."""
     return [_kernel(profile, number, p) for number, p in enumerate(placements, start=1)]
 
 

@@ -1,4 +1,4 @@
-"""The events of a trace, one after the other: a trace may be hundreds of MiB, and few are kept."""
+"""Streams the events of a trace, which may have hundreds of MiB."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from json import JSONDecodeError
 from typing import Any, TextIO
 
 _CHUNK = 1 << 20  # characters
-_MOST_OF_VALUE = 16 << 20  # characters of an event, or of what stands beside the events
-_GOES_ON = (*"+-.0123456789Ee", "")  # what may follow the first part of a number; "" is the end
+_MOST_OF_VALUE = 16 << 20  # characters of an event, or of another value
+_GOES_ON = (*"+-.0123456789Ee", "")  # may continue a number; "" is the buffer's end
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-# These are kept of what stands beside the events.
+# Other keys of the document to keep.
 _BESIDE = ("deviceProperties", "distributedInfo")
 
 
 def trace_events(file: TextIO, beside: dict[str, Any], most: int) -> Iterator[Any]:
-    """The elements of `traceEvents`, or of the document where that is a list itself.
+    """The elements of `traceEvents`, or of the document if it is a list.
 
-    beside: gets what else is read of the document, by its keys. most: events that are read. Numbers
-    with a fraction are texts with all of their digits, which a float may not hold.
-    Raises ValueError where the document is no JSON, or has no such list or too long a one.
+    beside: receives other values of the document, by key. most: limits the events. Fractional
+    numbers are texts, since a float may not hold all their digits. Raises ValueError for invalid
+    JSON, or a missing or too long list.
     """
     text = _Json(file)
     for index, event in enumerate(_events(text, beside)):
@@ -57,13 +57,13 @@ def _events(text: _Json, beside: dict[str, Any]) -> Iterator[Any]:
 
 
 class _Json:
-    """Reads a JSON document value by value, and holds no more of it than the current one."""
+    """Reads a JSON document value by value, holding only the current one."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._buffer = ""
         self._place = 0  # in the buffer
-        self._before = 0  # characters that the buffer no longer holds
+        self._before = 0  # characters dropped from the buffer
         self._decode = json.JSONDecoder(parse_float=str).raw_decode
 
     def error(self, message: str, place: int | None = None) -> ValueError:
@@ -71,7 +71,7 @@ class _Json:
         return ValueError(f"{message.removesuffix(' at')} at character {at}")
 
     def peek(self) -> str:
-        """The next character that is not white space; "" at the end."""
+        """The next character other than white space; "" at the end."""
         while True:
             match = _SPACE.match(self._buffer, self._place)
             self._place = match.end() if match else self._place
@@ -81,7 +81,7 @@ class _Json:
                 return ""
 
     def take(self, wanted: str) -> str:
-        """Steps over the next character, which has to be one of those wanted."""
+        """Consumes the next character, which must be a wanted one."""
         char = self.peek()
         if not char or char not in wanted:
             raise self.error(f"expected {' or '.join(wanted)}")
@@ -89,7 +89,6 @@ class _Json:
         return char
 
     def elements(self) -> Iterator[Any]:
-        """The values of a list."""
         self.take("[")
         more = self.peek() != "]" or self.take("]") != "]"
         while more:
@@ -116,7 +115,7 @@ class _Json:
                 return value
 
     def _read(self) -> bool:
-        """Reads on, more the longer the value is; whether there was something."""
+        """Reads more, in larger chunks for longer values; False at the end."""
         chunk = self._file.read(max(_CHUNK, len(self._buffer) - self._place))
         if chunk:
             self._buffer = self._buffer[self._place :] + chunk

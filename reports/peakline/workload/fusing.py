@@ -1,4 +1,4 @@
-"""Elementwise kernels in a row, which as one kernel would move fewer bytes."""
+"""Consecutive elementwise kernels, which would move fewer bytes if fused."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A row of elementwise kernels that occurs again and again."""
+    """A recurring sequence of elementwise kernels."""
 
-    count: int  # of its kernels
-    names: tuple[str, ...]  # of the first of them, each once
-    times: int  # that it occurs, over all steps
-    moved: float  # bytes, by all of its kernels
-    needed: float  # by one kernel in their place, if each reads what the one before it wrote
-    saving_s: float  # of one occurrence
+    count: int  # kernels in the sequence
+    names: tuple[str, ...]  # distinct ones, of the first kernels
+    times: int  # occurrences over all steps
+    moved: float  # bytes of all its kernels
+    needed: float  # bytes of a fused kernel, if each reads the previous one's output
+    saving_s: float  # per occurrence
 
 
 def chain(rank: Waterfall) -> Chain | None:
-    """The row of elementwise kernels with the most to save; None without any."""
+    """The sequence with the most to save; None without any."""
     found: dict[tuple[int, ...], tuple[int, int]] = {}  # times and nanoseconds by kernels
     for row, nanoseconds in _rows(rank):
         times, sum_ = found.get(row, (0, 0))
@@ -39,11 +39,8 @@ def chain(rank: Waterfall) -> Chain | None:
 
 
 def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Rows of kernels, by their places, with the time that they own.
-
-    Each may read what the one before it wrote, which operators in place do not tell: these may as
-    well work on unrelated arrays.
-    """
+    """Sequences of kernels, by their places, with the time that they own. Each may read the
+    previous one's output. In-place operators are excluded: they may work on unrelated arrays."""
     works, rows = rank.bounds.works, rank.timeline.rows
     elementwise = np.array([work is not None and work.elementwise for work in works] or [False])
     kinds = rank.bounds.kernel

@@ -1,8 +1,8 @@
-"""Why nothing ran: a gap belongs to the activity that ends it.
+"""Causes of gaps; a gap belongs to the activity that ends it.
 
-Until its launch call: what the launching thread did, and the thread that launched before. From the
-call to the start: launch latency, up to the measured one. Queued before the gap: dispatch, or a
-wait that a call shows. What is left starts late, and nothing recorded says why.
+Until its launch call, the gap is what the launching thread did, or the one that launched before.
+From the call to the start it is launch latency, up to the measured one. If it was already queued,
+it is dispatch, or a wait that a call shows. The rest is a late start of unknown cause.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from peakline.workload.owners import Gaps
 from peakline.workload.part import Part
 from peakline.workload.timeline import Timeline, is_loader
 
-# A thread that takes less than so many launches' time from one call to the next is launching one
-# after the other: frameworks need some time of their own for each.
+# Calls within this many launch times are back-to-back launches: frameworks need some time for each.
 _NEAR = 12
-# Calls that are looked at before a launch for one that makes its stream wait.
+# Number of earlier calls to search for one that makes the stream wait.
 _LOOK_BACK = 16
 _Span = tuple[int, int]
 _STOPS = (Part.ALLOCATION, Part.SYNCHRONIZATION)
@@ -35,8 +34,8 @@ class Causing:
 
     def __init__(self, timeline: Timeline, costs: Costs) -> None:
         self._costs, self._skewed = costs, timeline.trace.skewed
-        self.launches = self.waits = 0  # gaps that launching takes a part of, or a wait left
-        self.nodes = 0  # gaps between nodes of graphs
+        self.launches = self.waits = 0  # gaps with launch time; gaps with a wait
+        self.nodes = 0  # gaps between graph nodes
         host = timeline.host
         self._calls, self._did, self._call = host.calls, host.did, timeline.call
         threads = host.calls["thread"]
@@ -48,7 +47,7 @@ class Causing:
         self._launching_starts = host.calls["start"][self._launching]
         names = timeline.trace.names
         loads = np.array([is_loader(name) for name in names] or [False])[host.ranges["name"]]
-        # A thread that launches nothing loads beside those that do, which need not wait for it.
+        # Only threads that launch can be held up by loading; others load in the background.
         self._loaders = {
             thread: _merged(
                 _spans(host.ranges, np.flatnonzero(loads & (host.ranges["thread"] == thread)))
@@ -58,12 +57,12 @@ class Causing:
         every = np.arange(len(host.overhead["start"]))
         self._overhead = _merged(_spans(host.overhead, every))
         stopping = np.flatnonzero(np.isin(host.did, (Did.SYNCHRONIZE, Did.ALLOCATE)))
-        # Where none of these is, a gap is of one kind.
+        # A gap that touches none of these has a simple cause.
         loaders = itertools.chain.from_iterable(self._loaders.values())
         self._special = _merged([*loaders, *self._overhead, *_spans(host.calls, stopping)])
 
     def of(self, gaps: Gaps) -> Counter[Part]:
-        """Nanoseconds of some gaps by cause, which add up to the gaps."""
+        """Nanoseconds of gaps by cause; the sum is exact."""
         causes: Counter[Part] = Counter()
         if self._skewed:
             causes[Part.NOT_RECORDED] = int((gaps.ends - gaps.starts).sum())
@@ -86,7 +85,7 @@ class Causing:
         return causes
 
     def _touched(self, gaps: Gaps) -> NDArray[np.bool_]:
-        """Which gaps have something in them that is looked at one by one."""
+        """A mask of gaps that need individual treatment."""
         if not self._special:
             return np.zeros(len(gaps.starts), bool)
         starts, ends = (np.array(column) for column in zip(*self._special, strict=True))
@@ -95,14 +94,14 @@ class Causing:
         return found
 
     def _until(self, calls: Int) -> Int:
-        """When launching is over, at the latest: a call itself may last, as it loads a kernel's
-        code, or copies into pinned memory."""
+        """The latest end of launching; a call itself may be long if it loads a kernel's code or
+        copies into pinned memory."""
         starts = self._calls["start"][calls]
         found: Int = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
         return found
 
     def _all_queued(self, calls: Int, starts: Int, lengths: Int, causes: Counter[Part]) -> None:
-        """Gaps before things that were already launched."""
+        """Attributes gaps before activities that were already launched."""
         launching = np.maximum(self._costs.queued, self._until(calls) - starts)
         dispatch = np.minimum(lengths, launching)
         causes[Part.LAUNCH] += int(dispatch.sum())
@@ -115,7 +114,7 @@ class Causing:
             causes[Part.STREAMS if waits else Part.LATE] += rest
 
     def _all_launched(self, calls: Int, ends: Int, causes: Counter[Part]) -> None:
-        """From launch calls to the starts."""
+        """Attributes the time from launch calls to starts."""
         starts, until = self._calls["start"][calls], self._until(calls)
         latency = np.minimum(ends, until) - np.minimum(ends, starts)
         causes[Part.LAUNCH] += int(latency.sum())
@@ -126,7 +125,7 @@ class Causing:
             causes[Part.STREAMS if waits else Part.LATE] += rest
 
     def _explain(self, start: int, end: int, ender: int, causes: Counter[Part]) -> None:
-        """A gap in which the host waited, allocated or loaded, or the profiler worked."""
+        """Attributes a gap with waiting, allocating, loading or work of the profiler."""
         call = int(self._call[ender]) if ender >= 0 else -1
         began = int(self._calls["start"][call]) if call >= 0 else -1
         launched = min(max(start, began), end)
@@ -146,8 +145,8 @@ class Causing:
     def _before(
         self, call: int, window: _Span, overhead: Sequence[_Span], causes: Counter[Part]
     ) -> None:
-        """Until the launch call: what the threads did that launch. Of several at once the first of
-        these counts."""
+        """Attributes the time until the launch call to what the launching threads did; where
+        several causes coincide, the first in `spans` counts."""
         low, high = window
         began = int(self._calls["start"][call])
         threads = self._threads(call, began)
@@ -172,7 +171,7 @@ class Causing:
             causes[last if ends[last] >= 0 else Part.LAUNCH] += rest
 
     def _threads(self, call: int, began: int) -> set[int]:
-        """The thread that launched, and the one that launched before it."""
+        """The launching thread, and the one that launched before it."""
         threads = {int(self._calls["thread"][call])}
         before = int(np.searchsorted(self._launching_starts, began)) - 1
         if before >= 0:
@@ -180,11 +179,10 @@ class Causing:
         return threads
 
     def _calls_in(self, threads: set[int], low: int, high: int) -> list[tuple[int, int, int]]:
-        """What threads called in a time."""
         found = []
         for thread in threads:
             first, end = np.searchsorted(self._thread_starts[thread], [low, high])
-            # Calls of a thread follow one another, or lie within one that began shortly before.
+            # A thread's calls are consecutive, or nested in one that began shortly before.
             places = self._by_thread[thread][max(0, int(first) - 2) : int(end)]
             columns = (self._calls["start"], self._calls["end"], self._did)
             rows = zip(*(column[places].tolist() for column in columns), strict=True)
@@ -192,7 +190,7 @@ class Causing:
         return found
 
     def _follows_wait(self, call: int) -> bool:
-        """Whether the thread made a stream wait for another just before it launched."""
+        """Whether the thread made its stream wait for another just before the launch."""
         thread, start = (int(self._calls[key][call]) for key in ("thread", "start"))
         at = int(np.searchsorted(self._thread_starts[thread], start))
         places = self._by_thread[thread][max(0, at - _LOOK_BACK) : at]
@@ -210,7 +208,7 @@ def _spans(rows: dict[str, Int], places: Int) -> list[_Span]:
 
 
 def _merged(spans: Iterable[_Span]) -> list[_Span]:
-    """Spans in order, those that touch as one."""
+    """Sorted spans, with touching ones merged."""
     merged: list[_Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -221,13 +219,13 @@ def _merged(spans: Iterable[_Span]) -> list[_Span]:
 
 
 def _near(spans: Sequence[_Span], low: int, high: int) -> Sequence[_Span]:
-    """Those of merged spans that reach into a window."""
+    """The merged spans that overlap a window."""
     first = bisect.bisect_right(spans, low, key=lambda span: span[1])
     return spans[first : bisect.bisect_left(spans, high, key=lambda span: span[0])]
 
 
 def _taken(low: int, high: int, classes: Sequence[Sequence[_Span]]) -> list[int]:
-    """How much of a window the spans of each class take; of several at once the first counts."""
+    """The time of a window per class of spans; where several overlap, the first counts."""
     taken = [0] * len(classes)
     merged = [(number, _merged(spans)) for number, spans in enumerate(classes) if spans]
     edges = {edge for _, spans in merged for span in spans for edge in span if low < edge < high}

@@ -1,7 +1,7 @@
-"""Whether a trace is whole: what was lost, what has no valid time, whose clocks differ.
+"""Checks a trace for lost events, invalid times, and clocks that differ.
 
-A trace is doubted before it is believed. What cannot be true is left out and counted; what is
-missing is said, since it makes other figures limits.
+Impossible events are left out and counted; missing ones are reported, since other figures then
+become limits.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way, did
 from peakline.workload.timeline import captured
 
-# Recordings last minutes: what lies further than a day from the others has a wrong time.
+# Recordings last minutes: times more than a day away from the others are wrong.
 _FAR_NS = 86_400 * 10**9
 _LATEST_NS = 1 << 62
-_LONG_NS = 10**9  # shorter activities may outlast what was recorded of the host
-# Fewer are normal at the edges of a recording.
+_LONG_NS = 10**9  # shorter activities may outlast the host's recording
+# A smaller share is normal at the edges of a recording.
 _WORTH = 0.01
-# Clocks of host and device are aligned to some microseconds.
+# Profilers align the clocks of host and device to a few microseconds.
 _SKEW_NS = 20_000
 _AMD = re.compile(r"hip[A-Z]|hsa_")
 _AMD_NAME = re.compile(r"\b(AMD|Instinct|Radeon)\b")
@@ -32,10 +32,7 @@ _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 
 
 def doubt(trace: Trace) -> Trace:
-    """The trace without events that cannot be true, with findings on what is wrong with it.
-
-    Raises WorkloadError where nothing of it can be used.
-    """
+    """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
     _check_vendor(trace)
     _leave_out(trace)
     kinds = np.array([did(name) for name in trace.names] or [Did.OTHER], np.int64)
@@ -71,8 +68,8 @@ def _leave_out(trace: Trace) -> None:
 
 
 def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Activities longer than all of the recording in which something else shows that they ended:
-    the next one of their stream, or a synchronization."""
+    """Activities longer than the whole recording that demonstrably ended earlier: the stream's next
+    activity or a synchronization follows."""
     wrong = np.zeros(len(starts), bool)
     calls = trace.calls
     borders = np.concatenate([starts[valid], calls.column("start"), calls.column("end")])
@@ -92,7 +89,6 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
 
 
 def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
-    """Launches without a kernel."""
     calls, rows = trace.calls, trace.activities
     launches = np.array([bool(_ONE_KERNEL.match(name)) for name in trace.names] or [False])
     chosen = launches[calls.column("name")] & (calls.column("correlation") > 0)
@@ -108,13 +104,12 @@ def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
 
 
 def _keys(columns: Columns) -> Int:
-    """Correlations, apart for each process."""
+    """Correlation ids, made distinct per process."""
     found: Int = columns.column("correlation") ^ (columns.column("process") << 1)
     return found
 
 
 def _lost_launches(trace: Trace) -> Iterator[Finding]:
-    """Kernels without a launch call: in the midst of others, or from before the recording."""
     calls, rows = trace.calls, trace.activities
     kernels = (rows.column("kind") <= Kind.COLLECTIVE) & (rows.column("way") == Way.NONE)
     joined = np.isin(_keys(rows), _keys(calls)) & (rows.column("correlation") > 0)
@@ -133,7 +128,6 @@ def _lost_launches(trace: Trace) -> Iterator[Finding]:
 
 
 def _skew(trace: Trace) -> Iterator[Finding]:
-    """Kernels that start before the call that launches them."""
     calls, rows = trace.calls, trace.activities
     if not len(calls) or not len(rows):
         return

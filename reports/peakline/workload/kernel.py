@@ -1,4 +1,4 @@
-"""A kernel as a profiler saw it, whatever the file was."""
+"""A kernel as recorded by any profiler."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# A FLOP count has this unit where the file does not tell its precision.
+# The unit of FLOPs whose precision the file does not state.
 UNKNOWN_UNIT = "unknown"
 
 
 class WorkloadError(ValueError):
-    """A file of a profiler that cannot be used. Names it and says what would be right."""
+    """An unusable profiler file. Names the file, and what would be valid."""
 
 
-# More than a profiler writes in hours, and few enough for any machine's memory.
+# More than a profiler writes in hours, and few enough for any memory.
 _MOST_LAUNCHES = 250_000
 _MOST_LINES = 4_000_000
 
 
 def check_count(launches: int, name: str) -> None:
-    """Raises WorkloadError where a file has too many launches to read one more."""
+    """Raises WorkloadError if a file has more than the most launches."""
     if launches >= _MOST_LAUNCHES:
         raise _too_many(_MOST_LAUNCHES, "launches", name)
 
 
 def table_lines(text: str, name: str) -> Iterator[str]:
-    """The lines of a CSV, without ncu's messages. Raises WorkloadError where there are too many."""
+    """The lines of a CSV, without ncu's messages. Raises WorkloadError if there are too many."""
     for index, line in enumerate(io.StringIO(text, None)):
         if index >= _MOST_LINES:
             raise _too_many(_MOST_LINES, "lines", name)
@@ -43,54 +43,49 @@ def _too_many(most: int, what: str, name: str) -> WorkloadError:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a kernel was launched and how many warps ran of it; None where that is not told."""
+    """A kernel's launch shape and resident warps; None if unknown."""
 
     blocks: float | None = None
-    waves: float | None = None  # blocks over what all SMs hold at once
+    waves: float | None = None  # blocks / blocks that all SMs hold at once
     sms: float | None = None
-    warps_per_sm: float | None = None  # that were resident, on average
-    occupancy_percent: float | None = None  # the same, of what an SM holds
+    warps_per_sm: float | None = None  # mean resident warps
+    occupancy_percent: float | None = None  # mean resident warps, of an SM's maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """All launches of one kernel of which the same is known: sums over them.
-
-    Each kind of work is in one of three states: counted, where `flops` or `bytes` holds it; not
-    known, where `unknown` names it; and known to be 0, where it is in neither.
-    """
+    """Sums over a kernel's launches for which the same counts are known. A kind of work is counted
+    if `flops` or `bytes` has it, unknown if `unknown` names it, and otherwise 0."""
 
     name: str
     launches: float  # on average in a step, where the kernel is of one
     seconds: float | None  # None: not known
     flops: Mapping[str, float]  # by resource: "tensor.bf16", "cuda_core.fp32", UNKNOWN_UNIT
-    # "hbm.read" and "hbm.write" of the device's memory, or "hbm" where only their sum is known;
-    # "l2.read", "l2.write".
+    # "hbm.read" and "hbm.write", or "hbm" for their sum; "l2.read", "l2.write".
     bytes: Mapping[str, float]
-    # What may have taken its time and was not counted: "tensor.bf16", "cuda_core.fp32", "hbm",
-    # "flops"; "tensor" where the tensor pipe was busy with something that has no counter; "shapes"
-    # where a trace was recorded without them.
+    # Uncounted work: "tensor.bf16", "cuda_core.fp32", "hbm", "flops"; "tensor" for activity of the
+    # tensor pipe without a counter; "shapes" if a trace lacks them.
     unknown: tuple[str, ...] = ()
-    from_shapes: bool = False  # FLOPs and compulsory bytes, by the shapes of its operands
-    # Seconds that each unit of the device, and ncu's summaries of them, would need at their peaks.
+    from_shapes: bool = False  # FLOPs and compulsory bytes follow from operand shapes
+    # Seconds that each unit, and ncu's summaries of units, would need at their peak.
     busy: Mapping[str, float] = field(default_factory=dict)
     summaries: Mapping[str, float] = field(default_factory=dict)
-    clock_hz: float | None = None  # of the SMs while it ran
+    clock_hz: float | None = None  # SM clock during the kernel
     shape: Shape | None = None  # of its longest launch
-    load_s: float | None = None  # that the device had been busy without a rest, on average
-    device: str = ""  # the model that it ran on
-    capability: float | None = None  # of that device, where the file tells it
+    load_s: float | None = None  # mean time that the device had been busy without a rest
+    device: str = ""  # model
+    capability: float | None = None  # compute capability, if stated
 
     def flops_known(self) -> bool:
-        """Whether `flops` holds all there are."""
+        """Whether `flops` is complete."""
         return all(name == "hbm" for name in self.unknown)
 
 
 def merge(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """One kernel a name and state of knowledge, in order of first appearance.
+    """One kernel per name and set of known counts, in order of first appearance.
 
-    Launches, times and counts add up. A launch of which less is known stands apart, so that it does
-    not take from what is known of the others.
+    Launches, times and counts add up. Launches with fewer known counts stay separate, so that the
+    others' counts remain known.
     """
     groups: dict[object, list[Kernel]] = {}
     for kernel in kernels:
@@ -138,7 +133,7 @@ def _merged(group: Sequence[Kernel]) -> Kernel:
 
 
 def short_name(name: str) -> str:
-    """A kernel's name without return type and arguments, as people call it."""
+    """A kernel's name without return type and arguments."""
     name = name.strip()
     name = re.sub(r"^(?:void|static|__global__)\s+", "", name)
     depth = 0

@@ -1,4 +1,4 @@
-"""Placements as text: the table, and where there is most to gain."""
+"""Placements as text: the table, and the largest gains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.labels import shortened
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
-# The units that a profiler counts are called so.
+# Printed names of a profiler's units.
 _UNITS = {
     "issue": "issue slots",
     "alu": "ALU pipe",
@@ -39,7 +39,7 @@ _SUMMARIES = {
     "memory": "a memory stage",
     "shared pipe": "the FP64 and tensor pipe",
 }
-# These words say what is not known of a kernel, or is missing in the profile.
+# Printed names of unknown counts, and of figures missing in the profile.
 _MISSING = {
     "tensor": "what kept the tensor cores busy",
     "cuda_core.fp32": "FP32 FLOPs",
@@ -66,25 +66,24 @@ YOURS = "Your kernels"
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What can be gained over all kernels, by one of the two answers."""
+    """The possible gain over all kernels, by one of the two answers."""
 
-    gain_s: float  # at most, in the kernels that have an answer
-    answered_s: float  # their time
-    seconds: float  # the time of all
+    gain_s: float  # at most, for kernels with an answer
+    answered_s: float  # time of those kernels
+    seconds: float  # time of all kernels
 
     @property
     def share(self) -> float:
-        """Of the time of all kernels."""
+        """The gain as a share of all kernels' time."""
         return self.gain_s / self.seconds if self.seconds else 0.0
 
     @property
     def unanswered(self) -> float:
-        """The share of the time of which nothing is said."""
+        """The share of the time without an answer."""
         return 1 - self.answered_s / self.seconds if self.seconds else 0.0
 
 
 def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
-    """The sum over kernels of what they can gain by one of their answers."""
     found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
     return Total(
         sum(answer.gain_s for answer, _ in found),
@@ -94,12 +93,11 @@ def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | No
 
 
 def total_seconds(placements: Sequence[Placement]) -> float:
-    """The time of all kernels."""
     return sum(p.kernel.seconds or 0.0 for p in placements)
 
 
 def unit_label(profile: Profile, name: str) -> str:
-    """What a unit, or the resource of a ceiling, is called: "issue slots", "HBM copy"."""
+    """The printed name of a unit or of a ceiling's resource: "issue slots", "HBM copy"."""
     if name == CACHE:
         return "L2 at the least"
     if name in _UNITS:
@@ -112,10 +110,8 @@ def unit_label(profile: Profile, name: str) -> str:
 
 
 def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool = False) -> str:
-    """What binds a kernel by an answer, and to which share of its time: "issue slots 76.9 %".
-
-    brief: without what a counted unit reaches of its measured ceiling.
-    """
+    """A kernel's limit by an answer, with its share of the time: "issue slots 76.9 %". brief:
+    without the share of the measured ceiling."""
     if answer is None:
         if p.impossible:
             return "more than a ceiling allows"
@@ -130,7 +126,7 @@ def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool
 
 
 def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief: bool) -> str:
-    """How busy a unit was, and what it reached of its measured ceiling where that is more."""
+    """A unit's share, and that of its measured ceiling if larger."""
     label, share = unit_label(profile, name), p.shares[name]
     if name in p.published:
         label += " (theoretical)"
@@ -143,13 +139,13 @@ def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief:
 
 
 def missing_words(missing: Iterable[str]) -> str:
-    """What is not known; all formats of the tensor cores are one."""
+    """The printed list of unknown counts, with all Tensor Core formats as one."""
     words = ("tensor FLOPs" if name.startswith("tensor.") else _MISSING[name] for name in missing)
     return ", ".join(dict.fromkeys(words))
 
 
 def reached(profile: Profile, placement: Placement) -> str:
-    """What a kernel reaches of the units and ceilings that it uses the most."""
+    """A kernel's shares of its most used units and ceilings."""
     shares = [
         f"{unit_label(profile, name)} {units.percent(share)}"
         for name, share in placement.shares.items()
@@ -159,7 +155,7 @@ def reached(profile: Profile, placement: Placement) -> str:
 
 
 def explained(placement: Placement) -> str:
-    """Why a kernel keeps no unit busy, with what the profile's curve says; "" where one is."""
+    """Why a kernel keeps no unit busy, with the profile's curve; "" if a unit is busy."""
     found = placement.reason
     if found is None:
         return ""
@@ -229,7 +225,7 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
 
 
 def _conditions(placements: Sequence[Placement]) -> str:
-    """At which clock, and against which kind of ceilings, the kernels are held."""
+    """The clock and the kind of ceilings that kernels are compared with."""
     clocks = [p.clock_hz for p in placements if p.clock_hz]
     loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
     if clocks:
@@ -256,7 +252,7 @@ def _conditions(placements: Sequence[Placement]) -> str:
     )
 
 
-# What tells the work that is missing.
+# How to obtain missing counts.
 _REMEDIES = {
     "shapes": "The trace has no concrete shapes: record it with "
     "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, for the work of GEMMs, "
@@ -286,10 +282,8 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
 
 
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
-    """A warning where work ran on another model or compute capability than the profile's; "" else.
-
-    ran: the (model, compute capability) of each device, "" and None where they are not known.
-    """
+    """A warning if work ran on another model or compute capability than the profile's, else "".
+    ran: (model, compute capability) of each device; "" and None if unknown."""
     here = profile.device_name(device)
     gpu = profile.gpu(device)
     own = f"{gpu.compute_major}.{gpu.compute_minor}" if gpu else ""
@@ -345,14 +339,14 @@ def launches(p: Placement) -> str:
 
 
 def answers(profile: Profile, p: Placement) -> list[str]:
-    """The two answers of a kernel, a line each; one where nothing is known."""
+    """A kernel's answers, one per line; a single line if only one is known."""
     if p.as_written is None:
         return [described(profile, p, None)]
     by_shapes = " (by shapes)" if p.kernel.from_shapes else ""
     missing = f"; not known: {missing_words(p.missing)}" if p.missing else ""
     written, rewritten = described(profile, p, p.as_written), described(profile, p, p.rewritten)
     if p.rewritten is None or not p.kernel.busy:
-        # Nothing but bytes and FLOPs is known, which hold for both.
+        # Only bytes and FLOPs are known, and hold for both answers.
         return [f"{written}{by_shapes}; at most {units.time(p.as_written.gain_s)} to gain{missing}"]
     return [
         f"as written: {written}; at most {units.time(p.as_written.gain_s)} to gain",

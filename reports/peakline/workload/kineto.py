@@ -1,4 +1,4 @@
-"""Traces of `torch.profiler` as columns, read event by event."""
+"""Reads traces of `torch.profiler` into columns."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _NUMBER = re.compile(r"(\d{1,16})(?:\.(\d+))?")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
 _COPY = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
 _HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
-# PyTorch 1.8 and 1.9 have categories of their own.
+# PyTorch 1.8 and 1.9 have other names of categories.
 _ACTIVITIES = {
     "kernel": Kind.COMPUTE, "gpu_memcpy": Kind.COPY, "gpu_memset": Kind.COMPUTE,
     "memcpy": Kind.COPY, "memset": Kind.COMPUTE,
 }  # fmt: skip
 _CALLS = ("cuda_runtime", "cuda_driver", "runtime")
 _OPERATORS = ("cpu_op", "operator")
-# They have their ranges among the operators, which are many.
+# Older versions record these ranges as operators.
 _RANGES = re.compile(r"DataLoader|ProfilerStep")
-_AMD_WARP = 64  # lanes; warps of NVIDIA have 32
-# Ranges in which data are loaded are called so.
+_AMD_WARP = 64  # lanes; NVIDIA's warps have 32
+# Names of ranges that load data.
 LOADER = re.compile(
     r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch", re.IGNORECASE
 )
-# How PyTorch and the kernels of NCCL call a collective, without "_".
+# Collectives in names of PyTorch and of NCCL's kernels, without "_".
 _OPERATIONS = {
     "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
     "alltoall": "all_to_all", "broadcast": "broadcast", "send": "send_receive",
@@ -60,7 +60,6 @@ _ELEMENT_BYTES = {
 
 
 def read_kineto(file: TextIO, name: str) -> Trace:
-    """The trace in a file. Raises WorkloadError."""
     trace = Trace(name)
     beside: dict[str, Any] = {}
     events = trace_events(file, beside, _MOST_EVENTS)
@@ -92,7 +91,7 @@ def read_kineto(file: TextIO, name: str) -> Trace:
 
 
 def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
-    """What the trace tells of its devices."""
+    """Sets the facts that a trace states of its devices."""
     found = beside.get("deviceProperties")
     for device in found if isinstance(found, list) else []:
         if not isinstance(device, dict) or not isinstance(number := device.get("id"), int):
@@ -110,11 +109,11 @@ class _Reader:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        # Operators of these names and shapes do this work; -1 where it is not known.
+        # Work by an operator's name and shapes; -1 if unknown.
         self._seen: dict[tuple[str, ...], int] = {}
 
     def take(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-        """Adds an event with a duration, where it is one of those that are read."""
+        """Adds an event with a duration, if its kind is used."""
         category = str(event.get("cat")).lower()
         if category in _ACTIVITIES:
             self._activity(event, category, arguments)
@@ -127,7 +126,7 @@ class _Reader:
         ):
             self._trace.ranges.add(self._named(event))
         elif category == "overhead" and "Loading" not in str(event.get("name")):
-            # Loading a kernel's code is the driver's own work, within the call that needs it.
+            # Loading a kernel's code is the driver's work, inside the call that needs it.
             self._trace.overhead.add(self._named(event))
 
     def _span(self, event: Mapping[str, Any]) -> tuple[int, int]:
@@ -208,7 +207,7 @@ class _Reader:
 
 
 def _copy(name: str) -> tuple[Kind, Way, Host]:
-    """What a copy is by its name: "Memcpy HtoD (Pageable -> Device)"."""
+    """A copy's kind, direction and host memory by its name: "Memcpy HtoD (Pageable -> Device)"."""
     match = _COPY.match(name)
     way = _WAYS.get(match[1], Way.NONE) if match else Way.NONE
     hosts = [_HOSTS[end] for end in (match[2], match[3]) if end in _HOSTS] if match else []
@@ -217,7 +216,6 @@ def _copy(name: str) -> tuple[Kind, Way, Host]:
 
 
 def is_collective(kernel: str) -> bool:
-    """Whether a kernel of this name is NCCL's."""
     return kernel.lower().startswith("nccl")
 
 
@@ -228,7 +226,7 @@ def operation_of(name: str) -> str:
 
 
 def _blocks(grid: object) -> int:
-    """The blocks of a grid; 0 where it is none."""
+    """The number of blocks; 0 for an invalid grid."""
     if not isinstance(grid, list) or len(grid) != _AXES:
         return 0
     product = 1
@@ -238,7 +236,7 @@ def _blocks(grid: object) -> int:
 
 
 def _nanoseconds(text: object, what: str) -> int:
-    """Microseconds as the trace writes them, with their digits, as whole nanoseconds."""
+    """Whole nanoseconds from a trace's decimal microseconds."""
     match = _NUMBER.fullmatch(str(text))
     if match is None:
         raise ValueError(f"{what} is {str(text)[:40]!r}, but must be microseconds from 0")
@@ -249,7 +247,7 @@ def _nanoseconds(text: object, what: str) -> int:
 
 
 def _integer(value: object, otherwise: int = 0) -> int:
-    """A whole number that a column can hold; `otherwise` where it is none."""
+    """An integer that fits a column, else `otherwise`."""
     if type(value) is int and -_LARGEST_NS < value < _LARGEST_NS:
         return value
     return (

@@ -1,4 +1,4 @@
-"""What kernels are called in tables and pictures: short, and different where their names are."""
+"""Kernels' labels in tables and pictures: short, but distinct for distinct names."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-# A word is tried at its beginning alone: at each of its letters, long names would take minutes.
+# The look-behind tries a word only at its beginning; otherwise long names take minutes.
 _NAMESPACE = re.compile(r"(?:(?<!\w)\w+|<unnamed>|\(anonymous namespace\))::")
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
-    """The label of each name: without template arguments where that is unique, else without
-    namespaces, else the name itself."""
+    """The shortest unique label per name: without template arguments, or without namespaces."""
     distinct = list(dict.fromkeys(names))
     ways = [{name: way(name) for name in distinct} for way in (_brief, _plain)]
     counts = [Counter(way.values()) for way in ways]
@@ -27,7 +26,7 @@ def labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def _brief(name: str) -> str:
-    # CUTLASS's entry point says nothing, what it runs does.
+    # CUTLASS's entry point is generic; its template argument names the kernel.
     wrapped = re.fullmatch(r"cutlass\w*::Kernel2?<(\w+)>", name)
     if wrapped:
         return wrapped[1]
@@ -40,10 +39,8 @@ def _plain(name: str) -> str:
 
 
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name in at most `width` characters, above 12; different ones stay different.
-
-    Of long ones that begin alike, the beginning is left and what follows where they part.
-    """
+    """Each name in at most `width` characters (above 12); distinct names stay distinct. Long names
+    with the same beginning keep a part of it, and the text where they differ."""
     result = {name: name for name in names}
     groups: dict[str, list[str]] = {}
     for name in result:
@@ -66,14 +63,14 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def _parting(group: list[str], most: int) -> int:
-    """The place where names part, or up to `most` characters before, where a word begins."""
+    """Where names differ, moved back to the beginning of a word by up to `most` characters."""
     at = len(os.path.commonprefix(group))
     word = re.search(r"[^\W_]*$", group[0][:at])
     return word.start() if word and at - word.start() < most else at
 
 
 def _cut(name: str, starts: list[int], width: int) -> str:
-    """The pieces of a name that begin at `starts`; what the last leaves free goes to the first."""
+    """A name's pieces that begin at `starts`; the first takes the room that the last leaves."""
     size = width // max(3, len(starts))
     rest = width - size * (len(starts) - 1)
     last = name[starts[-1] :]

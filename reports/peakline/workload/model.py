@@ -1,6 +1,6 @@
-"""A trace as columns: what ran on devices, what host threads called, and ranges with names.
+"""A trace as columns: activities of devices, calls of host threads, and named ranges.
 
-Times are whole nanoseconds of the trace's own clock, which is no other trace's.
+Times are whole nanoseconds of the trace's own clock; clocks of different traces differ.
 """
 
 from __future__ import annotations
@@ -19,73 +19,67 @@ from peakline.workload.works import Work
 
 Int = NDArray[np.int64]
 
-MODULE = "nn.Module: "  # PyTorch's stacks name modules so, each with its number among its class
+MODULE = "nn.Module: "  # prefix of modules in PyTorch's stacks, before class and number
 
 
 class Kind(IntEnum):
-    """What runs on a device. The order is that in which they own an instant: COMPUTE first."""
+    """Kinds of activities, in the order in which they own an instant."""
 
-    COMPUTE = 0  # kernels, and copies and fills within the device's memory, which use it as they do
+    COMPUTE = 0  # kernels, and copies and fills within the device's memory
     COLLECTIVE = 1
     COPY = 2  # over a link
 
 
 class Way(IntEnum):
-    """Where a copy goes."""
-
     NONE = 0
     TO_DEVICE = 1
     TO_HOST = 2
-    WITHIN = 3  # the device's memory
+    WITHIN = 3  # within the device's memory
     FILL = 4
-    BETWEEN = 5  # devices
-    MIGRATION = 6  # of a page of unified memory, to the device or back
+    BETWEEN = 5  # between devices
+    MIGRATION = 6  # of a unified-memory page, in either direction
 
 
 class Host(IntEnum):
-    """The host memory of a copy."""
-
     UNKNOWN = 0
     PINNED = 1
     PAGEABLE = 2
 
 
 class Did(IntEnum):
-    """What a call into the driver is to a thread."""
+    """Effects of driver calls."""
 
     OTHER = 0
     LAUNCH = 1  # submits work
     GRAPH = 2  # submits a graph
     SYNCHRONIZE = 3  # waits for the device
     ALLOCATE = 4
-    WAIT_EVENT = 5  # lets a stream wait for another
-    BEGIN_CAPTURE = 6  # of a stream: launches from here on make a graph, and run nothing
+    WAIT_EVENT = 5  # makes a stream wait for another
+    BEGIN_CAPTURE = 6  # following launches on the stream build a graph, and run nothing
     END_CAPTURE = 7
 
 
 class Activity(NamedTuple):
-    """Something that ran on a device."""
-
     start: int
     end: int
     kind: int
     device: int
     stream: int
-    name: int  # among Trace.names
-    correlation: int  # of its launch within its process; 0 where that is not recorded
+    name: int  # index in Trace.names
+    correlation: int  # of its launch, per process; 0 if not recorded
     process: int
-    operator: int = -1  # of the framework, that launched it
+    operator: int = -1  # framework operator that launched it
     bytes: int = 0
     way: int = Way.NONE
     host: int = Host.UNKNOWN
-    message: int = -1  # among Trace.messages: what a collective moved
-    flops: int = 0  # that the trace states of a kernel
-    moved: int = 0  # bytes of the device's memory, likewise
-    blocks: int = 0  # of its grid; 0 where that is not recorded
+    message: int = -1  # index in Trace.messages, for a collective
+    flops: int = 0  # stated in the trace
+    moved: int = 0  # bytes of device memory, stated in the trace
+    blocks: int = 0  # of its grid; 0 if not recorded
 
 
 class Call(NamedTuple):
-    """A call into the driver or its runtime."""
+    """A call of the driver or runtime API."""
 
     start: int
     end: int
@@ -96,8 +90,6 @@ class Call(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Time of a host thread that has a name."""
-
     start: int
     end: int
     name: int
@@ -106,34 +98,33 @@ class Range(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """What launched kernels, in a framework."""
+    """A framework's operator, which launches kernels."""
 
     start: int
     end: int
     thread: int
     identity: int
-    work: int  # among Trace.works; -1 where it is not known
-    sequence: int = 0  # of autograd: that of a forward operator, negative in the backward pass
+    work: int  # index in Trace.works; -1 if unknown
+    sequence: int = 0  # autograd's number of a forward operator; negated in the backward pass
 
 
 class Message(NamedTuple):
-    """What a collective moves, as far as the trace tells."""
+    """The data of a collective, as far as recorded."""
 
-    operation: str  # as `peakline.collective_time` calls it; "" where it is another
+    operation: str  # as in `peakline.collective_time`; "" for others
     group: str
     ranks: int
     bytes: int  # of the whole array
 
 
 class Columns:
-    """Rows of one of the above, a column each; `column(name)` once all of them are added."""
+    """Rows of one of the types above, stored by column; call `column` only after the last `add`."""
 
     def __init__(self, row: type[Any]) -> None:
         self.fields: tuple[str, ...] = row._fields
         self._buffers = [array("q") for _ in self.fields]
 
     def add(self, row: tuple[int, ...]) -> None:
-        """Appends a row."""
         for buffer, value in zip(self._buffers, row, strict=True):
             buffer.append(value)
 
@@ -141,12 +132,12 @@ class Columns:
         return len(self._buffers[0])
 
     def column(self, name: str) -> Int:
-        """The values of a field, in the order in which rows were added."""
+        """A field's values, in insertion order."""
         buffer = self._buffers[self.fields.index(name)]
         return np.frombuffer(buffer, np.int64) if len(buffer) else np.empty(0, np.int64)
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Leaves out the rows that are not chosen."""
+        """Removes the rows that are not chosen."""
         columns = [self.column(name)[chosen].tobytes() for name in self.fields]
         self._buffers = [array("q", column) for column in columns]
 
@@ -170,30 +161,27 @@ _CALLS = (
 
 
 def did(call: str) -> Did:
-    """What a call is, by its name."""
     name = _SUFFIX.sub("", call)
     return next((kind for kind, pattern in _CALLS if pattern.match(name)), Did.OTHER)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is said of a trace or a run."""
-
-    code: str  # of a part of the step where it takes time there, else of what does not fit
+    code: str  # a part of the step if it takes time there, else the kind of problem
     severity: str  # "saving", "warning" (figures may be wrong), "note"
     text: str
-    count: int = 0  # of the events concerned
-    of: int = 0  # among so many
+    count: int = 0  # of affected events
+    of: int = 0  # of all such events
     rank: int | None = None
-    saving_s: float = 0.0  # of a step, at the most
-    subject: str = ""  # in few words, where it is another than the part's label
-    topic: str = ""  # of the profile's curve behind it; "" where there is none
-    shown: str = ""  # what that curve says
+    saving_s: float = 0.0  # per step, at most
+    subject: str = ""  # short name, if not the part's label
+    topic: str = ""  # of the profile's curve behind it, if any
+    shown: str = ""  # the curve's statement
 
 
 @dataclass
 class Trace:
-    """One file of a profiler: a process, or several of one machine."""
+    """One profiler file, with one or several processes of a machine."""
 
     name: str  # of the file
     activities: Columns = field(default_factory=lambda: Columns(Activity))
@@ -202,21 +190,21 @@ class Trace:
     overhead: Columns = field(default_factory=lambda: Columns(Range))  # the profiler's own work
     names: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    # Operators whose work is known, with its place among `works`.
+    # `work` is an index in `works`.
     operators: Columns = field(default_factory=lambda: Columns(Operator))
     works: list[tuple[Work, ...]] = field(default_factory=list)
     has_shapes: bool = False
     models: dict[int, str] = field(default_factory=dict)  # of devices
     capabilities: dict[int, float] = field(default_factory=dict)  # of devices
-    vendor: str = ""  # of the devices, where it is another than NVIDIA
+    vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
     findings: list[Finding] = field(default_factory=list)
-    skewed: bool = False  # clocks of host and device differ, so that no gap has a cause
+    skewed: bool = False  # clocks of host and device differ, so that gaps have no causes
     _ids: dict[str, int] = field(default_factory=dict)
     _work_ids: dict[tuple[Work, ...], int] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int:
-        """The place of a name among `names`, where it is as a terminal may get it."""
+        """The index of a name in `names`, which are safe for a terminal."""
         found = self._ids.get(name)
         if found is None:
             found = self._ids[name] = len(self.names)
@@ -224,7 +212,7 @@ class Trace:
         return found
 
     def work_of(self, works: tuple[Work, ...]) -> int:
-        """The place of what an operator does among `works`; most do what another did before."""
+        """The index of an operator's works in `works`; most operators repeat earlier ones."""
         found = self._work_ids.setdefault(works, len(self.works))
         if found == len(self.works):
             self.works.append(works)

@@ -1,7 +1,7 @@
-"""Time by module: what the ranges around a launch are called, from the outermost inwards.
+"""Time by module: the names of the ranges around a launch, outermost first.
 
-Ranges are modules of a stack (`with_stack=True`), `record_function` and NVTX. What the backward
-pass launches belongs to the module whose forward operator has its sequence number.
+Ranges are modules of a stack (`with_stack=True`), `record_function` and NVTX. A backward launch
+belongs to the module of the forward operator with its sequence number.
 """
 
 from __future__ import annotations
@@ -24,28 +24,26 @@ Path = tuple[str, ...]
 
 @dataclass(slots=True)
 class Module:
-    """What is launched within ranges of one name, in all steps; times are nanoseconds."""
+    """Nanoseconds launched within ranges of one name, over all steps."""
 
-    path: Path  # names without their numbers, the outermost first
-    count: int = 0  # of ranges that differ by their number alone: layers
+    path: Path  # names without numbers, outermost first
+    count: int = 0  # of ranges that differ only by number: layers
     forward: int = 0
     backward: int = 0
-    beyond: int = 0  # their bounds, as far as these are known
+    beyond: int = 0  # above the known bounds
 
     @property
     def label(self) -> str:
-        """Its own name, and how many there are of it."""
+        """Its name, with the number of ranges."""
         return self.path[-1] + (f" × {self.count}" if self.count > 1 else "")
 
     @property
     def nanoseconds(self) -> int:
-        """Both passes."""
         return self.forward + self.backward
 
 
 def modules(rank: Waterfall, least: float = _WORTH) -> list[Module]:
-    """The modules of a share of the time or more, each before those within it; empty without any
-    ranges."""
+    """The modules with at least this share of the time, each before those inside it."""
     found: dict[Path, Module] = {}
     members: dict[Path, set[Path]] = {}
     paths, place, backward = _paths(rank.timeline, rank.by)
@@ -67,7 +65,7 @@ def modules(rank: Waterfall, least: float = _WORTH) -> list[Module]:
 
 
 def _ordered(found: list[Module]) -> list[Module]:
-    """Each module before those within it, the longest first among those of one."""
+    """Modules before those inside them, and the longest first among siblings."""
     times = {module.path: module.nanoseconds for module in found}
 
     def order(module: Module) -> list[tuple[int, str]]:
@@ -78,11 +76,8 @@ def _ordered(found: list[Module]) -> list[Module]:
 
 
 def _paths(timeline: Timeline, by: str) -> tuple[list[Path], Int, NDArray[np.bool_]]:
-    """The paths that there are, that of each activity (-1 without one), and whether it is of the
-    backward pass.
-
-    by: what steps are called, which is no module.
-    """
+    """All paths, each activity's path (-1 without one), and whether it is of the backward pass. by:
+    the name of steps, which are not modules."""
     ranges, names = timeline.host.ranges, timeline.trace.names
     (when, who), (forward_at, forward_on) = timeline.launch, timeline.forward
     backward = forward_at >= 0

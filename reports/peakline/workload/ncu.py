@@ -1,4 +1,4 @@
-"""Exports of Nsight Compute, `ncu --csv --page raw`, and its reports, by NVIDIA's own package."""
+"""Reads Nsight Compute's exports (`--csv --page raw`), and reports by NVIDIA's package."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
-    """The kernels of an export, the launches of each together. Raises WorkloadError."""
+    """The kernels of an export, with their launches merged. Raises WorkloadError."""
     return _kernels_of(_launches(text, name), name)
 
 
 def _kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
-    """The kernels of launches. Raises WorkloadError where there are none."""
+    """The kernels of launches. Raises WorkloadError if there are none."""
     kernels: list[Kernel] = []
     for launch in launches:
         check_count(len(kernels), name)
@@ -71,24 +71,22 @@ def _kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
     return merge(kernels)
 
 
-# A row of the details page has these at the least.
+# Columns that each row of the details page has.
 _FIXED = ("ID", "Kernel Name", "Metric Value")
-_SHOWN_WITHIN = 100_000  # lines, of which one shows the locale of a file
+_SHOWN_WITHIN = 100_000  # lines to search for a number that shows the locale
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 _MODEL = "device__attribute_display_name"
-NCU_REPORT = b"NVR\0"  # the first bytes of one
+NCU_REPORT = b"NVR\0"  # magic bytes
 _CAPABILITY = "device__attribute_compute_capability_"
-_TEXT = 2  # kind of a metric
+_TEXT = 2  # highest kind of metric that is text
 
 
 @dataclass(slots=True)
 class Launch:
-    """One launch of a kernel that ncu counted."""
-
     kernel: str
-    capability: float | None  # of its device
-    device: str  # its model
-    metrics: dict[str, float | None]  # those that are wanted
+    capability: float | None  # compute capability
+    device: str  # model
+    metrics: dict[str, float | None]  # only wanted ones
 
 
 def _launches(text: str, name: str) -> Iterator[Launch]:
@@ -113,7 +111,7 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
                     f"{shown_text(identity)!r} instead of a whole number"
                 )
             elif "Metric Name" in cells:
-                # Each row is one metric: --csv gives that of --metrics without --page raw.
+                # --csv with --metrics, but without --page raw, has one metric per row.
                 key = (identity, cells.get("Process ID", ""))
                 if key not in details:
                     check_count(len(details), name)
@@ -139,7 +137,7 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
 
 
 def _check_header(header: list[str], name: str) -> None:
-    """Raises WorkloadError where a column that is read stands in the table twice."""
+    """Raises WorkloadError for a duplicate of a column that is read."""
     for column in header:
         known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
         if known and header.count(column) > 1:
@@ -147,8 +145,8 @@ def _check_header(header: list[str], name: str) -> None:
 
 
 def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
-    """A row of the table by its columns; empty for what an application printed between them."""
-    # ncu leaves columns out at the end of a row of the details page.
+    """A row by its columns; empty for an application's own output."""
+    # ncu omits trailing columns of the details page.
     needed = len(header)
     if "Metric Value" in header:
         needed = 1 + max(header.index(column) for column in _FIXED)
@@ -156,7 +154,7 @@ def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
         return dict(zip(header, row, strict=False))
     place = header.index("ID")
     identity = row[place].strip() if len(row) > place else ""
-    # What an application prints has few commas.
+    # An application's output has few commas.
     if _ID.fullmatch(identity) or len(row) > len(header) // 2:
         raise WorkloadError(
             f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
@@ -166,7 +164,7 @@ def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
 
 
 def _decimal_comma(text: str, name: str) -> bool:
-    """Whether a file was written in a locale with decimal commas: one number shows it for all."""
+    """Whether a number shows that the file's locale has decimal commas."""
     header: list[str] = []
     lines = itertools.islice(table_lines(text, name), _SHOWN_WITHIN)
     for row in csv.reader(lines, strict=False):
@@ -184,7 +182,6 @@ def _decimal_comma(text: str, name: str) -> bool:
 def _wanted(
     cells: Mapping[str, tuple[str, str]], where: str, decimal_comma: bool
 ) -> dict[str, float | None]:
-    """The wanted metrics among (value, unit) by their names."""
     return {
         metric.strip(): _number(metric.strip(), value, unit, where, decimal_comma)
         for metric, (value, unit) in cells.items()
@@ -193,13 +190,12 @@ def _wanted(
 
 
 def _capability(cells: Mapping[str, str]) -> float | None:
-    """The compute capability of a row's device, where the export tells it."""
     text = cells.get("CC", "").strip()
     return float(text) if re.fullmatch(r"\d{1,3}\.\d", text) else None
 
 
 def _number(metric: str, value: str, unit: str, where: str, decimal_comma: bool) -> float | None:
-    """A metric in its base unit, None where ncu has none. Raises WorkloadError."""
+    """A metric in its base unit; None for "n/a". Raises WorkloadError."""
     try:
         number = parse_number(value, decimal_comma)
     except ValueError as error:
@@ -230,7 +226,7 @@ def read_ncu_report(path: str | os.PathLike[str]) -> list[Kernel]:
     """The kernels of a report of Nsight Compute. Raises WorkloadError."""
     name = shown_path(path)
     try:
-        import ncu_report  # brings 50 MB, so it is an extra
+        import ncu_report  # an extra, since it takes 50 MB
     except ImportError as error:
         raise WorkloadError(
             f"{name}: a report of ncu needs NVIDIA's package: pip install 'peakline[ncu]' (or "
@@ -268,7 +264,7 @@ def _reported(report: Any) -> Iterator[Launch]:
 
 
 def _value(metric: Any, name: str) -> float | None:
-    """A metric in its base unit; None where the report has no number for it."""
+    """A metric in its base unit; None if the report has no number."""
     if not metric.has_value() or metric.kind() <= _TEXT:
         return None
     value = float(metric.as_double())

@@ -1,6 +1,6 @@
-"""SQLite exports of Nsight Systems as columns, and its reports, which nsys itself exports.
+"""Reads SQLite exports of Nsight Systems, and its reports through nsys.
 
-What a table or a column would tell that is not there was not recorded; it is never taken as zero.
+A missing table or column was not recorded, and is never taken as zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import is_collective, operation_of
 from peakline.workload.model import Activity, Call, Finding, Host, Kind, Message, Range, Trace, Way
 
-# https://docs.nvidia.com/nsight-systems/2021.5/nsys-exporter/exported_data.html has these numbers.
+# Codes: https://docs.nvidia.com/nsight-systems/2021.5/nsys-exporter/exported_data.html
 _WAYS = {
     1: Way.TO_DEVICE, 2: Way.TO_HOST, 8: Way.WITHIN, 10: Way.BETWEEN,
     11: Way.MIGRATION, 12: Way.MIGRATION, 13: Way.MIGRATION,
@@ -32,22 +32,21 @@ _COPY_NAMES = {
     Way.WITHIN: "copy within the device's memory", Way.BETWEEN: "copy between devices",
     Way.MIGRATION: "migration of unified memory",
 }  # fmt: skip
-# The process in a global identity of a thread, which has these bits of both.
+# Mask of the process in a global thread id.
 _PROCESS = ~0xFFFFFF
-_PID_BITS, _PID = 24, 0xFFFFFF  # of the process's own number in its identity
+_PID_BITS, _PID = 24, 0xFFFFFF  # position of the process's own id
 _MOST_ROWS = 20_000_000
-_WARNING = 2  # severity of a diagnostic event
+_WARNING = 2  # severity
 _QUOTED = 4
-# An activity: these columns, where a table has them.
+# Columns of activities, if a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 _MODEL = ("id", "name")
 _EXPORT = "nsys export --type sqlite REPORT.nsys-rep"
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
-_MOST_S = 1800  # of an export
+_MOST_S = 1800  # time limit of an export
 
 
 def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
-    """The trace in a file. Raises WorkloadError."""
     location = "file:" + os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace(
         "#", "%23"
     )
@@ -62,7 +61,7 @@ def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
 
 
 def read_nsys_report(path: str | os.PathLike[str]) -> Trace:
-    """The trace in a report of Nsight Systems, by `nsys export`. Raises WorkloadError."""
+    """The trace in a report, through `nsys export`. Raises WorkloadError."""
     name, given = shown_path(path), os.path.abspath(path)
     with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
         target = os.path.join(folder, "report.sqlite")
@@ -89,14 +88,13 @@ class _Export:
         rows = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         self._tables = {str(row[0]) for row in rows}
         self._strings: dict[int, str] = {}
-        self._ids: dict[Any, int] = {}  # places of names by their number in the export
-        # GPUs by what each process calls them: CUDA_VISIBLE_DEVICES counts anew.
+        self._ids: dict[Any, int] = {}  # indices of names by the export's own ids
+        # GPUs by process and device number, which CUDA_VISIBLE_DEVICES changes.
         self._gpus: dict[tuple[int, int], int] = {}
-        self._users: dict[int, set[int]] = {}  # of devices, the processes
-        self._unnamed: set[int] = set()  # devices as a process calls them, not told which GPU
+        self._users: dict[int, set[int]] = {}  # processes by device
+        self._unnamed: set[int] = set()  # device numbers that cannot be mapped to a GPU
 
     def trace(self) -> Trace:
-        """All that is read of the export."""
         self._strings = {
             number: str(value)
             for number, value in self._rows("StringIds", ("id", "value"))
@@ -132,7 +130,7 @@ class _Export:
         return self._trace
 
     def _models(self) -> None:
-        """The models of devices. Raises WorkloadError where devices cannot be told apart."""
+        """Sets the devices' models. Raises WorkloadError for ambiguous devices."""
         models = {number: str(model) for number, model in self._rows("TARGET_INFO_GPU", _MODEL)}
         for device, users in self._users.items():
             if device in self._unnamed and len(users) > 1:
@@ -147,7 +145,7 @@ class _Export:
                 self._trace.models[device] = next(iter(models.values()))
 
     def _device(self, process: int, device: int) -> int:
-        """The GPU that a process calls so; the process's own number where nothing tells."""
+        """The GPU of a process's device number, or that number if it cannot be mapped."""
         gpu = self._gpus.get((process >> _PID_BITS & _PID, device))
         if gpu is None:
             gpu = device
@@ -156,7 +154,7 @@ class _Export:
         return gpu
 
     def _rows(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
-        """The rows of a table, none without it. What it does not have is 0, a kind -1."""
+        """The rows of a table, if it exists. Missing values are 0, or -1 for a kind."""
         if table not in self._tables:
             return
         there = self._columns(table)
@@ -179,7 +177,7 @@ class _Export:
         return {str(row[1]) for row in self._base.execute(f'PRAGMA table_info("{table}")')}
 
     def _named(self, number: Any, otherwise: str) -> int:
-        """The place of a name by its number in the export."""
+        """The index of a name by the export's own id."""
         found = self._ids.get(number)
         if found is None:
             found = self._trace.id_of(self._strings.get(number, otherwise))
@@ -209,13 +207,12 @@ class _Export:
             self._trace.findings.append(Finding("graphs_as_blocks", "note", text, count))
 
     def _diagnostics(self) -> str:
-        """What Nsight Systems itself warned of while it recorded."""
+        """Nsight Systems' own warnings about the recording."""
         rows = self._rows("DIAGNOSTIC_EVENT", ("severity", "text"))
         said = [str(text) for severity, text in rows if severity >= _WARNING]
         return " ".join(f"“{printable(text)[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
 
     def _migrations(self) -> None:
-        """Says what unified memory costs, where pages of it moved."""
         rows = self._trace.activities
         chosen = rows.column("way") == Way.MIGRATION
         if not chosen.any():

@@ -1,4 +1,4 @@
-"""Numbers and units as profilers write them."""
+"""Parses numbers and units of profilers."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ RANGE = f"0 or a number from {_SMALLEST:g} to {_LARGEST:g}"
 
 
 def checked(value: float) -> float:
-    """`value`, which may be an integer of any length. Raises ValueError where it is not RANGE."""
+    """`value`, an integer of any length or a float. Raises ValueError if it is not RANGE."""
     if value and not _SMALLEST <= abs(value) <= _LARGEST:
         raise ValueError(f"out of range: expected {RANGE}")
     return float(value)
 
 
-# A file with one such number is written in a locale in which points group thousands.
+# One such number shows that points group thousands in the whole file.
 _DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})*,(?:\d{1,2}|\d{4,})")
 
 
 def has_decimal_comma(text: str) -> bool:
-    """Whether a number can only have a decimal comma: "41,27"."""
+    """Whether a number must have a decimal comma: "41,27"."""
     return _DECIMAL_COMMA.fullmatch(text.strip()) is not None
 
 
 def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     """A number with or without thousands separators; None for "n/a" and the like.
 
-    "1,234" is 1234 and "1,5" is 1.5: a comma groups thousands only where three digits follow it.
-    decimal_comma: every point groups thousands, and a comma never does. Raises ValueError for
-    anything else.
+    "1,234" is 1234 and "1,5" is 1.5: a comma groups thousands only before three digits.
+    decimal_comma: points always group thousands, commas never do. Raises ValueError for anything
+    else.
     """
     if decimal_comma:
         text = text.replace(".", "").replace(",", ".")
@@ -56,10 +56,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
 
 
 def unit_scale(unit: str) -> float:
-    """The factor from a unit as ncu writes it to its base unit: "Gbyte/second" is 1e9, "us" 1e-6.
-
-    Raises ValueError for an unknown unit.
-    """
+    """The factor from ncu's unit to its base unit: 1e9 for "Gbyte/second", 1e-6 for "us". Raises
+    ValueError for an unknown unit."""
     numerator, _, denominator = unit.strip().partition("/")
     scale = _atom_scale(numerator.strip())
     return scale / _atom_scale(denominator.strip()) if denominator else scale

@@ -1,7 +1,7 @@
-"""Who owns each instant of a device: compute, else a collective, else a copy, else nobody.
+"""The owner of each instant of a device: compute, else a collective, else a copy, else nobody.
 
-Activities of the class that owns an instant and run at once share it equally. Instants are whole
-nanoseconds: what does not divide goes to those that began first.
+Concurrent activities of the owning class share it equally, in whole nanoseconds; the remainder goes
+to those that began first.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from peakline.workload.model import Int, Kind
 
 
 class Gaps(NamedTuple):
-    """Times in which nothing ran on a device, in their order."""
+    """Times in which nothing ran on a device, sorted."""
 
     starts: Int
     ends: Int
-    enders: Int  # the activity that ends each; -1 where nothing does
+    enders: Int  # the activity that ends each gap, or -1
 
 
 @dataclass(frozen=True)
 class Owned:
-    """How a window of a device's time is divided: the sum of all parts is its length."""
+    """The division of a window of a device's time; the sum of all parts is its length."""
 
     nanoseconds: Int  # of each activity
     gaps: Gaps
@@ -33,17 +33,15 @@ class Owned:
 def divide(
     starts: Int, ends: Int, kinds: Int, window: tuple[int, int], following: int = -1
 ) -> Owned:
-    """Divides a window among activities, which are sorted by start and may reach beyond it.
-
-    following: the activity that begins where the window ends; it ends a gap there.
-    """
+    """Divides a window among activities, which are sorted by start and may extend beyond it.
+    following: the activity that begins where the window ends, and ends a gap there."""
     low, high = window
     inside = np.flatnonzero((ends > low) & (starts < high) & (ends > starts))
     owned = np.zeros(len(starts), np.int64)
     begins = np.maximum(starts[inside], low)
     finishes = np.minimum(ends[inside], high)
     times = np.concatenate([begins, finishes])
-    # Where one ends as another begins, there is no gap: ends come first, and no time passes.
+    # Ends sort before begins, so that adjacent activities leave no gap.
     order = np.lexsort([np.arange(len(times)), times]).tolist()
     count = len(inside)
     places, instants, classes = inside.tolist(), times.tolist(), kinds[inside].tolist()

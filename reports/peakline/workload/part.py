@@ -1,4 +1,4 @@
-"""The parts of a step, in the order in which they are shown."""
+"""The parts of a step, in display order."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from enum import Enum
 
 
 class Part(str, Enum):
-    """A part of a step; its value is what documents call it, its label what people read."""
+    """A part of a step: its name in documents (value) and for readers (label)."""
 
     label: str
 
     def __new__(cls, value: str, label: str = "") -> Part:
-        """A part of this name in documents and this label."""
         part = str.__new__(cls, value)
         part._value_, part.label = value, label
         return part
@@ -39,12 +38,11 @@ class Part(str, Enum):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs on the device."""
         return self in IDLE
 
     @property
     def is_needed(self) -> bool:
-        """Whether this machine needs the time for what the step does."""
+        """Whether this machine needs that time for the step's work."""
         return self in (Part.KERNELS, Part.COLLECTIVES, Part.COPIES)
 
 

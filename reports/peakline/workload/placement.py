@@ -1,9 +1,9 @@
-"""What bounds kernels on a device: as they are written, and if they were rewritten.
+"""The limits of kernels on a device: as written, and if rewritten.
 
-As written, a kernel needs at the least what its busiest unit needs: the profiler's share of each
-unit's peak, and its bytes and FLOPs against the measured ceilings. Rewritten, with whatever
-instructions, it still moves the same bytes of the device's memory and does the same FLOPs. What is
-not known can only raise the least time, so what is known caps what there is to gain.
+As written, a kernel needs at least the time of its busiest unit: by the profiler's shares of peaks,
+and by its bytes and FLOPs at the measured ceilings. Rewritten with any instructions, it still moves
+the same bytes of device memory and does the same FLOPs. Unknown work can only raise the least time,
+so known work caps the gain.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
 from peakline.workload.labels import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
-CACHE = "cache"  # binds what is faster than the device's memory, and small enough for the L2
-# Units whose shares differ by less than this are named together.
+CACHE = "cache"  # limits kernels faster than device memory whose data fit in the L2
+# Units with a smaller difference of shares are named together.
 _TOGETHER = 0.03
-# Clocks and ceilings differ from run to run by less than what a share may lie above 1.
+# A share may exceed 1 by this factor, more than the variation of clocks and ceilings between runs.
 _MOST = 1.05
-# Below this share of every unit, it is no unit that a kernel waits for.
+# Below this share of every unit, a kernel waits for something else.
 _HALF = 0.5
-# A load that lasts so long is held against what the device sustains: the clocks have settled.
+# Clocks have settled after this time, so sustained ceilings apply.
 SUSTAINED_FROM_S = 1.0
-# Counters and ceilings of these are of one unit, which is named once.
+# The unit of counters and ceilings, where their names differ.
 _SAME = {
     "hbm": "memory",
     "memory": "memory",
@@ -43,53 +43,52 @@ _SAME = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How near a kernel is to what bounds it."""
+    """A kernel's distance from its limit."""
 
-    # The busiest first: the profiler's "issue", "dram", "tensor hmma", or where it did not count
-    # the unit the ceiling's "hbm.triad", "tensor.bf16".
+    # Busiest first: the profiler's "issue", "dram", "tensor hmma", or for an uncounted unit the
+    # ceiling's "hbm.triad", "tensor.bf16".
     units: tuple[str, ...]
-    share: float  # of its time that the busiest needs at the least
+    share: float  # of the kernel's time that the busiest unit needs at least
     gain_s: float  # at most, over all launches
-    complete: bool  # False: something was not counted that may be busier
-    # ncu's summary that leaves less to gain than the units do; "" where none does.
+    complete: bool  # False: something uncounted may be busier
+    # ncu's summary, if it leaves less to gain than the units.
     capped_by: str = ""
     cap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A kernel under the ceilings of one device."""
+    """A kernel compared with the ceilings of one device."""
 
     kernel: Kernel
-    label: str  # the kernel's name, without template arguments or namespaces where that is unique
+    label: str  # name without template arguments or namespaces, if that is unique
     device: str
-    load: Load  # which ceilings it is held against, where both were measured
-    clock_hz: float | None  # that ceilings which follow the SM clock are scaled to
-    as_written: Answer | None = None  # None: nothing is known
+    load: Load  # kind of ceilings, if both were measured
+    clock_hz: float | None  # that SM-clocked ceilings are scaled to
+    as_written: Answer | None = None  # None: unknown
     rewritten: Answer | None = None
-    # What each unit and ceiling needs of its time, the largest first.
+    # Share of the time that each unit and ceiling needs, largest first.
     shares: Mapping[str, float] = field(default_factory=dict)
-    # Those of them that rest on a specification, since they were not measured.
+    # Names in `shares` that rest on a specification instead of a measurement.
     published: frozenset[str] = frozenset()
     reason: Reason | None = None  # why no unit is busy
-    impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
-    # What is not known of it: `Kernel.unknown`, "time", "work"; "ceiling" where the profile has
-    # none for `ignored`; "dtype"; "precision" and "operands" where what its shapes ask for
-    # is more than the ceiling allows, so that it ran in another one or several of them are one.
+    impossible: tuple[str, ...] = ()  # exceed their ceiling or peak: something is wrong
+    # Unknown: `Kernel.unknown`, "time", "work", "dtype"; "ceiling" if the profile has none for
+    # `ignored`; "precision" or "operands" if the work by shapes exceeds the ceiling, so that it ran
+    # in another precision, or operands are the same array.
     missing: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()  # units with FLOPs for which the profile has no ceiling
-    flops_per_s: float | None = None  # over all units; None where not all of them are known
+    ignored: tuple[str, ...] = ()  # units with FLOPs, but without a ceiling in the profile
+    flops_per_s: float | None = None  # over all units; None unless all are known
 
 
 def place(
     profile: Profile, kernels: Sequence[Kernel], device: str | int | None = None
 ) -> list[Placement]:
-    """Kernels under the ceilings of a device, most to gain as written first.
-
-    Those of which nothing is known come last, longest first.
+    """Compares kernels with the ceilings of a device; sorted by gain as written, then unknown ones,
+    longest first.
 
     device: as in `Profile.select_devices`; of several it takes the first. Raises PeakError for an
-    unknown device, WorkloadError where the profile has no ceilings of it.
+    unknown device, WorkloadError if the profile has no ceilings of it.
     """
     uuid = profile.select_devices(device)[0]
     roofs = Roofs(profile, uuid)
@@ -136,13 +135,13 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
     gpu = profile.gpu(device)
     highest_hz = gpu and (gpu.sm_clock_seen_max_hz or gpu.sm_clock_max_hz)
     if clock_hz and highest_hz:
-        # A count of cycles over microseconds may come out above what there is.
+        # Rounding of cycles / microseconds may exceed the highest clock.
         clock_hz = min(clock_hz, highest_hz)
     load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
     roofs = Roofs(profile, device, load, clock_hz)
     needs, missing, ignored = _needs(kernel, roofs)
     if load == "sustained" and _over(needs, seconds):
-        # A load that leaves power to spare lets the clocks stay up.
+        # A light load leaves power for burst clocks.
         load, roofs = "burst", Roofs(profile, device, "burst", clock_hz)
         needs, missing, ignored = _needs(kernel, roofs)
     missing = (*kernel.unknown, *missing)
@@ -150,7 +149,7 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
     if not seconds:
         return dataclasses.replace(placed, missing=(*missing, "time"))
     for name in _over(needs, seconds):
-        # Its bytes came from the L2, or it ran in TF32: what was assumed says nothing.
+        # Explains the excess: bytes came from the L2, operands are one array, or it ran in TF32.
         if level_of(name) == roofs.main and _fits(kernel, gpu):
             needs[CACHE] = dataclasses.replace(needs.pop(name), resource=CACHE, seconds=seconds)
         elif level_of(name) == roofs.main and (once := _of_one_array(kernel, roofs, seconds)):
@@ -186,14 +185,14 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
 
 
 def _over(needs: Mapping[str, Need], seconds: float | None) -> list[str]:
-    """What needs more time than there was."""
+    """The needs that exceed the time."""
     return [name for name, need in needs.items() if seconds and need.seconds > _MOST * seconds]
 
 
 def _needs(
     kernel: Kernel, roofs: Roofs
 ) -> tuple[dict[str, Need], tuple[str, ...], tuple[str, ...]]:
-    """What bytes and FLOPs need by their ceilings, what is missing of it, and units without one."""
+    """The needs of bytes and FLOPs, missing information, and units without a ceiling."""
     needs: dict[str, Need] = {}
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -212,7 +211,8 @@ def _needs(
         if not count:
             continue
         if unit == UNKNOWN_UNIT:
-            # Any format needs this at the least; where memory needs more in any, it decides.
+            # The fastest format gives the least need; the precision matters only if the slowest
+            # needs more than memory.
             formats = sorted(roofs.formats(), key=roofs.value)
             if formats:
                 need = roofs.need(formats[-1], count)
@@ -225,7 +225,7 @@ def _needs(
             ignored += (unit,)
         else:
             needs[row.resource] = roofs.need(row, count)
-    # A few FLOPs beside others decide nothing; where they are the work, their ceiling is missing.
+    # FLOPs without a ceiling matter only if they are most of the work.
     if sum(kernel.flops.get(unit, 0.0) for unit in ignored) > sum(kernel.flops.values()) / 2:
         missing += ("ceiling",)
     together = in_tensor_cores(needs)
@@ -236,14 +236,13 @@ def _needs(
 
 
 def _fits(kernel: Kernel, gpu: Device | None) -> bool:
-    """Whether what shapes tell of a launch's bytes may have come from the L2, or stayed there."""
+    """Whether a launch's bytes, by shapes, fit in the L2."""
     moved = max(kernel.bytes.values(), default=0.0) / kernel.launches
     return kernel.from_shapes and gpu is not None and moved <= (gpu.l2_bytes or 0.0)
 
 
 def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
-    """What memory needs where all operands of a kernel are one array, which shapes do not tell;
-    None where that is too much as well."""
+    """The need of memory if all operands are one array; None if that is still too much."""
     if not kernel.from_shapes or "hbm.write" not in kernel.bytes:
         return None
     written = kernel.bytes["hbm.write"]
@@ -252,8 +251,8 @@ def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
 
 
 def _cache_needs(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:
-    """What the L2 needs, whose directions do not add; only as the kernel is written, since another
-    tiling asks less of it. A pattern that beats the measured one shows that it is no bound."""
+    """The needs of the L2, by direction. They apply only as written, since another tiling needs
+    less; a kernel that beats the measured pattern is not limited by it."""
     rows = {way: roofs.ceiling(f"l2.{way}") for way in ("read", "write")}
     needs = [
         roofs.need(row, kernel.bytes[f"l2.{way}"])
@@ -270,7 +269,7 @@ def _rewritten(
         return None
     shares = {name: need.seconds / seconds for name, need in needs.items()}
     units = _busiest(shares)
-    # Traffic of an unknown mix is held against the fastest pattern.
+    # Traffic of an unknown mix is compared with the fastest pattern.
     counted = not missing and units[0] != roofs.main
     complete = counted and not _tensor_unexplained(kernel, shares, seconds)
     share = min(1.0, max(shares.values()))
@@ -278,9 +277,9 @@ def _rewritten(
 
 
 def _tensor_unexplained(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> bool:
-    """Whether the tensor cores were busy for longer than all that was counted needs."""
+    """Whether the Tensor Cores were busy for longer than the counted work explains."""
     busy = max((s for unit, s in kernel.busy.items() if unit.startswith("tensor")), default=0.0)
-    # On Hopper they run packed half-precision arithmetic too.
+    # Hopper's also run packed half-precision arithmetic.
     counted = sum(
         share for name, share in shares.items() if name.startswith(("tensor.", "cuda_core.fp16"))
     )
@@ -308,17 +307,15 @@ def _as_written(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> 
 
 
 def _busiest(shares: Mapping[str, float]) -> tuple[str, ...]:
-    """The names of the units that need the most.
-
-    A unit may have counters and a ceiling: the larger share decides, and the counter names it.
-    """
+    """The busiest units. For a unit with counters and a ceiling, the larger share decides, and the
+    counter gives the name."""
     by_unit: dict[str, list[str]] = {}
     for name in shares:
         by_unit.setdefault(same_unit(name), []).append(name)
     needed = {unit: max(shares[name] for name in names) for unit, names in by_unit.items()}
     most = max(needed.values(), default=0.0)
     return tuple(
-        # A part of a pipe that is as busy as the pipe says more.
+        # A part that is as busy as its pipe is more specific.
         min(by_unit[unit], key=lambda name: ("." in name, -shares[name], -len(name)))
         for unit, share in sorted(needed.items(), key=lambda item: -item[1])
         if share and share >= max(most - _TOGETHER, most / 2)
@@ -326,7 +323,7 @@ def _busiest(shares: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def same_unit(name: str) -> str:
-    """What the counters and ceilings of one unit have in common: "tensor" of "tensor.bf16"."""
+    """The common name of a unit's counters and ceilings: "tensor" for "tensor.bf16"."""
     family = level_of(name).partition(" ")[0]
     return _SAME.get(name) or _SAME.get(family) or family
 
@@ -334,7 +331,7 @@ def same_unit(name: str) -> str:
 def _why_idle(
     profile: Profile, device: str, kernel: Kernel, answer: Answer | None
 ) -> Reason | None:
-    """Why no unit is busy; what takes less than a launch costs needs no counters to say so."""
+    """Why no unit is busy; kernels shorter than a launch need no counters for that."""
     found = launch_bound(profile, device, kernel)
     if found is not None or answer is None:
         return found

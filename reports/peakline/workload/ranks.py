@@ -1,8 +1,7 @@
-"""Collectives of several ranks: what moves data, and what waits for the others.
+"""Separates transfer from waiting in collectives of several ranks.
 
-Clocks of hosts differ, so nothing is compared but how long a collective takes: on the rank that
-comes last it is shortest, and takes what the transfer takes. Collectives match by group and order,
-where all ranks of the group are there.
+Hosts' clocks differ, so only durations are compared: the last rank's is the shortest, and is the
+transfer. Collectives match by group and order, if all ranks of the group are present.
 """
 
 from __future__ import annotations
@@ -15,23 +14,22 @@ import numpy as np
 from peakline.workload.model import Kind
 from peakline.workload.timeline import Timeline, steps
 
-_Key = tuple[str, str, int]  # group, operation, and how many ranks the group has
+_Key = tuple[str, str, int]  # group, operation, number of ranks
 
 
 @dataclass
 class Meetings:
-    """What the collectives of a rank tell beside those of the others."""
+    """A rank's collectives, compared with the other ranks'."""
 
     transfers: dict[int, int] = field(default_factory=dict)  # nanoseconds, by activity
-    awaited: int = 0  # nanoseconds that other ranks waited for this one, hidden ones too
+    awaited: int = 0  # nanoseconds that other ranks waited for this one, hidden waiting included
 
 
 def meetings_of(ranks: Sequence[Timeline], wanted: str) -> tuple[list[Meetings], list[str]]:
-    """How each rank meets the others, and sentences on what does not match.
+    """Each rank's meetings with the others, and sentences on what does not match.
 
-    wanted: the name of the ranges that are steps.
-
-    Empty for one rank: there the transfer and the waiting stay together.
+    wanted: the name of the ranges that are steps. Empty for one rank, whose transfer and waiting
+    cannot be separated.
     """
     found = [Meetings() for _ in ranks]
     if len(ranks) < 2:
@@ -62,7 +60,7 @@ def meetings_of(ranks: Sequence[Timeline], wanted: str) -> tuple[list[Meetings],
 
 
 def _mismatch(key: _Key, members: Mapping[int, Sequence[int]]) -> str:
-    """Why collectives of ranks are not matched; "" where they are."""
+    """Why collectives cannot be matched, or ""."""
     group, operation, ranks = key
     if operation == "send_receive":
         return "sends and receives do not tell their partner"
@@ -76,10 +74,7 @@ def _mismatch(key: _Key, members: Mapping[int, Sequence[int]]) -> str:
 
 
 def _in_order(timeline: Timeline, wanted: str) -> dict[_Key, list[int]]:
-    """The collectives of a rank by group and operation, in their order.
-
-    One that does not name its group, before the first step, matters to none.
-    """
+    """A rank's collectives by group, without ungrouped ones before the first step."""
     order: dict[_Key, list[int]] = {}
     found = steps(timeline, wanted)
     first = found[0].start if found else 0

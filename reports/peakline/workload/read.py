@@ -1,4 +1,4 @@
-"""The one way in for files of profilers: their content tells the kind."""
+"""Reads profilers' files, whose content decides the kind."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from peakline.workload.numbers import checked
 from peakline.workload.plain import parse_plain
 from peakline.workload.timeline import timelines
 
-# A line of a CSV is one launch or metric; a larger one holds more than a table of kernels shows.
+# A CSV line is one launch or metric; larger files exceed what a table can show.
 MAX_CSV_BYTES = 64 << 20
-# Columns of what is read of so much JSON take 1.5 GiB.
+# The columns of 4 GiB of JSON take 1.5 GiB.
 MAX_TRACE_BYTES = 4 << 30
-_HEAD = 1 << 16  # characters that tell a kind
+_HEAD = 1 << 16  # characters that decide the kind
 _SQLITE = b"SQLite format 3\0"
-# The page that ncu prints without --csv has such headings.
+# Heading of the page that ncu prints without --csv.
 _PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
 
 
 def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
-    """What a profiler recorded in a file, gzipped or not.
+    """A profiler's recording in a file, plain or gzipped.
 
-    A trace of torch.profiler, a report of Nsight Systems or its SQLite export is a Trace; a report
-    of Nsight Compute, its export or a plain CSV is a list of kernels. Raises WorkloadError.
+    A trace of torch.profiler and a report of Nsight Systems or its SQLite export give a Trace; a
+    report of Nsight Compute, its export and a plain CSV give kernels. Raises WorkloadError.
     """
     name = shown_path(path)
     try:
@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
-    """As `read`, of a file with a timeline. Raises WorkloadError."""
+    """As `read`, for files with a timeline. Raises WorkloadError."""
     found = read(path)
     if isinstance(found, Trace):
         return found
@@ -75,19 +75,19 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 
 
 def read_kernels(path: str | os.PathLike[str]) -> list[Kernel]:
-    """The kernels of any file that `read` takes. Raises WorkloadError."""
+    """The kernels of any readable file. Raises WorkloadError."""
     return _kernels(read(path), shown_path(path))
 
 
 def parse_kernels(text: str, name: str = "kernels") -> list[Kernel]:
-    """As `read_kernels`, from the content of a text file."""
+    """As `read_kernels`, from a text file's content."""
     if _is_json(text[:_HEAD].encode()):
         return _kernels(doubt(read_kineto(io.StringIO(text), name)), name)
     return _kernels(_kernels_of_table(text, name), name)
 
 
 def _is_json(head: bytes) -> bool:
-    """Whether a trace begins so; what ncu prints begins with a bracket, too."""
+    """Whether this begins a JSON trace; ncu's printed page may begin with a bracket, too."""
     begins = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
     return begins and not _PRINTED.search(head.decode("utf-8", "replace"))
 
@@ -99,7 +99,7 @@ def _limit(head: bytes) -> Limit:
 
 
 def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
-    """With names that a terminal may get. Raises WorkloadError for a sum that is out of range."""
+    """Makes names safe for a terminal. Raises WorkloadError for a sum that is out of range."""
     if isinstance(found, Trace):
         found = kernels_of(timelines(found), name)
     kernels = [dataclasses.replace(kernel, name=printable(kernel.name)) for kernel in found]
@@ -113,7 +113,6 @@ def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
 
 
 def _kernels_of_table(text: str, name: str) -> list[Kernel]:
-    """The kernels of a CSV of either kind. Raises WorkloadError."""
     if _PRINTED.search(text):
         raise WorkloadError(f"{name}: what ncu prints, not a CSV: export with {RAW_PAGE}")
     if "ERR_NVGPUCTRPERM" in text:
@@ -128,7 +127,7 @@ def _kernels_of_table(text: str, name: str) -> list[Kernel]:
     of_ncu = "Kernel Name" in head
     for separator, called in ((";", "semicolons"), ("\t", "tabs")):
         if head.count(separator) > head.count(","):
-            # Its numbers may have changed too: "1,234" can be 1234 or 1.234.
+            # The spreadsheet may have changed numbers, too: "1,234" can be 1234 or 1.234.
             remedy = f"export anew with {RAW_PAGE}" if of_ncu else "write commas"
             raise WorkloadError(
                 f"{name}: its columns stand between {called} instead of commas, as a spreadsheet "
@@ -146,7 +145,7 @@ def _kernels_of_table(text: str, name: str) -> list[Kernel]:
 
 
 def _head(text: str, name: str) -> str:
-    """The line of the columns' names: the one of ncu's table, else the first."""
+    """The header: ncu's, else the first line."""
     lines = table_lines(text, name)
     first = next(lines, "")
     return next((line for line in itertools.chain([first], lines) if "Kernel Name" in line), first)

@@ -1,4 +1,4 @@
-"""Why a kernel keeps no unit of a device busy, with the curve of the profile that shows it."""
+"""Why a kernel keeps no unit of a device busy, with the profile's curve of that effect."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from peakline import units
 from peakline.profile import Profile
 from peakline.workload.kernel import Kernel, Shape
 
-# A kernel that takes less than so many empty ones is mostly launch.
+# Kernels shorter than this many empty ones mostly pay for the launch.
 _EMPTY_KERNELS = 2.0
-# Waves that fill less of the SMs than this lose more than units within their own scatter.
+# Below this share of filled SMs, the loss exceeds the scatter.
 _FILLED = 0.8
-# Below this share of the warps that an SM holds, more of them may hide latency.
+# Below this occupancy, more warps may hide latency.
 _OCCUPIED_PERCENT = 50.0
 
 
-# Copies and fills run as kernels do, and cannot be fused.
+# Copies and fills run like kernels, but cannot be fused.
 _NO_KERNEL = re.compile("Memset|Memcpy|fill of|copy within")
 
 _WORDS = {
@@ -33,21 +33,20 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a kernel waits for, if for no unit."""
+    """Why no unit is busy."""
 
     kind: Literal["launch", "waves", "tail", "occupancy", "latency"]
     text: str  # a sentence without its full stop
-    topic: str  # of the profile's curve that shows it; "" where it has none
-    shown: str  # what that curve says
+    topic: str  # of the profile's curve, or ""
+    shown: str  # the curve's statement
 
     @property
     def word(self) -> str:
-        """The reason in a word or two."""
         return _WORDS[self.kind]
 
 
 def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None:
-    """Where a launch costs as much as the kernel's work."""
+    """The reason of a kernel whose launch costs as much as its work, else None."""
     empty = next(iter(profile.figures(device, role="launch.empty_kernel")), None)
     measured = (m.value for m in profile.of(device, "launch.empty_kernel"))
     cost = empty.value if empty else next(measured, None)
@@ -66,7 +65,7 @@ def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None
 
 
 def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
-    """What a kernel waits for that keeps every unit below half of its peak."""
+    """The reason of a kernel that keeps every unit below half of its peak."""
     shape = kernel.shape or Shape()
     gpu = profile.gpu(device)
     sms = shape.sms or (gpu.sm_count if gpu else None)
@@ -97,7 +96,7 @@ def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
 def _unfilled(
     profile: Profile, device: str, kind: Literal["waves", "tail"], text: str, filled: float
 ) -> Reason:
-    """A reason that rests on SMs without work, with the measured point nearest to that share."""
+    """A reason based on SMs without work, with the nearest measured point."""
     shares, rates = (
         {tuple(f.by.items()): f.value for f in profile.figures(device, topic="waves", name=name)}
         for name in ("ideal_share", "share")

@@ -1,7 +1,7 @@
-"""Why the other ranks wait for one: more work, a slower device or kernel, or a late host.
+"""Why other ranks wait for one: more work, a slower device or kernel, or a late host.
 
-Kernels of one name and work are compared across ranks. While the others wait, NCCL's kernels spin
-on their devices and slow what runs beside them, so a rank is slow only by more than that.
+Kernels of one name and work are compared across ranks. NCCL's kernels of waiting ranks spin and
+slow concurrent kernels there, so only a larger difference shows a slow rank.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ from peakline.workload.model import Kind
 from peakline.workload.part import IDLE, Part
 from peakline.workload.waterfall import Waterfall
 
-# Idle parts that have a finding of their own.
+# Idle parts with a finding of their own.
 _OF_HOST = (Part.LAUNCH, Part.SYNCHRONIZATION, Part.LOADER, Part.PYTHON, Part.ALLOCATION)
-_MORE = 1.1  # times as many kernels, or as long for the same ones
+_MORE = 1.1  # ratio of kernel counts, or of times for the same kernels
 _WORTH = 0.01  # of the step
 _NAME = 48  # characters of a kernel's name
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a rank does longer than another."""
-
-    text: str  # a relative clause on the rank
+    text: str  # a relative clause about the rank
     of_host: bool = False
-    seconds: float = 0.0  # of a step: waiting that kernels of the others hide counts too
+    seconds: float = 0.0  # per step, waiting that kernels of other ranks hide included
 
 
 def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
-    """Why a rank comes late; None where nothing that was recorded tells."""
+    """Why a rank is late; None if the recording does not show it."""
     many, few = _kernels(late), _kernels(waiting)
     pairs = _pairs(late, waiting)
     slower = _slower(pairs)
@@ -41,7 +39,7 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
             f"which runs {many:.0f} kernels a step instead of {few:.0f}{same}: more work, not a "
             "slow GPU"
         )
-    # One kernel may take long by its data; a slow GPU slows the others too.
+    # A single slow kernel may depend on its data; a slow GPU slows the others, too.
     worst = max(pairs, key=lambda pair: pair[1] - pair[2], default=("", 0.0, 0.0))
     others = _slower([pair for pair in pairs if pair is not worst])
     if min(slower, others or slower) > _MORE:
@@ -68,14 +66,12 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
 
 
 def _kernels(rank: Waterfall) -> float:
-    """Kernels in a step."""
     ran = (rank.timeline.rows["kind"] == Kind.COMPUTE) & (rank.owned > 0)
     return float(ran.sum()) / len(rank.steps)
 
 
 def _pairs(late: Waterfall, other: Waterfall) -> list[tuple[str, float, float]]:
-    """The kernels that both ranks run, with the seconds that the launches of a step of the second
-    take on each."""
+    """(label, seconds on the late rank, on the other) of common kernels, per step."""
     kernels = [
         {(p.kernel.name, work): p for p, work in zip(*columns, strict=True)}
         for columns in ((r.bounds.kernels, r.bounds.works) for r in (late, other))
@@ -90,6 +86,6 @@ def _pairs(late: Waterfall, other: Waterfall) -> list[tuple[str, float, float]]:
 
 
 def _slower(pairs: list[tuple[str, float, float]]) -> float:
-    """How many times as long the kernels of the first rank take; 0 without any in common."""
+    """The late rank's time over the other's; 0 without common kernels."""
     there = sum(other for _, _, other in pairs)
     return sum(mine for _, mine, _ in pairs) / there if there else 0.0

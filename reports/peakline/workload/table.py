@@ -1,4 +1,4 @@
-"""Tables of amounts that a terminal prints and a page shows."""
+"""Tables of amounts, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -12,27 +12,25 @@ _NARROWEST = 24  # characters of a name
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row; its name begins with two spaces for each name that it is within."""
+    """A row; its name has two leading spaces per level of nesting."""
 
     name: str
-    amounts: tuple[float | None, ...]  # None: there is none
+    amounts: tuple[float | None, ...]  # None: no value
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Lines with a name and an amount in each column."""
-
-    key: str  # that pages and tests know it by
+    key: str  # for pages and tests
     title: str
-    heads: tuple[str, ...]  # of the names, then of the amounts
-    shown: tuple[Callable[[float], str], ...]  # how each column writes its amounts
+    heads: tuple[str, ...]  # of the names' column, then of the amounts'
+    shown: tuple[Callable[[float], str], ...]  # formatters of the columns
     lines: tuple[Line, ...]
-    how: str  # one sentence on how to read it
+    how: str  # one sentence on reading it
 
 
 def printed(table: Table, width: int) -> list[str]:
-    """The table as lines of text, and an empty one; none without any rows."""
+    """The table as text with a trailing empty line; nothing without rows."""
     rows = [
         [show(amount) if amount is not None else "–" for show, amount in
          zip(table.shown, line.amounts, strict=True)]

@@ -1,30 +1,30 @@
-"""Whether counters hold all that a kernel did in the tensor pipe: its parts and their formats."""
+"""Whether counters cover all work of a kernel in the tensor pipe, by part and format."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
-# Each part of the tensor pipe has its formats, which a compute capability brought.
+# Formats of the pipe's parts, with the compute capability that introduced them.
 _PARTS = {
     "hmma": {"fp16": 7.0, "bf16": 8.0, "tf32": 8.0, "fp8": 8.9, "fp4": 10.0},
     "imma": {"int8": 7.2},
     "dmma": {"fp64": 8.0},
 }
 _WITH_DMMA = (8.0, 9.0, 10.0, 10.3)
-# These instructions run in one part or another: warpgroups' products, and those of tcgen05.
+# Instructions that run in any part: warpgroup GEMMs, and tcgen05's.
 _ACROSS = ("gmma", "tc")
-# HMMA runs packed half-precision arithmetic too; the others run nothing but products.
+# HMMA also runs packed half-precision arithmetic; the other parts run only GEMMs.
 _WITH_PAIRS = ("tensor", "hmma")
 
-# These tell whether the pipe did anything, in any form, a share of its peak included.
+# Activity of the pipe, in any form, shares included.
 _NAME = r"(?P<{}>tensor|tc|tensor_(?:op|subpipe)_[a-z]+)"
 ACTIVITY = re.compile(
     rf"(?:smsp|sm)__(?:pipe_{_NAME.format('active')}_cycles_active"
     rf"|inst_executed_pipe_{_NAME.format('issued')})"
     r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
 )
-# ncu has these names for each format's FLOPs, and tells by them whether there were any.
+# ncu's names of each format's FLOP counter.
 _COUNTERS = {
     "fp16": "fp16",
     "bf16": "bf16_dst_fp32",
@@ -42,15 +42,12 @@ BUSY_METRIC = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
 class TensorPipe:
-    """The tensor pipe during one launch.
-
-    capability: the device's compute capability; without it, no format is ruled out.
-    """
+    """The tensor pipe during one launch. capability: None rules out no format."""
 
     def __init__(self, metrics: Mapping[str, float | None], capability: float | None) -> None:
         self._capability = capability
         self._activity: dict[str, list[float]] = {}
-        # Products of tcgen05 go past the counters of instructions, whose 0 says nothing then.
+        # Instruction counters do not see tcgen05, so their 0 proves nothing.
         apart = capability is None or 10.0 <= capability < 12.0
         for metric, value in metrics.items():
             match = ACTIVITY.fullmatch(metric)
@@ -60,20 +57,20 @@ class TensorPipe:
             self._activity.setdefault(part, []).append(value)
 
     def is_idle(self, part: str = "tensor") -> bool:
-        """Whether counters show that a part, or all of the pipe, did nothing."""
+        """Whether counters prove that a part, or the whole pipe, did nothing."""
         if part not in self._activity or self._is_busy(part):
             return False
         in_parts = any(self._is_busy(name) for name in _PARTS)
         across = any(self._is_busy(name) for name in _ACROSS)
-        # What runs across the parts ran in a busy one, where there is one, and else in any.
+        # Instructions that can use any part ran in a busy one if there is one, else anywhere.
         return not (in_parts or across) if part == "tensor" else in_parts or not across
 
     def _is_busy(self, part: str) -> bool:
         return any(value > 0 for value in self._activity.get(part, ()))
 
     def unknown(self, flops: Mapping[str, float]) -> Iterator[str]:
-        """The units that may have run and that `flops` lacks, as "tensor.fp8"; "tensor" where it
-        has all, but nothing of what kept the pipe busy."""
+        """Units that may have run but are not in `flops`, as "tensor.fp8"; "tensor" if `flops` has
+        all units, but nothing that explains the activity."""
         if self.is_idle():
             return
         units = {

@@ -1,4 +1,4 @@
-"""What is said of a run's steps, in a terminal and on a page."""
+"""Texts about a run's steps, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peakline.workload.modules import modules
 from peakline.workload.part import IDLE, Part
 from peakline.workload.table import Line, Table, printed
 
-# The parts that one answer removes have one name together.
+# Parts with the same remedy share a name.
 _GROUPS = {
     "kernels above their lower bound": (Part.KERNELS_BEYOND,),
     "collectives that nothing hides": (
@@ -34,7 +34,7 @@ _WORTH_A_WORD = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Time that the step does not need, by what takes it."""
+    """Time that a step could do without, by its cause."""
 
     name: str
     share: float  # of the steps' time
@@ -42,7 +42,6 @@ class Loss:
 
 
 def losses(analysis: Analysis) -> list[Loss]:
-    """What takes time beside kernels at their bound, the most first."""
     found = [
         Loss(name, sum(analysis.share(part) for part in parts), parts)
         for name, parts in _GROUPS.items()
@@ -51,7 +50,7 @@ def losses(analysis: Analysis) -> list[Loss]:
 
 
 def headline(analysis: Analysis) -> str:
-    """Where the time goes, in one sentence without its full stop."""
+    """Where the time goes, in one sentence without a full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
     one = "A step" if analysis.one == "step" else f"The {analysis.one}"
     text = f"{one} takes {units.time(analysis.step_s)}{analysis.mean}"
@@ -71,7 +70,7 @@ def headline(analysis: Analysis) -> str:
 
 
 def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
-    """The first finding, or the largest loss where there is none, with its share of the step."""
+    """The first finding, else the largest loss, with its share of the step."""
     first = next(iter(advice(analysis)), None)
     if first is not None:
         rank = f" on rank {first.rank}" if first.rank is not None else ""
@@ -86,10 +85,8 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
-    """Microseconds of each part in a step on average, in whole ones, whose sum is that of the step.
-
-    The largest remainders are rounded up.
-    """
+    """Mean microseconds of each part per step, rounded so that they add up to the step. The largest
+    remainders are rounded up."""
     total = round(sum(parts.values()) / steps / 1000)
     exact = {part: time / steps / 1000 for part, time in parts.items()}
     whole = {part: int(value) for part, value in exact.items()}
@@ -100,7 +97,6 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 
 def table(analysis: Analysis) -> str:
-    """The parts of a step, whose sum is the step."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     head = f"part of a {one}{analysis.mean}"
     width = max(len(head), *(len(part.label) for part in shown)) + 2
@@ -142,7 +138,6 @@ def module_table(analysis: Analysis) -> Table:
 
 
 def spread(analysis: Analysis) -> str:
-    """How many steps there are, and how they differ."""
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
     ranks = f" on each of {len(analysis.ranks)} ranks" if len(analysis.ranks) > 1 else ""
     by = next((rank.by for rank in analysis.ranks if rank.by), "")
@@ -156,7 +151,7 @@ def spread(analysis: Analysis) -> str:
 
 
 def said(found: Finding, step_s: float) -> str:
-    """An advice as a sentence, with what it saves of a step and the curve behind it."""
+    """An advice as a sentence, with its saving and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or "rank" in found.text else f"rank {found.rank}: "
     text = rank + found.text
@@ -168,7 +163,7 @@ def said(found: Finding, step_s: float) -> str:
 
 
 def wrapped(text: str, width: int, first: str = "") -> str:
-    """A sentence in lines of a terminal; first: what stands before it."""
+    """A sentence wrapped for a terminal, after the prefix `first`."""
     following = " " * len(first)
     return textwrap.fill(
         first + text, max(width, 40), subsequent_indent=following, break_long_words=False

@@ -1,4 +1,4 @@
-"""What ran on one device, in the order in which it began, with the calls that launched it."""
+"""The activities of one device, sorted by start, with the calls that launched them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from peakline.workload.kineto import LOADER
 from peakline.workload.model import Activity, Call, Columns, Did, Int, Kind, Range, Trace, Way, did
 from peakline.workload.model import Host as Memory
 
-# Ranges that are steps by what they are called, numbered or not.
+# Names of ranges that are steps, numbered or not.
 _STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
 _NUMBER = re.compile(r"[#\s:_-]*\d+$")
 _MOSTLY = 0.9  # of the activities
 
 
 def _sorted(columns: Columns, row: type, *by: str) -> dict[str, Int]:
-    """The columns of rows, sorted by some of them; the first decides."""
+    """The columns of rows, sorted by these fields; the first decides."""
     found = {name: columns.column(name) for name in row._fields}  # type: ignore[attr-defined]
     order = np.lexsort([found[name] for name in reversed(by)])
     return {name: column[order] for name, column in found.items()}
@@ -31,7 +31,7 @@ def _sorted(columns: Columns, row: type, *by: str) -> dict[str, Int]:
 
 @dataclass(frozen=True)
 class Host:
-    """What the threads of a trace did: calls and ranges, each by when it began."""
+    """Calls and ranges of host threads, sorted by start."""
 
     calls: dict[str, Int]
     did: Int  # of each call
@@ -41,7 +41,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Step:
-    """The time of a device from the first activity of a step to that of the next."""
+    """A device's time from the first activity of a step to that of the next."""
 
     name: str
     start: int
@@ -49,29 +49,26 @@ class Step:
 
     @property
     def length(self) -> int:
-        """Nanoseconds."""
         return self.end - self.start
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """One device of a trace."""
-
     trace: Trace
     device: int
     host: Host
     rows: dict[str, Int]  # of activities, by start
-    call: Int  # of each activity, its place among the calls; -1 where none is recorded
-    operator: Int  # of each activity, its place among the trace's operators; -1 without one
+    call: Int  # index of each activity's call; -1 if not recorded
+    operator: Int  # index of each activity's operator; -1 without one
 
     @functools.cached_property
     def until(self) -> Int:
-        """When the last of the activities up to each one ended."""
+        """The running maximum of ends."""
         return np.maximum.accumulate(self.rows["end"])
 
     @functools.cached_property
     def launched(self) -> Int:
-        """When the launching call of each activity began; -1 where none is recorded."""
+        """The start of each activity's launch call; -1 if not recorded."""
         starts = self.host.calls["start"]
         if not len(starts):
             return np.full(len(self.call), -1, np.int64)
@@ -79,22 +76,21 @@ class Timeline:
 
     @functools.cached_property
     def before(self) -> NDArray[np.bool_]:
-        """Which activities were launched before the recording: their calls are missing, and those
-        of all later ones follow."""
+        """Activities launched before the recording: those without a call at its start."""
         known = self.rows["start"][self.call >= 0]
         first = int(known.min()) if len(known) else 0
         return (self.call < 0) & (self.rows["start"] < first)
 
     @functools.cached_property
     def forward(self) -> tuple[Int, Int]:
-        """When and on which thread the forward operator began that each activity is the gradient
-        of; -1 for those that are of no backward pass."""
+        """Start and thread of the forward operator whose gradient each activity computes; -1
+        outside of the backward pass."""
         start, end, thread, number = (
             self.trace.operators.column(key) for key in ("start", "end", "thread", "sequence")
         )
         order = np.lexsort([start, number])
         order = order[number[order] > 0]
-        # Of several, the innermost, which begins last.
+        # The innermost operator begins last.
         last = order[np.flatnonzero(np.diff(number[order], append=0))]
         back = np.flatnonzero(number < 0)
         if not len(last) or not len(back):
@@ -107,18 +103,17 @@ class Timeline:
 
     @property
     def launch(self) -> tuple[Int, Int]:
-        """When each activity was launched, and by which thread; -1 where that is not recorded."""
+        """Time and thread of each activity's launch; -1 if not recorded."""
         threads = self.host.calls["thread"]
         found = np.where(self.call >= 0, threads[self.call], -1) if len(threads) else self.call
         return self.launched, found
 
     def name(self, activity: int) -> str:
-        """What an activity is called."""
         return self.trace.names[int(self.rows["name"][activity])]
 
 
 def timelines(trace: Trace) -> list[Timeline]:
-    """The devices of a trace, each with what its own processes did on the host."""
+    """The devices of a trace, each with the host activity of its own processes."""
     calls = _sorted(trace.calls, Call, "start")
     ranges = _sorted(trace.ranges, Range, "start")
     overhead = _sorted(trace.overhead, Range, "start")
@@ -134,8 +129,8 @@ def timelines(trace: Trace) -> list[Timeline]:
         )
         host = Host(mine, kinds[mine["name"]], marks, work)
         call = _joined(rows, mine, trace.name)
-        # A thread waits for a copy from or to pageable memory where its call lasts until that is
-        # done. From pinned memory a short copy may be done before its call returns.
+        # A thread waits for a pageable copy if its call outlasts it. A short pinned copy may also
+        # end before its call returns.
         waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
         of_copies = call[waited]
         until = mine["end"][of_copies] >= rows["end"][waited]
@@ -154,8 +149,7 @@ def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]
 
 
 def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
-    """The place of each activity's call, that of the same process with its correlation; name: of
-    the file."""
+    """The index of each activity's call, by process and correlation id. name: of the file."""
     processes, places = np.unique(
         np.concatenate([rows["process"], calls["process"]]), return_inverse=True
     )
@@ -167,7 +161,7 @@ def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
         raise WorkloadError(f"{name}: correlations of launches are out of range")
     wanted = places[:count] * width + rows["correlation"]
     there = places[count:] * width + calls["correlation"]
-    keys, first = np.unique(there, return_index=True)  # of several, the first: it holds the others
+    keys, first = np.unique(there, return_index=True)  # the outermost of several calls
     if not len(keys):
         return np.full(count, -1, np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -176,10 +170,10 @@ def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
 
 
 def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, Int]) -> Int:
-    """The place of the operator that launched each activity; -1 without one.
+    """The index of the operator that launched each activity; -1 without one.
 
-    Activities name their operator, but up to PyTorch 2.0 that number is their correlation, which
-    may be another operator's: there it is the innermost one around the call on its thread.
+    Activities name their operator. Up to PyTorch 2.0 that number is their correlation id instead;
+    then it is the innermost operator around the call on its thread.
     """
     count = len(call)
     if not len(trace.operators):
@@ -198,9 +192,8 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
 
 
 def captured(starts: Int, ends: Int, did: Int) -> Iterator[tuple[int, int]]:
-    """Times in which a stream was captured, cut where the recording begins or ends: what is
-    launched then makes a graph, and does not run. Of calls, when they began and ended, and what
-    they are."""
+    """Times of stream captures, cut at the ends of the recording: launches in them build a graph
+    and run nothing. starts, ends, did: of calls."""
     order = np.argsort(starts, kind="stable")
     began: int | None = int(starts.min(initial=0))
     for place in order[np.isin(did[order], (Did.BEGIN_CAPTURE, Did.END_CAPTURE))].tolist():
@@ -216,11 +209,10 @@ def captured(starts: Int, ends: Int, did: Int) -> Iterator[tuple[int, int]]:
 def _replayed(
     trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, Int], did: Int, of_call: Int
 ) -> Int:
-    """The operator of each activity that a graph launched; -1 of those that none is known of.
+    """The operator of each activity launched by a graph; -1 if unknown.
 
-    The launches of a capture and the activities of a replay are matched by their order, where there
-    are as many of each, all in one stream, and the same ones are fills. of_call: the operator
-    around each call.
+    A capture's launches and a replay's activities match by order, if they are equally many, all in
+    one stream, with fills at the same places. of_call: the operator around each call.
     """
     found = np.full(len(call), -1, np.int64)
     fills = np.array(["emset" in name for name in trace.names])[calls["name"]]
@@ -244,18 +236,16 @@ def _replayed(
 
 
 def operators_around(trace: Trace, when: Int, who: Int) -> Int:
-    """The place of the innermost operator at each time on a thread; -1 where none is."""
+    """The index of the innermost operator at each time on a thread; -1 without one."""
     columns = (trace.operators.column(key) for key in ("start", "end", "thread"))
     return Nested(*columns).around(when, who)
 
 
 class Nested:
-    """Spans of threads, of which some lie within others."""
-
     def __init__(self, starts: Int, ends: Int, threads: Int) -> None:
         self._starts, self._ends, self._threads = starts, ends, threads
         self._order = np.lexsort([-ends, starts, threads])
-        outer = [-1] * len(starts)  # the place of the span around each; -1 where none is
+        outer = [-1] * len(starts)  # index of the span around each; -1 without one
         open_: list[tuple[int, int, int, int]] = []  # start, end, thread, place
         columns = (column[self._order].tolist() for column in (starts, ends, threads))
         for start, end, thread, place in zip(*columns, self._order.tolist(), strict=True):
@@ -267,7 +257,7 @@ class Nested:
         self.outer = np.array(outer, np.int64)
 
     def around(self, when: Int, who: Int) -> Int:
-        """The place of the innermost span at each time on a thread; -1 where none is."""
+        """The index of the innermost span at each time on a thread; -1 without one."""
         found = np.full(len(when), -1, np.int64)
         for thread in np.unique(self._threads):
             mine = self._order[self._threads[self._order] == thread]
@@ -281,11 +271,11 @@ class Nested:
 
 
 def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
-    """The steps of a device: those of ranges called `wanted`, else of ranges that name steps.
+    """The steps of a device: ranges called `wanted`, else ranges with names of steps.
 
-    A step runs from the first activity that was launched in its range to that of the next, so the
-    last one is open and left out; a single one ends with the last activity that it launched. Empty
-    where the trace has no such ranges; raises WorkloadError where these were `wanted`.
+    A step runs from the first activity launched in its range to that of the next. The last has no
+    end and is left out; a single one ends with its last activity. Empty without such ranges; raises
+    WorkloadError if they were `wanted`.
     """
     ranges = timeline.host.ranges
     chosen = _chosen(timeline, wanted)
@@ -317,13 +307,11 @@ def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
 
 
 def whole(timeline: Timeline) -> Step:
-    """All that a trace has of a device."""
     rows = timeline.rows
     return Step("the whole trace", int(rows["start"].min()), int(rows["end"].max()))
 
 
 def _chosen(timeline: Timeline, wanted: str) -> list[int]:
-    """The places of the ranges that are steps."""
     names = timeline.trace.names
     places = range(len(timeline.host.ranges["start"]))
     called = [names[int(name)] for name in timeline.host.ranges["name"]]
@@ -341,20 +329,18 @@ def _chosen(timeline: Timeline, wanted: str) -> list[int]:
     for p in places:
         if is_step(called[p]):
             groups.setdefault(numberless(called[p]).lower(), []).append(p)
-    # The profiler's own steps go before ranges of the user's.
+    # The profiler's own steps take precedence over the user's ranges.
     return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
 
 
 def numberless(name: str) -> str:
-    """What the names of numbered ranges have in common."""
+    """A range's name without its number."""
     return _NUMBER.sub("", name)
 
 
 def is_step(name: str) -> bool:
-    """Whether a range is a step, by its name."""
     return _STEP.fullmatch(numberless(name)) is not None
 
 
 def is_loader(name: str) -> bool:
-    """Whether a range is one in which data are loaded, by its name."""
     return LOADER.search(name) is not None

@@ -1,4 +1,4 @@
-"""Where the time of a device's steps goes: parts that add up to the steps."""
+"""The parts of a device's steps, which add up exactly."""
 
 from __future__ import annotations
 
@@ -27,47 +27,42 @@ _BOUND = {
 
 @dataclass(frozen=True)
 class Waterfall:
-    """The steps of one device: nanoseconds of each part over all of them."""
+    """The steps of one device, in nanoseconds of each part."""
 
     timeline: Timeline
     device: str  # of the profile
     costs: Costs
     steps: tuple[Step, ...]
-    by: str  # what steps are: the name of the ranges, or "" for the whole trace
-    parts: Mapping[Part, int]  # in the order of Part; their sum is `nanoseconds`
-    each: tuple[Mapping[Part, int], ...]  # the same of each step
-    owned: Int  # nanoseconds that each activity owns
+    by: str  # name of the step ranges, or "" for the whole trace
+    parts: Mapping[Part, int]  # over all steps, in the order of Part; the sum is `nanoseconds`
+    each: tuple[Mapping[Part, int], ...]  # by step
+    owned: Int  # by activity
     bounds: Bounds
-    clipped: int  # activities whose bound exceeds what they own
-    launches: int  # gaps that launching takes a part of
-    waits: int  # gaps that a synchronization left
-    nodes: int  # gaps between nodes of graphs
-    awaited: int  # nanoseconds that other ranks waited for this one, hidden ones too
+    clipped: int  # activities whose bound exceeds their owned time
+    launches: int  # gaps with launch time
+    waits: int  # gaps with a synchronization
+    nodes: int  # gaps between graph nodes
+    awaited: int  # nanoseconds that other ranks waited for this one, hidden waiting included
     gaps: Gaps
 
     @property
     def nanoseconds(self) -> int:
-        """The time of all steps."""
         return sum(step.length for step in self.steps)
 
     @property
     def idle(self) -> int:
-        """Nanoseconds in which nothing ran on the device."""
         return sum(time for part, time in self.parts.items() if part.is_idle)
 
     def share(self, part: Part) -> float:
-        """Of the steps' time."""
+        """The share of the steps' time."""
         return self.parts.get(part, 0) / self.nanoseconds
 
 
 def waterfall(
     timeline: Timeline, profile: Profile, device: str, wanted: str, met: Meetings
 ) -> Waterfall:
-    """The waterfall of a device.
-
-    device: of the profile. wanted: the name of the ranges that are steps. met: how its collectives
-    meet those of other ranks.
-    """
+    """Divides a device's steps into parts. device: of the profile. wanted: the name of the ranges
+    that are steps. met: its collectives, compared with other ranks'."""
     rows, found = timeline.rows, steps(timeline, wanted)
     by = found[0].name.rstrip("0123456789").strip() if found else ""
     found = found or [whole(timeline)]
@@ -98,10 +93,10 @@ def _in_order(parts: Mapping[Part, int]) -> dict[Part, int]:
 
 
 def _divided(timeline: Timeline, step: Step) -> tuple[slice, Owned]:
-    """The activities around a step, and its time among them."""
+    """The activities around a step, and the division of its time among them."""
     rows = timeline.rows
     high = int(np.searchsorted(rows["start"], step.end))
-    # What began before the step and still runs in it is near its start, in most cases.
+    # The first activity still running at the step's start.
     low = int(np.searchsorted(timeline.until, step.start, side="right"))
     around = slice(low, max(low, high))
     following = high if high < len(rows["start"]) else -1
@@ -124,21 +119,21 @@ def _activities(
     bound: Int,
     transfers: Mapping[int, int],
 ) -> tuple[Counter[Part], int]:
-    """What activities own of a step, at their bounds and beyond; how many own less than that."""
+    """A step's parts by activities, and the number of those that own less than their bound."""
     rows = {key: timeline.rows[key][around] for key in ("start", "end", "kind")}
     owned = division.nanoseconds
     lengths = rows["end"] - rows["start"]
     inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
-    # What a step cuts in two has a share of its bound in each.
+    # An activity that spans two steps has a share of its bound in each.
     cut = (owned > 0) & (inside < lengths) & (bound >= 0)
-    # Their product overflows 64 bits for a copy of seconds.
+    # As floats: the product overflows 64 bits for a copy of seconds.
     part = (bound * (inside / np.maximum(lengths, 1))).astype(np.int64)
     bound = np.where(cut, part, bound)
     waiting = np.zeros(len(owned), np.int64)
     for activity, transfer in transfers.items():
         place = activity - around.start
         if 0 <= place < len(owned):
-            # A collective waits first and transfers last, so what others hide is the waiting.
+            # A collective waits first and transfers last, so a concurrent kernel hides the waiting.
             waiting[place] = max(0, owned[place] - transfer)
     parts = Counter({Part.COLLECTIVES_WAITING: int(waiting.sum())})
     before = timeline.before[around]

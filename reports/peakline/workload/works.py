@@ -1,9 +1,8 @@
-"""FLOPs and compulsory bytes of PyTorch's products, attention and convolutions, and the bytes of
-elementwise operators and normalizations, by their shapes.
+"""Work of PyTorch's operators by their shapes: FLOPs and bytes of GEMMs, attention and
+convolutions, bytes of elementwise operators and normalizations.
 
-Compulsory are the bytes that no implementation can do without: each operand read and each result
-written once. Operators are those that launch kernels themselves, in the form in which a trace of
-torch.profiler with record_shapes=True writes them.
+Bytes are compulsory: each operand read and each result written once. Operators are those that
+launch kernels themselves, in the form of torch.profiler traces with record_shapes=True.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.numbers import checked
 
-# Torch has these names of types, in lower case; each has a unit that multiplies it, and bytes.
+# Unit and bytes by torch's names of types, in lower case.
 _TYPES = {
     "c10::bfloat16": ("tensor.bf16", 2),
     "c10::half": ("tensor.fp16", 2),
@@ -28,13 +27,13 @@ _TYPES = {
     "double": ("tensor.fp64", 8),
     "signed char": ("tensor.int8", 1),
 }
-# An element has so many bytes, by the number of its c10::ScalarType.
+# Bytes of an element by its c10::ScalarType.
 _SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
 _INT32_BYTES = 4
-# Elements of the types that no product takes have so many bytes.
+# Bytes of types without a GEMM.
 _OTHER_BYTES = {"bool": 1, "unsigned char": 1, "short": 2, "int": 4, "long int": 8, "long": 8}
-# Each element of the result of these needs one of each operand, which are among so many first
-# arguments: the array of `out=` follows them. Those with "_" at their end overwrite the first.
+# Operators whose result needs one element of each operand, with the number of first arguments that
+# may be operands; the array of `out=` follows these. A trailing "_" overwrites the first.
 _ELEMENTWISE = {
     f"aten::{name}": arguments
     for arguments, names in {
@@ -47,8 +46,8 @@ _ELEMENTWISE = {
     }.items()
     for name in names.split()
 }
-# Arguments whose elements the kernel of an operator reads > and writes; where it has several, each
-# begins with a part of its name. What is small beside these, or depends on values, is left out.
+# Arguments read > written by an operator's kernel; with several kernels, each begins with a part of
+# its name. Small or value-dependent traffic is left out.
 _MOVES = {
     f"aten::{name}": moves.split(";")
     for names, moves in (
@@ -81,10 +80,10 @@ _MOVES = {
     )
     for name in names.split()
 }
-# Both are recorded with record_shapes=True, and an operator's work follows from them.
+# Recorded with record_shapes=True.
 SHAPES = ("Input Dims", "Concrete Inputs")
-_NO_UNIT = ""  # of work without FLOPs that are counted
-# The matrices begin at this operand; what stands before them is added to the product.
+_NO_UNIT = ""  # of work without counted FLOPs
+# Index of the first matrix; the operand before it is added to the GEMM.
 _PRODUCTS = {
     "aten::mm": 0,
     "aten::bmm": 0,
@@ -98,20 +97,20 @@ _PRODUCTS = {
     "aten::_addmm_activation": 1,
 }
 _INDEX_BYTES = 8
-# Names of generated kernels hold those of operators that choose what they read.
+# Operators in names of generated kernels that choose what they read.
 _CHOOSES = re.compile("embedding|index|gather|scatter|select|slice|cat|split|roll|pool|upsample")
-_SCALED_OUT_TYPE = 6  # out_dtype among the arguments of _scaled_mm
+_SCALED_OUT_TYPE = 6  # index of out_dtype in _scaled_mm
 
 
 @dataclass(frozen=True, slots=True)
 class _Attention:
-    """Where an attention operator has its arguments."""
+    """Positions of an attention operator's arguments."""
 
     query: int  # key and value follow
     causal: int
     windows: tuple[int, ...]
-    heads_first: bool  # shapes of (batch, heads, tokens, size), else of (batch, tokens, heads, ...)
-    # Forward there are two products of queries by keys by size; backward four and the scores again.
+    heads_first: bool  # (batch, heads, tokens, size), else (batch, tokens, heads, size)
+    # GEMMs of queries x keys x size: two forward; backward four and the scores again.
     products: int
 
 
@@ -126,35 +125,33 @@ _ATTENTION = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one operator asks for."""
+    """The work of one kernel of an operator."""
 
     unit: str
     flops: float
     read: float  # bytes
     written: float
-    # Part of the name of the kernel that does it, where an operator has several. Works of one role
-    # are a launch each.
+    # Part of the kernel's name, if an operator has several. Works of one role are one launch each.
     role: str = ""
-    # Rows, columns, inner side and bytes of an element of a product.
+    # Rows, columns, inner dimension and bytes of an element of a GEMM.
     sides: tuple[int, int, int, int] | None = None
-    # Each element of the result needs one of each operand alone, and is written into a new array.
+    # Each element of the result needs only one of each operand, and goes to a new array.
     elementwise: bool = False
-    # Bytes are elements, whose size is told by the kernel's name: "OpaqueType<2u>".
+    # `read` and `written` are elements, whose size is in the kernel's name: "OpaqueType<2u>".
     opaque: bool = False
 
     def times(self, factor: float) -> Work:
-        """So many times as much of it."""
         return dataclasses.replace(
             self, flops=self.flops * factor, read=self.read * factor, written=self.written * factor
         )
 
 
 class _Unclear(Exception):
-    """The shapes do not tell the work."""
+    """The shapes do not determine the work."""
 
 
 def works(operator: Mapping[str, Any]) -> list[Work]:
-    """The work of an operator, one for each of its kernels; empty where shapes do not tell."""
+    """The work of an operator, one per kernel; empty if shapes do not determine it."""
     arguments = _Arguments(operator["args"])
     name = str(operator.get("name"))
     try:
@@ -168,12 +165,12 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
             found = _FORMULAS[name](name, arguments)
             return found if isinstance(found, list) else [found]
     except (_Unclear, LookupError, TypeError, ValueError):
-        pass  # another version's arguments, or sizes that nothing has
+        pass  # arguments of another version, or impossible sizes
     return []
 
 
 def stated(operator: Mapping[str, Any]) -> list[Work]:
-    """What an operator does by the FLOPs that the trace states, with the bytes of its shapes."""
+    """The work of an operator with FLOPs stated in the trace, and bytes by shapes."""
     flops = _count(operator["args"], "flops")
     if not flops:
         return []
@@ -184,13 +181,13 @@ def stated(operator: Mapping[str, Any]) -> list[Work]:
 
 
 def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
-    """FLOPs and bytes of a kernel as its event states them; 0 where it does not."""
+    """FLOPs and bytes stated in a kernel's event; 0 if missing."""
     flops = _count(arguments, "kernel_flop") or _count(arguments, "flops")
     return flops, _count(arguments, "kernel_num_gb") * 1e9
 
 
 def _count(arguments: Mapping[str, Any], key: str) -> float:
-    """A number above 0, which may stand there as a text, else 0. Raises ValueError out of range."""
+    """A positive number or its text, else 0. Raises ValueError if out of range."""
     value = arguments.get(key)
     try:
         number = float(value) if isinstance(value, str) else value
@@ -205,8 +202,6 @@ def _count(arguments: Mapping[str, Any], key: str) -> float:
 
 
 class _Arguments:
-    """The arguments of an operator, as a trace writes them."""
-
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self._shapes: Sequence[Any] = arguments.get("Input Dims") or ()
         self._strides: Sequence[Any] = arguments.get("Input Strides") or ()
@@ -227,19 +222,18 @@ class _Arguments:
         return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
 
     def scalars(self) -> list[str]:
-        """The values of single numbers."""
         return [self._values[i] for i, of in enumerate(self._types) if of == "Scalar"]
 
     def is_tensor(self, index: int) -> bool:
-        """Whether an argument is there and no single number or list."""
+        """Whether an argument is present and a tensor."""
         return index < len(self._types) and self._types[index] not in ("", "Scalar", "ScalarList")
 
     def tensors(self, most: int | None) -> list[int]:
-        """Those of so many first arguments that are tensors, and no single numbers."""
+        """The tensors among the first `most` arguments."""
         return [index for index, shape in enumerate(self._shapes[:most]) if shape]
 
     def bytes(self, index: int) -> int:
-        """What there is to read: a dimension of stride 0 repeats the same elements."""
+        """Distinct bytes: a dimension of stride 0 repeats the same elements."""
         shape = self.shape(index, range(9))
         strides = self._strides[index] if index < len(self._strides) else ()
         if len(strides) != len(shape):
@@ -248,7 +242,6 @@ class _Arguments:
         return math.prod(distinct) * self.element(index)
 
     def elements_of_list(self, index: int) -> int:
-        """The elements of a list of tensors."""
         shapes = self._shapes[index]
         if not shapes or not all(type(s) is int and s > 0 for shape in shapes for s in shape):
             raise _Unclear
@@ -258,7 +251,6 @@ class _Arguments:
         return str(self._values[index])
 
     def numbers(self, index: int) -> list[int]:
-        """A list of integers: "[1, 1]"."""
         return [int(part) for part in self.value(index).strip("[]").split(",")]
 
 
@@ -284,7 +276,7 @@ def _product(name: str, arguments: _Arguments) -> Work:
 
 
 def _moved(move: str, arguments: _Arguments) -> Work:
-    """Bytes of whole arguments, as _MOVES has them; those that are no tensors count nothing."""
+    """Bytes of whole arguments by _MOVES; arguments other than tensors count nothing."""
     role = "".join(re.findall(r"[A-Za-z]\w+", move))
     read, written = (
         sum(arguments.bytes(i) for i in map(int, numbers) if arguments.is_tensor(i))
@@ -294,8 +286,8 @@ def _moved(move: str, arguments: _Arguments) -> Work:
 
 
 def _generated(name: str, arguments: _Arguments) -> Work:
-    """A kernel of torch.compile touches as much of each array as it has elements to go through;
-    whether it reads or writes them is not told. Where indices choose, nothing is."""
+    """A kernel of torch.compile touches at most as many elements of each array as it iterates over;
+    whether it reads or writes them is unknown. Indexed accesses are not counted."""
     if _CHOOSES.search(name):
         raise _Unclear
     size = math.prod(int(value) for value in arguments.scalars())
@@ -307,8 +299,8 @@ def _generated(name: str, arguments: _Arguments) -> Work:
 
 
 def _grouped(name: str, arguments: _Arguments) -> Work:
-    """Products of groups of rows, or of the inner side, with a matrix each. Which of these have any
-    rows is not told, so matrices are not read at the least."""
+    """GEMMs of groups of rows (or of the inner dimension), with a matrix each. Matrices do not
+    count, since groups may be empty."""
     left, right = arguments.shape(0, (2,)), arguments.shape(1, (2, 3))
     inner, columns = right[-2], right[-1]
     if left[1] != inner:
@@ -323,7 +315,6 @@ def _grouped(name: str, arguments: _Arguments) -> Work:
 
 
 def _pooling(name: str, arguments: _Arguments) -> Work:
-    """The largest of each window, and its place."""
     source = arguments.shape(0, (4,))
     kernel, stride, padding, dilation = (arguments.numbers(index) for index in range(1, 5))
     stride = stride or kernel
@@ -349,14 +340,14 @@ def _elementwise(name: str, arguments: _Arguments) -> Work:
 
 
 def _concatenation(name: str, arguments: _Arguments) -> Work:
-    """Each element is read and written; a list of tensors does not tell their type."""
+    """Each element is read and written; the type of a tensor list is not recorded."""
     elements = float(checked(arguments.elements_of_list(0)))
     return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
 def _looked_up(name: str, arguments: _Arguments) -> Work:
-    """Indices are read and what they choose is written; rows that repeat are read once at the
-    least, so what is read of the table is not told."""
+    """Indices are read, and the chosen elements written. Reads of the table do not count: repeated
+    rows may be read only once."""
     index = 1 if name == "aten::embedding" else 2
     written = math.prod(arguments.shape(index, range(1, 9)))
     if name == "aten::embedding":
@@ -365,19 +356,18 @@ def _looked_up(name: str, arguments: _Arguments) -> Work:
         table, along = arguments.shape(0, range(1, 9)), int(arguments.value(1))
         written *= math.prod(table) // table[along]
     elif written * arguments.element(index) == arguments.bytes(index):
-        raise _Unclear  # elements from anywhere, not rows: what memory moves for one is not told
+        raise _Unclear  # single elements, whose memory traffic is unknown
     read, written = arguments.bytes(index), written * arguments.element(0)
     return Work(_NO_UNIT, 0.0, checked(read), checked(written))
 
 
 def _sorted(name: str, arguments: _Arguments) -> Work:
-    """Values are read, and written with the place that each had."""
+    """Values are read, and written with their indices."""
     read, places = arguments.bytes(0), math.prod(arguments.shape(0, range(1, 9))) * _INDEX_BYTES
     return Work(_NO_UNIT, 0.0, checked(read), checked(read + places))
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
-    """The shape of what two operands give, a side of 1 being repeated."""
     longer, shorter = sorted((first, second), key=len, reverse=True)
     filled = [1] * (len(longer) - len(shorter)) + shorter
     if any(a != b and 1 not in (a, b) for a, b in zip(longer, filled, strict=True)):
@@ -387,8 +377,7 @@ def _broadcast(first: list[int], second: list[int]) -> list[int]:
 
 def _attention(name: str, arguments: _Arguments) -> list[Work]:
     where = _ATTENTION[name]
-    # Shapes of sequences that are packed one after the other have three dimensions, and tell no
-    # lengths.
+    # Packed sequences have three dimensions, and unknown lengths.
     query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
     tokens, heads = (2, 1) if where.heads_first else (1, 2)
     if any(arguments.value(index) not in ("", "-1") for index in where.windows):
@@ -399,11 +388,11 @@ def _attention(name: str, arguments: _Arguments) -> list[Work]:
             raise _Unclear
         share = (query[tokens] + 1) / (2 * query[tokens])
     pairs = query[0] * query[heads] * query[tokens] * key[tokens]
-    # Forward, the scores take the key's size and the result the value's; these are equal backward.
+    # Forward, the scores use the key's size and the result the value's; backward they are equal.
     flops = 2 * pairs * (query[3] + value[3]) * where.products / 2 * share
     element = arguments.element(where.query)
     result = result_bytes = query[0] * query[heads] * query[tokens] * value[3] * element
-    if where.query:  # backward: the gradient and the forward result come in, three gradients go out
+    if where.query:  # backward: reads gradient and result, too, and writes three gradients
         operands = sum(arguments.bytes(index) for index in range(5))
         result = sum(math.prod(shape) for shape in (query, key, value)) * element
     else:
@@ -411,8 +400,7 @@ def _attention(name: str, arguments: _Arguments) -> list[Work]:
     main = Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
     if not where.query:
         return [main]
-    # Before it, gradient and forward result are multiplied; after it, the query's gradient, which
-    # was summed in FP32, is converted.
+    # Extra kernels: gradient times forward result before, conversion of the query's gradient after.
     size = math.prod(query)
     return [
         main,
@@ -422,14 +410,14 @@ def _attention(name: str, arguments: _Arguments) -> list[Work]:
 
 
 def _windows(*sides: Sequence[int]) -> list[int]:
-    """How many windows lie along each side: sizes, widths, padding, steps, distances."""
+    """The number of windows along each dimension, from sizes, widths, padding, steps, distances."""
     return [
         (size + 2 * pad - gap * (width - 1) - 1) // step + 1
         for size, width, pad, step, gap in zip(*sides, strict=True)
     ]
 
 
-# cuDNN computes with channels last, and rearranges operands that are not, a launch each.
+# cuDNN computes with channels last, and rearranges other operands with one launch each.
 _TO_CHANNELS_LAST, _TO_CHANNELS_FIRST = "nchwToNhwc", "nhwcToNchw"
 
 
@@ -486,24 +474,22 @@ _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
 }
 
 
-# PyTorch's multi_tensor_apply gives each block 65,536 elements of one tensor, the last block of a
-# tensor what is left (ATen/native/cuda/MultiTensorApply.cuh). So there are at least (blocks -
-# tensors) x 65,536 elements, which is a bound; how many tensors a launch can hold depends on the
-# number of lists.
-_CHUNK = 65_536  # elements of a block
-_MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # of a launch, by lists
+# PyTorch's multi_tensor_apply gives each block 65,536 elements of one tensor, or the rest of it
+# (ATen/native/cuda/MultiTensorApply.cuh). So a launch has at least (blocks - tensors) x 65,536
+# elements; the most tensors per launch depend on the number of lists.
+_CHUNK = 65_536  # elements per block
+_MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # per launch, by number of lists
 _FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?Metadata<(?:[\w:]+, )?(\d)>")
 _FOREACH_BYTES = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
-# The functors read so many of their lists, and write so many. Those without numbers here have them
-# in their name: lists, lists that are read, the list that is written
-# (ATen/native/cuda/ForeachFunctors.cuh).
+# (lists read, lists written) by functor. None: the name has the numbers, as lists, lists read, list
+# written (ATen/native/cuda/ForeachFunctors.cuh).
 _FUNCTORS = {
     re.compile(r"FusedAdamMathFunctor<([\w:]+), 4\b"): (4, 3),  # parameter, gradient, 2 moments
     re.compile(r"FusedAdamMathFunctor<([\w:]+), 5\b"): (5, 4),  # and the largest second moment
     re.compile(r"FusedSgdMathFunctor<([\w:]+), 2\b"): (2, 1),
     re.compile(r"FusedSgdMathFunctor<([\w:]+), 3\b"): (3, 2),  # and momentum
     re.compile(r"LpNormFunctor<([\w:]+), .*?, 1, 1, 0>"): (1, 0),
-    # The two factors may be one list, as where a gradient is squared.
+    # The two factors may be one list, as when a gradient is squared.
     re.compile(r"PointwiseOp\w*Functor<([\w:]+), \d, 3, \d>"): (2, 1),
     re.compile(r"OpFunctor<([\w:]+), \d, (\d), \d>"): None,
     re.compile(r"Op(?:List|Scalar)\w*Functor<([\w:]+), \d, (\d), \d>"): None,
@@ -511,8 +497,8 @@ _FUNCTORS = {
 
 
 def foreach_work(kernel: str, blocks: int) -> Work | None:
-    """The least that a kernel over lists of tensors moves, whose shapes a trace leaves out, in one
-    launch; None for another kernel, or where its blocks do not tell."""
+    """The least bytes of one launch of a kernel over tensor lists, whose shapes are not recorded;
+    None for other kernels, or with too few blocks."""
     match = _FOREACH.search(kernel)
     if match is None or int(match[1]) not in _MOST_TENSORS:
         return None

@@ -1,5 +1,5 @@
-"""Pictures of matrix products.
+"""Pictures of GEMMs.
 
-The points of a sweep are measured on a warm card, whose clock its power limit sets anew for each.
-Where sizes are compared, rates are therefore taken per clock.
+Sweeps run on a warm card, whose power limit sets the clock anew for each point, so pictures that
+compare sizes show rates per clock.
 """

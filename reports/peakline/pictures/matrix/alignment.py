@@ -19,20 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The other dimensions of a product whose one dimension is moved away from this power of two.
+# Size of the other two dimensions, and of the aligned GEMM.
 ALIGNED_SIZE = 8192
 _SIDES = " × ".join([str(ALIGNED_SIZE)] * 3)
 
 
 def _power_of_two(size: int) -> int:
-    """The largest power of two that divides a size."""
     return size & -size
 
 
 @dataclass(frozen=True, slots=True)
 class _Aligned:
-    """Rates per clock relative to the aligned product: every point, and the median at each power
-    of two."""
+    """Rates per clock relative to the aligned GEMM: all points, and medians by power of two."""
 
     name: str
     points: tuple[tuple[int, float], ...]
@@ -55,7 +53,7 @@ def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Rates per clock of unaligned products, relative to the aligned one."""
+    """Rates per clock of unaligned GEMMs, relative to the aligned one."""
     rows = profile.of(device, "gemm.alignment")
     panels_data: dict[str, list[_Aligned]] = {}
     for dimension in "MNK":
@@ -91,7 +89,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 points = [(position[p], y * 100) for p, y in line.points]
                 look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
                 plot_marks(axes, points, i, color=color, **look)
-            # There is room for every other one, the aligned size among them.
+            # Room for every other label, the aligned size's included.
             axes.set_xticks(
                 range(len(powers)),
                 [str(p) if (len(powers) - i) % 2 else "" for i, p in enumerate(powers)],

@@ -1,4 +1,4 @@
-"""Formats, rates per clock and ceilings of measured matrix products."""
+"""Formats, rates per clock and shapes of measured GEMMs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def per_clock(m: Measurement) -> float | None:
 
 
 def shape_of(m: Measurement) -> str:
-    """M, N and K of a product that was searched for: "5632 × 1536 × 24576"; empty elsewhere."""
+    """M, N and K of a GEMM that was searched for: "5632 × 1536 × 24576"; else empty."""
     shape = m.launch.get("shape")
     return shape.replace("x", " × ") if isinstance(shape, str) else ""

@@ -1,4 +1,4 @@
-"""Rate per clock against how often the tiles fill all SMs."""
+"""Rate per clock by number of waves."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# More verticals than these would hide the lines; then only every so many waves have one.
+# More vertical lines would hide the curves; then only some waves have one.
 MOST_WAVES = 12
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Rate per clock against how often the tiles fill all SMs, and what idle SMs alone cost."""
+    """Rate per clock by number of waves, and the cost of idle SMs alone."""
     rows = profile.of(device, "gemm.waves")
     gpu = profile.gpu(device)
     sms = gpu.sm_count if gpu else None
     if not rows or not sms:
         return None
-    # Both kernels are drawn over the fixed one's waves, so that the same M stands at the same x.
+    # Both kernels use the fixed one's waves, so that equal M have equal x.
     waves_of = {
         m.integer("m"): waves
         for m in rows
@@ -87,13 +87,13 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _fixed(rows: Sequence[Measurement]) -> str:
-    """The other two sides: "N = 2816 and K = 4096"."""
+    """The other two dimensions: "N = 2816 and K = 4096"."""
     known = next((m.launch for m in rows if {"n", "k"} <= m.launch.keys()), None)
     return f"N = {known['n']} and K = {known['k']}" if known else "N and K"
 
 
 def _waves(m: Measurement, sms: int) -> float | None:
-    """Waves of a product: its tiles of the fixed kernel over the SMs."""
+    """Waves of a GEMM: tiles of the fixed kernel / SMs."""
     sizes = [m.integer("m"), *(m.launch.get(name) for name in ("n", "tile_m", "tile_n"))]
     if not all(isinstance(size, int) and size > 0 for size in sizes):
         return None
@@ -104,7 +104,7 @@ def _waves(m: Measurement, sms: int) -> float | None:
 def _ideal(
     profile: Profile, device: str, waves_of: Mapping[Any, float], fixed: Curve | None
 ) -> Curve | None:
-    """The profile's ideal sawtooth, level with the fixed kernel where that is highest."""
+    """The profile's ideal sawtooth, scaled to the fixed kernel's maximum."""
     shares = profile.figures(device, topic="waves", name="ideal_share")
     points = sorted((waves_of[m], f.value) for f in shares if (m := f.by.get("m")) in waves_of)
     if not points or fixed is None:
