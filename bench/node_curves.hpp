@@ -14,14 +14,10 @@ CurveRule pair_rate_curve(std::string topic, const std::string& label);
 // Says the times of pairs, from the shortest to the longest. Its figure is time, of the median
 // pair.
 CurveRule pair_time_curve(std::string topic, const std::string& label);
-// The rate of all GPUs together, and of each. Figure rate.
-CurveRule all_gpus_curve(std::string topic, const std::string& label);
 
 // Rates of each GPU beside all others and by itself: what each has, what all have together, and the
 // share of what it has alone, by group of GPUs that share a PCIe switch or a NUMA node where groups
 // differ. quantity: of the measurements. Figures total, share (the median) and least_share.
 CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
-// The host's memory reads and copies, the other limit of copies between it and all GPUs.
-CurveRule host_memory_curve(std::string topic);
 
 }  // namespace peakline::bench
