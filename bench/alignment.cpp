@@ -3,6 +3,7 @@
 #include "bench/alignment.hpp"
 
 #include "bench/question.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -46,6 +47,102 @@ Picture alignment_picture() {
                            "% of the bandwidth of contiguous access")}};
 }
 
+// Share of the rate at `aligned` with the same access width.
+struct Share {
+  const CurvePoint* point = nullptr;
+  double share = 1;
+};
+
+std::vector<Share> shares_of_aligned(const std::vector<CurvePoint>& points, double aligned) {
+  const auto width = [](const CurvePoint& p) { return int_param(p.m->params, "width"); };
+  std::vector<Share> shares;
+  for (const CurvePoint& point : points) {
+    const auto base = std::ranges::find_if(
+        points, [&](const CurvePoint& p) { return p.x == aligned && width(p) == width(point); });
+    if (base != points.end()) shares.push_back({&point, point.value() / base->value()});
+  }
+  return shares;
+}
+
+// "worst offset of 0 to 128 B: 4 (4-byte accesses), 90.0 % of aligned": the lowest share of the
+// rate at `aligned` with the same width. unit: " B" or " elements"; reference: "aligned".
+CurveRule worst_share(const std::string& param, std::int64_t aligned, const std::string& unit,
+                      const std::string& reference) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, param);
+    Share worst;
+    for (const Share& share : shares_of_aligned(points, static_cast<double>(aligned))) {
+      if (const auto width = int_param(share.point->m->params, "width"))
+        sentence.figure("share", share.share,
+                        {{"width", *width}, {param, std::llround(share.point->x)}});
+      if (share.point->x == static_cast<double>(aligned)) continue;
+      if (worst.point == nullptr || share.share < worst.share) worst = share;
+    }
+    if (worst.point == nullptr) return;
+    const auto width = int_param(worst.point->m->params, "width");
+    // Devices with less memory have a shorter range, so name it.
+    const double furthest = std::ranges::max(points, {}, &CurvePoint::x).x;
+    sentence.add(fmt::format("worst {} of {} to {:.0f}{}: {:.0f}{}, {} of {}", param, aligned,
+                             furthest, unit, worst.point->x,
+                             width ? fmt::format(" ({}-byte accesses)", *width) : "",
+                             format_percent(worst.share), reference));
+    sentence.figure("worst_at", worst.point->x);
+    sentence.figure("worst_share", worst.share);
+    sentence.figure("furthest", furthest);
+  };
+  return {kTopic,
+          {{"share", "1", {"width", param}},
+           {"worst_at", unit == " B" ? "B" : "1"},
+           {"worst_share", "1"},
+           {"furthest", unit == " B" ? "B" : "1"}},
+          summarize};
+}
+
+// Rate ratio of a doubled stride: 0.5 while elements share a fetch, 1 when each has its own.
+constexpr double kSharesFetch = 0.65;
+
+// The distance from which elements no longer share a fetch; nullopt if the strides do not show it.
+// points: of one width.
+std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
+    if (points[i].value() < kSharesFetch * points[i - 1].value()) continue;
+    if (i == 1) return std::nullopt;  // perhaps not before either
+    return points[i - 1].x * static_cast<double>(*int_param(points[i].m->params, "width"));
+  }
+  return std::nullopt;
+}
+
+// "fetched 64 B at a time", or by "limit": "fetched 32 B at a time with a limit of 32 B, ...".
+// From reads of "width" bytes: doubling the "stride" halves the rate until elements no longer share
+// a fetch. Nothing if that is not seen.
+void summarize_fetches(const CurveView& curve, Sentence& sentence) {
+  // By limit (0: none) and width.
+  std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
+  for (const CurvePoint& point : sweep(curve, "stride"))
+    if (const auto width = int_param(point.m->params, "width"))
+      sweeps[int_param(point.m->params, "limit").value_or(0)][*width].push_back(point);
+  std::vector<std::string> pieces;
+  for (const auto& [limit, by_width] : sweeps) {
+    std::vector<double> found;
+    for (const auto& [width, points] : by_width)
+      if (const auto bytes = fetch_bytes(points)) found.push_back(*bytes);
+    if (found.empty()) continue;
+    const double bytes = median(found);
+    pieces.push_back(fmt::format("{:.0f} B at a time", bytes) +
+                     (limit > 0 ? fmt::format(" with a limit of {} B", limit) : ""));
+    sentence.figure("fetched", bytes,
+                    limit > 0 ? Params{{"limit", limit}} : Params{{"level", "hbm"}});
+  }
+  sentence.add("fetched", pieces);
+}
+
+CurveRule fetched() {
+  return {kTopic,
+          {{"fetched", "B", {"level"}, role::kLine}, {"fetched", "B", {"limit"}}},
+          summarize_fetches};
+}
+
 }  // namespace
 
 void register_alignment(Registry& registry) {
@@ -77,17 +174,17 @@ void register_alignment(Registry& registry) {
   };
   constexpr const char* kUseful = "useful bytes read, not the sectors fetched for them";
   add("alignment.offset", "Bandwidth of contiguous reads, by offset from a line boundary",
-      "useful bytes read", 3,  // v2 searched the shape for aligned reads only
-      {worst_share_curve(kTopic, "offset", 0, " B", "aligned")}, std::move(offsets),
+      "useful bytes read", 3,  // 2 searched the shape for aligned reads alone
+      {worst_share("offset", 0, " B", "aligned")}, std::move(offsets),
       on_gpu([](auto& bench) { alignment_offset(bench); }),
       {{kTopic, alignment_title, alignment_picture()}});
   add("alignment.stride", "Bandwidth of strided reads, by stride", kUseful, 3,  // as offset
-      {worst_share_curve(kTopic, "stride", 1, " elements", "contiguous"), fetch_curve(kTopic)},
-      std::move(strides), on_gpu([](auto& bench) { alignment_stride(bench); }));
+      {worst_share("stride", 1, " elements", "contiguous"), fetched()}, std::move(strides),
+      on_gpu([](auto& bench) { alignment_stride(bench); }));
   add("alignment.granularity",
       "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time", kUseful,
-      2,  // v1 searched the shape for aligned reads only
-      {fetch_curve(kTopic)},
+      2,  // 1 searched the shape for aligned reads alone
+      {fetched()},
       points_over({{"width", {4}}, {"limit", {32, 64, 128}}, {"stride", {4, 8, 16, 32, 64}}},
                   {.seconds = kSeconds}),
       on_gpu([](auto& bench) { alignment_granularity(bench); }));

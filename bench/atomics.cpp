@@ -2,7 +2,6 @@
 
 #include "bench/atomics_table.hpp"
 #include "bench/question.hpp"
-#include "harness/conclude/instruction_curves.hpp"
 
 namespace peakline::bench {
 
@@ -60,6 +59,54 @@ std::vector<Point> points_of(std::span<const AtomicOp> ops) {
   return points;
 }
 
+// "global memory with one address per thread: int32_add 3900 GOP/s, 126 GOP/s on one; ...", at
+// device scope; other scopes by their largest deviation from it.
+CurveRule one_address(const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    std::vector<std::string> parts;
+    std::map<std::string, double> apart;  // largest deviation from device scope, by scope
+    for (const Measurement* m : curve.points) {
+      if (const auto scope = text_param(m->params, "scope"); scope && *scope != "device") {
+        Params at_device = m->params;
+        for (auto& [name, value] : at_device)
+          if (name == "scope") value = std::string("device");
+        if (const Measurement* same = single(curve, at_device))
+          apart[*scope] = std::max(apart[*scope], std::abs(*m->value / *same->value - 1));
+      }
+      if (text_param(m->params, "addresses") != "per_thread") continue;
+      Params contended = m->params;
+      for (auto& [name, value] : contended)
+        if (name == "addresses") value = std::string("one");
+      const Measurement* one = single(curve, contended);
+      const auto op = text_param(m->params, "op");
+      if (one == nullptr || !op) continue;
+      const std::string scope = text_param(m->params, "scope").value_or("device");
+      const bool device = scope == "device";
+      const double share = *one->value / *m->value;
+      if (device)
+        parts.push_back(fmt::format("{} {}, {} on one", *op, format_value(*m->value, m->unit),
+                                    format_value(*one->value, one->unit)));
+      const Params by = {{"op", *op}, {"scope", scope}};
+      sentence.figure("rate", *m->value, by);
+      sentence.figure("one_address_share", share, by);
+    }
+    if (!parts.empty())
+      sentence.add(
+          fmt::format("{} with one address per thread: {}", label, fmt::join(parts, "; ")));
+    std::vector<std::string> scopes;
+    for (const auto& [scope, difference] : apart) {
+      scopes.push_back(fmt::format("{} within {}", scope, format_percent(difference)));
+      sentence.figure("furthest_from_device", difference, {{"scope", scope}});
+    }
+    sentence.add("against device scope:", scopes);
+  };
+  return {kTopic,
+          {{"rate", "OP/s", {"op", "scope"}},
+           {"one_address_share", "1", {"op", "scope"}},
+           {"furthest_from_device", "1", {"scope"}}},
+          summarize};
+}
+
 void add(Registry& registry, const std::string& space, const char* what, const char* label,
          std::span<const AtomicOp> ops, Run run, std::vector<Topic> topics = {}) {
   registry.add({.id = "atomics." + space,
@@ -67,7 +114,7 @@ void add(Registry& registry, const std::string& space, const char* what, const c
                 .work = "atomic operations, one a thread and trip, whether a swap succeeds or not",
                 .quantity = Quantity::kOpRate,
                 .limit = per_clock_per_sm(kMostPerClock),
-                .curves = {atomics_curve(kTopic, label)},
+                .curves = {one_address(label)},
                 .topics = std::move(topics),
                 .points = points_of(ops)},
                std::move(run));

@@ -1,6 +1,7 @@
 // How fast are the caches, and how much do they hold?
 
 #include "bench/question.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -10,6 +11,7 @@ void cache_sweep(CudaBench& bench, std::size_t in_flight_of_l1, std::size_t in_f
 
 namespace {
 
+constexpr const char* kTopic = "caches";
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int kPointsPerOctave = 4;
 
@@ -71,6 +73,87 @@ Picture caches_picture() {
            .naming = Naming::kEndsWithValue}}};
 }
 
+// Share of a level's lead over the next one within the footprints that it holds. Replacement is
+// roughly random, so the lead fades over an octave beyond.
+constexpr double kHeld = 0.8;
+// A lead that lasts an octave longer is that of a farther part.
+constexpr double kHeldFarther = 0.35, kFarther = 1.6;
+// Closer levels cannot be told apart.
+constexpr double kLevelsApart = 1.1;
+
+// Median rate over the first or last octave of a sweep.
+double rate_at_start(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= 2 * points.front().x) rates.push_back(point.value());
+  return median(rates);
+}
+double rate_at_end(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x >= points.back().x / 2) rates.push_back(point.value());
+  return median(rates);
+}
+
+// Median rate over footprints up to this.
+double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= bytes) rates.push_back(point.value());
+  return median(rates);
+}
+
+// The last footprint with `share` of the lead of the sweep's start over its end; nullopt without a
+// lead.
+std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
+  if (points.empty()) return std::nullopt;
+  const double start = rate_at_start(points), end = rate_at_end(points);
+  if (start < kLevelsApart * end) return std::nullopt;
+  const auto beyond = std::ranges::find_if(
+      points, [&](const CurvePoint& p) { return p.value() < end + share * (start - end); });
+  if (beyond == points.begin() || beyond == points.end()) return std::nullopt;
+  return std::prev(beyond)->x;
+}
+
+// "by footprint: L1 33000 GB/s up to 224 KiB per SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); the
+// largest 4600 GB/s from memory". A level's rate is that of its smallest footprints; it holds those
+// with most of its lead over the next level. If a smaller lead then lasts, the L2 has a near part:
+// "up to 20 MiB, its near part, slower up to 40 MiB". Nothing for a level without a visible end.
+void summarize_caches(const CurveView& curve, Sentence& sentence) {
+  const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
+  if (const auto held = held_bytes(l1, kHeld)) {
+    const double rate = rate_up_to(*held, l1);
+    sentence.add(fmt::format("by footprint: L1 {} up to {} per SM", format_rate(rate, "B/s"),
+                             format_size(*held)));
+    sentence.figure("rate", rate, {{"level", "l1"}});
+    sentence.figure("held", *held, {{"level", "l1"}});
+  }
+  if (curve.device == nullptr || !curve.device->sm_count) return;
+  const double sms = *curve.device->sm_count;
+  for (const char* through : {"l1", "l2"})
+    for (const CurvePoint& point : sweep_where(curve, "sm_bytes", "through", std::string(through)))
+      sentence.figure("rate", point.value(),
+                      {{"through", through}, {"footprint", std::llround(point.x * sms)}});
+  if (const auto held = held_bytes(l1, kHeld))
+    sentence.figure("held_by_all_sms", *held * sms, {{"level", "l1"}});
+  auto l2 = sweep_where(curve, "sm_bytes", "through", std::string("l2"));
+  for (CurvePoint& point : l2) point.x *= sms;
+  const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
+  if (!held || !farther) return;
+  const double rate = rate_up_to(*held, l2), memory = rate_at_end(l2);
+  const bool parts = *farther > kFarther * *held;
+  const auto& stated = curve.device->l2_bytes;
+  sentence.add(fmt::format(
+      "L2 {} up to {}{}{}", format_rate(rate, "B/s"), format_size(*held),
+      parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
+      stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
+  sentence.add(fmt::format("the largest {} from memory", format_rate(memory, "B/s")));
+  sentence.figure("rate", rate, {{"level", "l2"}});
+  sentence.figure("held", parts ? *farther : *held, {{"level", "l2"}});
+  if (parts) sentence.figure("full_rate_up_to", *held, {{"level", "l2"}});
+  sentence.figure("rate", memory, {{"level", "hbm"}});
+}
+
 }  // namespace
 
 void register_cache(Registry& registry) {
@@ -90,8 +173,14 @@ void register_cache(Registry& registry) {
        .work = "bytes read by threads",
        .quantity = Quantity::kByteRate,
        .limit = on_chip_bandwidth(),
-       .curves = {cache_curve("caches")},
-       .topics = {{"caches", caches_title, caches_picture()}},
+       .curves = {{kTopic,
+                   {{"rate", "B/s", {"level"}},
+                    {"rate", "B/s", {"through", "footprint"}},
+                    {"held", "B", {"level"}, role::kHeldByRate},
+                    {"held_by_all_sms", "B", {"level"}},
+                    {"full_rate_up_to", "B", {"level"}, role::kFullRate}},
+                   summarize_caches}},
+       .topics = {{kTopic, caches_title, caches_picture()}},
        .points = sweep_points()},
       on_gpu([](auto& bench) { cache_sweep(bench, kThroughL1.in_flight, kThroughL2.in_flight); }));
 }

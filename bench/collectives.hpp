@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "harness/conclude/curves.hpp"
+#include "harness/values/benchmark.hpp"
 
 namespace peakline::bench {
 
@@ -27,20 +27,22 @@ inline constexpr std::array kCollectives = {Collective::kAllReduce,     Collecti
 std::string_view to_string(Collective collective);  // "all_reduce", as in ids
 std::string_view label_of(Collective collective);   // "all-reduce"
 
-// Bytes that each GPU has to send for an operation on `bytes`, the size of the whole array.
+// What the registration of NCCL's operations and the code that runs them have in common.
+struct NcclVariant {
+  Collective collective = {};
+  bool in_place = false;
+  bool fp32 = false;  // else BF16
+};
+
+constexpr std::size_t bytes_of_element(const NcclVariant& variant) { return variant.fp32 ? 4 : 2; }
+
+// The bytes that each GPU has to send for an operation on `bytes`: those of the whole array, which
+// for all-gather, reduce-scatter and all-to-all each rank has a part of.
 double bus_bytes(Collective collective, std::size_t ranks, double bytes);
 // The algorithm bandwidth at a bus bandwidth, both in B/s.
 double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate);
 
 // One-way rate of all NVLinks of a GPU that are up. Unknown with NVLS, where GPUs send less.
 Limit collective_limit();
-
-// "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
-// the links carry)", with nvlink.all_to_all for the links. Figures small_time, large_bandwidth by
-// bytes, smallest, half_rate, bus_bandwidth, algorithm_bandwidth, share_of_links.
-CurveRule collective_curve(Collective collective);
-inline constexpr const char* kCollectivesTopic = "collectives";
-std::string collectives_title(const TitleView& view);
-Picture collectives_picture();
 
 }  // namespace peakline::bench

@@ -3,7 +3,9 @@
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "bench/question.hpp"
+#include "harness/conclude/findings.hpp"
 #include "harness/hardware/spec.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -87,6 +89,64 @@ Picture hbm_picture() {
                .naming = Naming::kEndsWithValue}}};
 }
 
+// "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate by access width,
+// at sizes that stand for ceilings.
+void summarize_widths(const CurveView& curve, Sentence& sentence) {
+  std::map<std::int64_t, const Measurement*> best;  // by width
+  for (const CurvePoint& point : sweep(curve, "bytes")) {
+    const auto width = int_param(point.m->params, "width");
+    if (!width || point.x < kCeilingFootprintBytes) continue;
+    const Measurement*& m = best[*width];
+    if (m == nullptr || *m->value < point.value()) m = point.m;
+  }
+  if (best.size() < 2) return;
+  for (const auto& [width, m] : best) {
+    const auto& clock_hz = m->conditions.sm_clock_hz;
+    const auto& max_hz = curve.device != nullptr ? curve.device->sm_clock_max_hz : std::nullopt;
+    const bool held =
+        m->flags.throttled && clock_hz && max_hz && *clock_hz < kFullClockShare * *max_hz;
+    sentence.add(fmt::format("{} with {} B per thread{}", format_rate(*m->value, "B/s"), width,
+                             held ? " (throttled to " + format_clock(*clock_hz) + ")" : ""));
+    sentence.figure("rate", *m->value, {{"width", width}});
+  }
+}
+
+// "read 2.4 us + bytes / 4632 GB/s, 4701 GB/s over 132 GiB": a line through times over bytes at the
+// widest access, whose slope is the rate without launch overhead, and the rate over all memory.
+CurveRule by_size(const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    std::int64_t widest = 0;
+    for (const CurvePoint& point : sweep(curve, "width"))
+      widest = std::max(widest, static_cast<std::int64_t>(point.x));
+    std::vector<double> bytes, times;
+    const Measurement* whole = nullptr;
+    for (const Measurement* m : curve.points) {
+      if (int_param(m->params, "width") != widest) continue;
+      if (!int_param(m->params, "bytes")) {
+        whole = m;
+        continue;
+      }
+      bytes.push_back(m->work.bytes());
+      times.push_back(m->summary->median);
+    }
+    std::vector<std::string> parts;
+    if (const auto line = line_through_sizes(bytes, times)) {
+      const double fixed_s = std::max(line->fixed, 0.0);
+      parts.push_back(fmt::format("{} + bytes / {}", format_time(fixed_s),
+                                  format_rate(1 / line->per_item, "B/s")));
+      sentence.figure("fixed", fixed_s);
+      sentence.figure("slope", 1 / line->per_item);
+    }
+    if (whole != nullptr) {
+      parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),
+                                  format_size(whole->work.bytes())));
+      sentence.figure("whole_memory", *whole->value);
+    }
+    sentence.add(label, parts);
+  };
+  return {kBySize, {{"fixed", "s"}, {"slope", "B/s"}, {"whole_memory", "B/s"}}, summarize};
+}
+
 }  // namespace
 
 void register_hbm(Registry& registry, const std::vector<int>& gpus) {
@@ -106,11 +166,10 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
                   .points = std::move(points)},
                  std::move(run));
   };
-  const auto by_size = [](const char* name) { return footprint_curve(kBySize, name); };
   constexpr const char* kBoth = "bytes read plus bytes written";
   add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
       pattern_points(), on_gpu([](auto& bench) { hbm_read(bench); }),
-      {width_curve("device memory by width"), by_size("read")},
+      {{"device memory by width", {{"rate", "B/s", {"width"}}}, summarize_widths}, by_size("read")},
       {{kBySize, hbm_title, hbm_picture()}});
   add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
       pattern_points(), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});

@@ -1,8 +1,9 @@
 // How many results of each instruction come out of an SM per clock, and after how many clocks?
 
-#include "bench/instruction_table.hpp"
+#include "bench/instruction.hpp"
+
 #include "bench/question.hpp"
-#include "harness/conclude/instruction_curves.hpp"
+#include "harness/hardware/spec.hpp"
 
 namespace peakline::bench {
 
@@ -10,6 +11,8 @@ void instruction_throughput(CudaBench& bench);
 void instruction_latency(CudaBench& bench);
 
 namespace {
+
+constexpr const char* kTopic = "instructions";
 
 std::string instructions_title(const TitleView& view) {
   std::string furthest;
@@ -26,7 +29,84 @@ std::string instructions_title(const TitleView& view) {
                      format_percent(least));
 }
 
+// Loop and launch overhead cost up to 2 % of the documented rate.
+constexpr double kNearDocumented = 0.98;
+
+// Lowest and highest figure, with their instructions.
+class Range {
+ public:
+  void add(const std::string& op, double figure) {
+    if (lowest_.first.empty() || figure < lowest_.second) lowest_ = {op, figure};
+    if (highest_.first.empty() || figure > highest_.second) highest_ = {op, figure};
+  }
+  // "<what> from 2.00 (match) to 127 (fp32_fma)"; nothing without figures.
+  void say(std::string_view what, Sentence& sentence) const {
+    if (lowest_.first.empty()) return;
+    sentence.add(fmt::format("{} from {} ({}) to {} ({})", what, format_number(lowest_.second),
+                             lowest_.first, format_number(highest_.second), highest_.first));
+  }
+
+ private:
+  std::pair<std::string, double> lowest_, highest_;
+};
+
+// "per clock and SM from 3.99 (match) to 253 (fp16x2_fma); 25 of 26 within 2 % of the documented
+// rate, furthest f64_to_f32 at 88.7 %".
+void summarize_throughput(const CurveView& curve, Sentence& sentence) {
+  if (curve.device == nullptr) return;
+  Range range;
+  int documented = 0, near = 0;
+  std::string furthest;
+  double least = 1;
+  for (const Measurement* m : curve.points) {
+    const auto op = text_param(m->params, "op");
+    const auto found = results_per_clock_per_sm(*m, *curve.device);
+    if (!op || !found) continue;
+    sentence.figure("results", *found, {{"op", *op}});
+    range.add(*op, *found);
+    const auto stated = peakline::results_per_clock_per_sm(curve.device->compute_major,
+                                                           curve.device->compute_minor, *op);
+    if (!stated) continue;
+    sentence.figure("documented", *stated, {{"op", *op}});
+    ++documented;
+    near += *found >= kNearDocumented * *stated;
+    if (*found / *stated < least) {
+      least = *found / *stated;
+      furthest = *op;
+    }
+  }
+  range.say("per clock and SM", sentence);
+  if (documented > 0)
+    sentence.add(fmt::format("{} of {} within 2 % of the documented rate, furthest {} at {}", near,
+                             documented, furthest, format_percent(least)));
+}
+
+// "latency in cycles from 4.00 (fp32_fma) to 61.0 (match)".
+void summarize_latency(const CurveView& curve, Sentence& sentence) {
+  Range range;
+  for (const Measurement* m : curve.points) {
+    const auto op = text_param(m->params, "op");
+    const auto cycles = latency_cycles(*m);
+    if (!op || !cycles) continue;
+    sentence.figure("cycles", *cycles, {{"op", *op}});
+    range.add(*op, *cycles);
+  }
+  range.say("latency in cycles", sentence);
+}
+
 }  // namespace
+
+std::optional<double> results_per_clock_per_sm(const Measurement& m, const DeviceFacts& device) {
+  const auto& clock_hz = m.conditions.sm_clock_hz;
+  if (!m.value || !clock_hz || *clock_hz <= 0 || device.sm_count.value_or(0) <= 0)
+    return std::nullopt;
+  return *m.value / *clock_hz / *device.sm_count;
+}
+
+std::optional<double> latency_cycles(const Measurement& m) {
+  if (!m.value || !m.conditions.sm_clock_hz) return std::nullopt;
+  return *m.value * *m.conditions.sm_clock_hz;
+}
 
 void register_instruction(Registry& registry) {
   registry.add(
@@ -37,8 +117,11 @@ void register_instruction(Registry& registry) {
        .quantity = Quantity::kOpRate,
        .loads = Loads::kCores,
        .limit = instruction_rate(),
-       .curves = {instruction_throughput_curve()},
-       .topics = {{kInstructions, instructions_title}},
+       .curves = {{kTopic,
+                   {{"results", "1/clk/SM", {"op"}, role::kResults},
+                    {"documented", "1/clk/SM", {"op"}, role::kDocumentedResults}},
+                   summarize_throughput}},
+       .topics = {{kTopic, instructions_title}},
        .points = points_over("op", values_of(kInstructionNames), {.seconds = 0.04})},
       on_gpu([](auto& bench) { instruction_throughput(bench); }));
   registry.add(
@@ -47,7 +130,7 @@ void register_instruction(Registry& registry) {
            "Latency of single instructions: one warp, each instruction waits for the one before",
        .work = "device seconds of an instruction, by the clock read by the kernel itself",
        .loads = Loads::kCores,
-       .curves = {instruction_latency_curve()},
+       .curves = {{kTopic, {{"cycles", "cycles", {"op"}, role::kCycles}}, summarize_latency}},
        .points = points_over("op", values_of(kInstructionNames), {.seconds = 0.02})},
       on_gpu([](auto& bench) { instruction_latency(bench); }));
 }

@@ -15,9 +15,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "bench/instruction_table.hpp"
+#include "bench/instruction.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/instruction_curves.hpp"
 #include "harness/values/units.hpp"
 #include "kernels/instruction.cuh"
 

@@ -1,9 +1,8 @@
 // How long does one load take, at each level of memory?
 
-#include "harness/conclude/latency.hpp"
-
-#include "bench/pipeline.hpp"
 #include "bench/question.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -19,6 +18,7 @@ void latency_stride_past_l2(CudaBench& bench);
 
 namespace {
 
+constexpr const char* kTopic = "memory latency";
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 // Far inside the L1 of any device.
 constexpr std::int64_t kL1Bytes = 16 * kKiB;
@@ -91,6 +91,170 @@ Picture latency_picture() {
                       .series = {{"", {.id = "random.gather"}}}}}};
 }
 
+constexpr double kFlat = 1.05;
+// The near part of an L2 ends at this share of the step to the far part: its last footprint varies
+// from the near plateau to 7 % above it between runs.
+constexpr double kEndOfNear = 0.25;
+constexpr std::size_t kFewestOfPlateau = 3;
+// L1 and shared memory are one memory, at most this factor larger than the most shared memory.
+constexpr double kL1OverShared = 1.5;
+// Latencies of mixed hits and misses above this share count as misses.
+constexpr double kNearlyAll = 0.9;
+
+double seconds_of(const CurvePoint& point) { return *point.m->value; }
+
+// The last x with nearly the highest latency; nullopt if it is the last of all.
+std::optional<double> last_before_fall(const std::vector<CurvePoint>& points) {
+  if (points.empty()) return std::nullopt;
+  const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
+  const auto found = std::find_if(points.rbegin(), points.rend(),
+                                  [&](const CurvePoint& p) { return seconds_of(p) >= high; });
+  if (found == points.rbegin()) return std::nullopt;
+  return found->x;
+}
+
+// The first x with nearly the highest latency; nullopt if it is the first of all.
+std::optional<double> end_of_rise(const std::vector<CurvePoint>& points) {
+  if (points.empty()) return std::nullopt;
+  const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
+  const auto found =
+      std::ranges::find_if(points, [&](const CurvePoint& p) { return seconds_of(p) >= high; });
+  if (found == points.begin()) return std::nullopt;
+  return found->x;
+}
+
+// Neighbouring footprints with equal latency.
+struct Plateau {
+  double from_bytes = 0, to_bytes = 0;
+  double seconds = 0;  // median
+};
+struct LatencyPoint {
+  double bytes = 0, seconds = 0;
+};
+
+// Plateaus of at least three points within 5 % of one another. points: footprints ascending.
+std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
+  std::vector<Plateau> found;
+  for (std::size_t begin = 0; begin < points.size();) {
+    std::vector<double> seconds;
+    double low = points[begin].seconds, high = low;
+    std::size_t end = begin;
+    for (; end < points.size(); ++end) {
+      low = std::min(low, points[end].seconds);
+      high = std::max(high, points[end].seconds);
+      if (high > kFlat * low) break;
+      seconds.push_back(points[end].seconds);
+    }
+    if (seconds.size() < kFewestOfPlateau) {
+      ++begin;
+      continue;
+    }
+    found.push_back({points[begin].bytes, points[end - 1].bytes, median(seconds)});
+    begin = end;
+  }
+  return found;
+}
+
+// "L1 16.2 ns, 32 cycles", or by "part": "L2 near 138 ns, 273 cycles". label: "" for the device's
+// memory; level: "l1".
+CurveRule latency_of(const std::string& label, const std::string& level) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const std::string name(label.empty() && curve.device != nullptr ? memory_name(*curve.device)
+                                                                    : label);
+    for (const Measurement* m : curve.points) {
+      const auto part = text_param(m->params, "part");
+      Params by = {{"level", level}};
+      if (part) by.emplace_back("part", *part);
+      std::string text =
+          fmt::format("{}{} {}", name, part ? " " + *part : "", format_time(*m->value));
+      sentence.figure("latency", *m->value, by);
+      if (const auto clock_hz = m->conditions.sm_clock_hz) {
+        const double cycles = *m->value * *clock_hz;
+        text += fmt::format(", {:.0f} cycles", cycles);
+        sentence.figure("cycles", cycles, by);
+      }
+      sentence.add(std::move(text));
+    }
+  };
+  return {kTopic,
+          {{"latency", "s", {"level"}, role::kLatency},
+           {"latency", "s", {"level", "part"}, role::kLatency},
+           {"cycles", "cycles", {"level"}},
+           {"cycles", "cycles", {"level", "part"}}},
+          summarize};
+}
+
+// "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up
+// to 64 GiB, 356 ns over 128 GiB": plateaus of latency by footprint that end below the sizes of L1
+// (known with shared memory) and L2, and what follows.
+void summarize_steps(const CurveView& curve, Sentence& sentence) {
+  if (curve.device == nullptr) return;
+  std::vector<LatencyPoint> points;
+  for (const CurvePoint& point : sweep(curve, "bytes"))
+    points.push_back({point.x, seconds_of(point)});
+  const double l1 = kL1OverShared * curve.device->shared_per_sm_bytes.value_or(0);
+  const double l2 = curve.device->l2_bytes.value_or(0);
+  std::optional<Plateau> in_l1, in_near_l2, in_l2, in_memory;
+  for (const Plateau& plateau : plateaus(points)) {
+    if (plateau.to_bytes > l1 && plateau.to_bytes <= l2)
+      in_near_l2 = std::exchange(in_l2, plateau);
+    else
+      (plateau.to_bytes <= l1 ? in_l1 : in_memory) = plateau;
+  }
+  if (in_near_l2) {
+    const double end_s = in_near_l2->seconds + kEndOfNear * (in_l2->seconds - in_near_l2->seconds);
+    for (const LatencyPoint& point : points)
+      if (point.bytes < in_l2->from_bytes && point.seconds <= end_s)
+        in_near_l2->to_bytes = std::max(in_near_l2->to_bytes, point.bytes);
+  }
+  std::vector<std::string> parts;
+  const auto holds = [&](const char* label, const char* name, const char* level,
+                         const std::optional<Plateau>& plateau) {
+    if (!plateau) return;
+    parts.push_back(fmt::format("{} up to {}", label, format_size(plateau->to_bytes)));
+    sentence.figure(name, plateau->to_bytes, {{"level", level}});
+  };
+  holds("wholly in L1", "held", "l1", in_l1);
+  holds("in the near part of L2", "near_held", "l2", in_near_l2);
+  holds("in L2", "held", "l2", in_l2);
+  if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
+  if (!in_memory) return;
+  std::string text =
+      fmt::format("{} up to {}", format_time(in_memory->seconds), format_size(in_memory->to_bytes));
+  sentence.figure("plateau", in_memory->seconds);
+  sentence.figure("plateau_up_to", in_memory->to_bytes);
+  if (points.back().bytes > in_memory->to_bytes) {
+    text += fmt::format(", {} over {}", format_time(points.back().seconds),
+                        format_size(points.back().bytes));
+    sentence.figure("largest", points.back().seconds);
+  }
+  sentence.add(std::move(text));
+}
+
+// "L1 lines of 128 B, filled 32 B at a time": from latencies by "stride" beyond the L1. In random
+// order, used lines fit from twice the line size on; in address order, latency rises until elements
+// no longer share a fill. label, level: "L1", "l1".
+CurveRule line_size(const std::string& label, const std::string& level) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const auto line =
+        last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
+    if (!line) return;
+    std::string text = fmt::format("{} lines of {}", label, format_size(*line));
+    sentence.figure("line", *line, {{"level", level}});
+    // Larger strides make the footprint fit.
+    auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
+    std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
+    if (const auto sector = end_of_rise(rising)) {
+      text += fmt::format(", filled {} at a time", format_size(*sector));
+      sentence.figure("sector", *sector, {{"level", level}});
+    }
+    sentence.add(std::move(text));
+  };
+  return {kTopic,
+          {{"line", "B", {"level"}, role::kLine}, {"sector", "B", {"level"}, role::kSector}},
+          summarize};
+}
+
 }  // namespace
 
 void register_latency(Registry& registry) {
@@ -106,34 +270,41 @@ void register_latency(Registry& registry) {
                   .points = std::move(points)},
                  std::move(run));
   };
-  add("latency.shared", "Latency of shared memory", latency_curve("shared", "shared"), {one},
+  add("latency.shared", "Latency of shared memory", latency_of("shared", "shared"), {one},
       on_gpu([](auto& bench) { latency_shared(bench); }));
   add("latency.dsmem", "Latency of the next block's shared memory, by blocks in a cluster",
-      waits_curve("another block's shared memory in a cluster of", "blocks", kMemoryLatency),
+      waits_curve(kTopic, "another block's shared memory in a cluster of", "blocks"),
       points_over("blocks", {2, 4, 8, 16}, brief),
       on_gpu([](auto& bench) { latency_dsmem(bench); }));
-  add("latency.l1", "Latency of the L1 cache", latency_curve("L1", "l1"), {one},
+  add("latency.l1", "Latency of the L1 cache", latency_of("L1", "l1"), {one},
       on_gpu([](auto& bench) { latency_within(bench, kL1Bytes); }));
   add("latency.l2", "Latency of the L2 cache: the part near to an SM, and what lies beyond it",
-      latency_curve("L2", "l2"), points_over("part", {"near", "far"}, one),
+      latency_of("L2", "l2"), points_over("part", {"near", "far"}, one),
       on_gpu([](auto& bench) { latency_l2(bench); }));
-  add("latency.hbm", "Latency of device memory, within 1 GiB", latency_curve("", "hbm"), {one},
+  add("latency.hbm", "Latency of device memory, within 1 GiB", latency_of("", "hbm"), {one},
       on_gpu([](auto& bench) { latency_within(bench, kHbmBytes); }), Loads::kMemory,
-      {{kMemoryLatency, latency_title, latency_picture()}, {"memory map", memory_map_title}});
+      {{kTopic, latency_title, latency_picture()}, {"memory map", memory_map_title}});
   add("latency.pcie", "Latency of host memory, read by the device over the link",
-      latency_curve("host memory", "host"),
+      latency_of("host memory", "host"),
       {{.phase = Phase::kLink, .rule = Rule::kFull, .seconds = 0.4}},
       on_gpu([](auto& bench) { latency_pcie(bench); }), Loads::kLink);
-  add("latency.sweep", "Latency of lines in random order, by footprint", latency_steps_curve(),
+  add("latency.sweep", "Latency of lines in random order, by footprint",
+      {kTopic,
+       {{"held", "B", {"level"}, role::kHeldByLatency},
+        {"near_held", "B", {"level"}, role::kNearHeld},
+        {"plateau", "s"},
+        {"plateau_up_to", "B"},
+        {"largest", "s"}},
+       summarize_steps},
       points_over("bytes", footprints(), brief), on_gpu([](auto& bench) { latency_sweep(bench); }));
   add("latency.stride", "Latency in a footprint beyond the L1, by stride and order",
-      line_size_curve("L1", "l1"),
+      line_size("L1", "l1"),
       points_over({{"order", {"random", "sequential"}}, {"stride", {512, 256, 128, 64, 32, 16, 8}}},
                   brief),
       on_gpu([](auto& bench) { latency_stride_past_l1(bench); }));
-  // Address order would show the granularity of device memory, which alignment.* measures.
-  add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride",
-      line_size_curve("L2", "l2"),
+  // Read in order of address, the device memory's granularity would show, which alignment.*
+  // measures.
+  add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride", line_size("L2", "l2"),
       points_over({{"order", {"random"}}, {"stride", {512, 256, 128, 64, 32}}}, brief),
       on_gpu([](auto& bench) { latency_stride_past_l2(bench); }));
 }

@@ -1,6 +1,7 @@
 // What does a launch cost? Five quantities, measured separately.
 
 #include "bench/question.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -37,6 +38,23 @@ Picture launch_picture() {
                .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},
                .series = {{"graph", {.id = "launch.graph", .figure = "time_per_item"}}},
                .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}}}};
+}
+
+// "graph 3.5 us + 0.62 us per node": a line through the times over the nodes.
+void summarize_graphs(const CurveView& curve, Sentence& sentence) {
+  std::vector<double> items, times;
+  for (const CurvePoint& point : sweep(curve, "nodes")) {
+    items.push_back(point.x);
+    times.push_back(point.value());
+    sentence.figure("time_per_item", point.value() / point.x, {{"nodes", std::llround(point.x)}});
+  }
+  if (std::set(items.begin(), items.end()).size() < 2) return;
+  const Line line = fit_line(items, times);
+  const std::string per_item = fmt::format("{} per node", format_time(line.per_item));
+  sentence.add(line.fixed > 0 ? fmt::format("graph {} + {}", format_time(line.fixed), per_item)
+                              : fmt::format("graph {}", per_item));
+  sentence.figure("fixed", line.fixed);
+  sentence.figure("per_item", line.per_item);
 }
 
 }  // namespace
@@ -79,7 +97,9 @@ void register_launch(Registry& registry) {
        .work = "host seconds per graph; a line through them gives fixed cost and cost per node",
        .loads = Loads::kLink,
        .varies_with = VariesWith::kLaunches,
-       .curves = {line_curve(kTopic, "nodes", "graph", "node")},
+       .curves = {{kTopic,
+                   {{"fixed", "s"}, {"per_item", "s"}, {"time_per_item", "s", {"nodes"}}},
+                   summarize_graphs}},
        .topics = {{kTopic, launch_title, launch_picture()}},
        .points = std::move(graphs)},
       on_gpu([](auto& bench) { launch_graph(bench); }));

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/nccl.hpp"
+#include "bench/collectives.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/cuda/nccl.hpp"

@@ -155,33 +155,4 @@ CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity
           summarize};
 }
 
-CurveRule host_memory_curve(std::string topic) {
-  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
-    const auto rate = [&](std::string_view resource) {
-      const Ceiling* row =
-          find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
-      return row == nullptr ? std::string(kNotKnown) : format_rate(row->value, row->unit);
-    };
-    if (find_ceiling(curve.profile->ceilings, kHostDevice, "memory.read", Basis::kMeasured) ==
-        nullptr)
-      return;
-    sentence.add(fmt::format("the host's CPUs read its memory at {} and copy at {}",
-                             rate("memory.read"), rate("memory.copy")));
-  };
-  return {std::move(topic), {}, summarize};
-}
-
-CurveRule all_gpus_curve(std::string topic, const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const Measurement& m = *curve.points.back();
-    const auto gpus = int_param(m.params, "gpus").value_or(0);
-    if (gpus < 1) return;
-    sentence.add(fmt::format("{} {} ({} sent by each of {} GPUs)", label,
-                             format_rate(*m.value, "B/s"),
-                             format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
-    sentence.figure("rate", *m.value);
-  };
-  return {std::move(topic), {{"rate", "B/s"}}, summarize};
-}
-
 }  // namespace peakline::bench

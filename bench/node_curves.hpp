@@ -11,13 +11,9 @@ namespace peakline::bench {
 CurveRule pair_rate_curve(std::string topic, const std::string& label);
 // Times of pairs, shortest to longest. Figure time (median pair).
 CurveRule pair_time_curve(std::string topic, const std::string& label);
-// Rate of all GPUs together, and of each. Figure rate.
-CurveRule all_gpus_curve(std::string topic, const std::string& label);
 
 // Each GPU's rate beside all others, their total, and the share of the rate alone, by PCIe switch
 // or NUMA node if these differ. Figures total, share (the median), least_share.
 CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
-// The host's memory reads and copies, the other limit of copies between host and GPUs.
-CurveRule host_memory_curve(std::string topic);
 
 }  // namespace peakline::bench

@@ -1,7 +1,6 @@
 // How much must be in flight to reach the rates of memory and CUDA cores?
 
 #include "bench/question.hpp"
-#include "harness/conclude/concurrency.hpp"
 
 namespace peakline::bench {
 
@@ -10,7 +9,9 @@ void occupancy_fma(CudaBench& bench);
 
 namespace {
 
-// Warps per SM, and loads or FMA chains per thread.
+constexpr const char* kTopic = "occupancy";
+
+// Warps per SM, and loads or FMA chains of each.
 constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr std::array<std::int64_t, 4> kParallel{1, 2, 4, 8};
 // Twice what any memory needs; with more, the threads' registers do not fit.
@@ -45,6 +46,93 @@ Picture occupancy_picture() {
                   .naming = Naming::kLegend}}};
 }
 
+constexpr double kBandwidthShare = 0.9, kFmaShare = 0.95;
+constexpr double kBytesOfWarp = 32 * 16;  // a load of 16 bytes by each thread
+
+struct InFlight {
+  double amount = 0, rate = 0;
+};
+
+// The amount in flight for a rate, interpolated between points; the fastest of equal amounts
+// counts. nullopt if the least suffices, which tells nothing, or the most does not.
+std::optional<double> in_flight_for(std::span<const InFlight> points, double wanted) {
+  std::map<double, double> fastest;  // by amount
+  for (const InFlight& point : points) {
+    double& rate = fastest[point.amount];
+    rate = std::max(rate, point.rate);
+  }
+  std::optional<InFlight> before;
+  for (const auto& [amount, rate] : fastest) {
+    if (rate < wanted) {
+      before = {amount, rate};
+      continue;
+    }
+    if (!before) return std::nullopt;
+    return before->amount +
+           (amount - before->amount) * (wanted - before->rate) / (rate - before->rate);
+  }
+  return std::nullopt;
+}
+
+// "90 % of 4618 GB/s needs at least 23.9 KiB in flight per SM, 3.08 MiB in all; idle latency x
+// bandwidth is ...": of hbm.read, else the highest rate here.
+void summarize_bytes_in_flight(const CurveView& curve, Sentence& sentence) {
+  std::vector<InFlight> points;
+  double top = 0;
+  for (const CurvePoint& point : sweep(curve, "warps")) {
+    const auto loads = int_param(point.m->params, "loads");
+    if (!loads) continue;
+    const double in_flight = point.x * static_cast<double>(*loads) * kBytesOfWarp;
+    points.push_back({in_flight, *point.m->value});
+    sentence.figure("rate", *point.m->value,
+                    {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
+    top = std::max(top, *point.m->value);
+  }
+  const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
+  const double bandwidth = ceiling.value_or(top);
+  const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
+  if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
+  const double all = *bytes * *curve.device->sm_count;
+  std::string text = fmt::format("{:.0f} % of {} needs at least {} in flight per SM, {} in all",
+                                 kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
+                                 format_size(*bytes), format_size(all));
+  sentence.figure("in_flight_per_sm", *bytes);
+  sentence.figure("in_flight", all);
+  if (const Measurement* latency = curve.measurement("latency.hbm")) {
+    const double little = *latency->value * bandwidth;
+    text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
+    sentence.figure("latency_times_bandwidth", little);
+  }
+  sentence.add(std::move(text));
+}
+
+// "95 % of the FP32 rate per clock needs 16 warps per SM with 1 chain, 8 warps per SM with 2, ...".
+void summarize_chains(const CurveView& curve, Sentence& sentence) {
+  const auto points = sweep(curve, "warps");
+  if (points.empty()) return;
+  // Per clock, as some points lower it.
+  const auto rate = [](const CurvePoint& point) {
+    return *point.m->value / point.m->conditions.sm_clock_hz.value_or(1);
+  };
+  for (const CurvePoint& point : points)
+    if (!point.m->conditions.sm_clock_hz) return;
+  const double top = rate(std::ranges::max(points, {}, rate));
+  std::map<std::int64_t, double> warps;  // fewest, by chains
+  for (const CurvePoint& point : points)
+    if (const auto chains = int_param(point.m->params, "chains");
+        chains && rate(point) >= kFmaShare * top)
+      warps.try_emplace(*chains, point.x);
+  std::vector<std::string> needs;
+  for (const auto& [chains, fewest] : warps) {
+    needs.push_back(
+        fmt::format("{:.0f} warps per SM with {}", fewest, format_count(chains, "chain")));
+    sentence.figure("warps_per_sm", fewest, {{"chains", chains}});
+  }
+  if (!needs.empty())
+    sentence.add(fmt::format("{:.0f} % of the FP32 rate per clock needs {}", kFmaShare * 100,
+                             fmt::join(needs, ", ")));
+}
+
 }  // namespace
 
 void register_occupancy(Registry& registry) {
@@ -60,8 +148,13 @@ void register_occupancy(Registry& registry) {
        .work = "bytes read",
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
-       .curves = {bytes_in_flight_curve()},
-       .topics = {{"occupancy", occupancy_title, occupancy_picture()}},
+       .curves = {{kTopic,
+                   {{"rate", "B/s", {"loads", "in_flight"}},
+                    {"in_flight_per_sm", "B"},
+                    {"in_flight", "B"},
+                    {"latency_times_bandwidth", "B"}},
+                   summarize_bytes_in_flight}},
+       .topics = {{kTopic, occupancy_title, occupancy_picture()}},
        .points = std::move(shapes)},
       on_gpu([](auto& bench) { occupancy_hbm(bench); }));
   registry.add(
@@ -71,7 +164,7 @@ void register_occupancy(Registry& registry) {
        .quantity = Quantity::kFlopRate,
        .loads = Loads::kCores,
        .limit = compute_peak({"cuda_core.fp32"}),
-       .curves = {chains_curve()},
+       .curves = {{kTopic, {{"warps_per_sm", "1", {"chains"}}}, summarize_chains}},
        .points = points_over({{"warps", values_of(kWarps)}, {"chains", values_of(kParallel)}},
                              {.seconds = 0.03})},
       on_gpu([](auto& bench) { occupancy_fma(bench); }));

@@ -37,6 +37,45 @@ CurveRule sustained_load_curve(std::string of) {
           }};
 }
 
+std::vector<std::string> values_in(const CurveView& curve, std::string_view param) {
+  std::vector<std::string> values;
+  for (const Measurement* m : curve.points) {
+    const auto value = text_param(m->params, param);
+    if (value && std::ranges::find(values, *value) == values.end()) values.push_back(*value);
+  }
+  return values;
+}
+
+CurveRule waits_curve(std::string topic, const std::string& label, const std::string& param) {
+  std::vector<FigureKind> kinds = {{"time", "s"}, {"cycles", "cycles"}};
+  if (!param.empty())
+    for (FigureKind& kind : kinds) kind.by = {param};
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    std::vector<std::string> parts;
+    for (const Measurement* m : curve.points) {
+      std::string part;
+      Params by;
+      if (const ParamValue* value = find_param(m->params, param)) {
+        const bool counts = std::holds_alternative<std::int64_t>(*value);
+        by = {{param, *value}};
+        part = to_string(*value) + (counts ? " " + param : "") + " ";
+        std::ranges::replace(part, '_', ' ');
+      }
+      part += format_time(*m->value);
+      sentence.figure("time", *m->value, by);
+      const auto& clock_hz = m->conditions.sm_clock_hz;
+      if (clock_hz && m->conditions.sm_clock_source == ClockSource::kKernel) {
+        const double cycles = *m->value * *clock_hz;
+        part += fmt::format(" ({:.0f} cycles)", cycles);
+        sentence.figure("cycles", cycles, by);
+      }
+      parts.push_back(std::move(part));
+    }
+    sentence.add(label, parts);
+  };
+  return {std::move(topic), std::move(kinds), summarize};
+}
+
 std::vector<Point> points_over(const std::vector<Swept>& params, const Point& like) {
   std::vector<Point> points = {like};
   for (const auto& [param, values] : params) {

@@ -50,7 +50,18 @@ inline constexpr const char* kSustainedLoad = "sustained load";
 // Figures settled_after, absent if the rate did not settle, and swing, by `of`.
 CurveRule sustained_load_curve(std::string of);
 
-// `first` to `last`, each `factor` times the one before.
+// The topic that compares kinds of host memory by copy rate and by the cost of having them.
+inline constexpr const char* kHostMemory = "host memory";
+
+// "launch and wait by stream 8.1 us, blocking event 21 us", "barrier of a block of 32 threads 9.1
+// ns (18 cycles), ...": by `param` (empty: none), with cycles if the kernel read the clock. Figures
+// time and cycles, by the parameter.
+CurveRule waits_curve(std::string topic, const std::string& label, const std::string& param);
+
+// The values of a text parameter, in the order of the points.
+std::vector<std::string> values_in(const CurveView& curve, std::string_view param);
+
+// Goes from `first` to `last`, each `factor` times the one before.
 std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor = 2);
 
 }  // namespace peakline::bench

@@ -1,6 +1,5 @@
 // What does waiting cost: for the device, for other threads, for the previous kernel?
 
-#include "bench/pipeline.hpp"
 #include "bench/question.hpp"
 
 namespace peakline::bench {
@@ -14,6 +13,8 @@ void synchronization_cluster_relaxed(CudaBench& bench);
 void synchronization_grid(CudaBench& bench);
 
 namespace {
+
+constexpr const char* kTopic = "synchronization";
 
 std::string synchronization_title(const TitleView& view) {
   const auto time = [&](const char* id, Params by = {}) {
@@ -77,7 +78,7 @@ void register_synchronization(Registry& registry) {
                   .method_version = method_version,
                   .loads = loads,
                   .varies_with = varies,
-                  .curves = {waits_curve(label, param)},
+                  .curves = {waits_curve(kTopic, label, param)},
                   .topics = std::move(topics),
                   .points = std::move(points)},
                  std::move(run));
@@ -89,7 +90,7 @@ void register_synchronization(Registry& registry) {
       VariesWith::kCpu, "launch and wait by", "by",
       {"stream", "event", "blocking_event", "device", "read_back"},
       on_gpu([](auto& bench) { synchronization_wait(bench); }), 1,
-      {{kSynchronization, synchronization_title, synchronization_picture()}});
+      {{kTopic, synchronization_title, synchronization_picture()}});
   add("event_record", "Host time of recording an event while the queue has room",
       "host seconds per call, without waiting for the device", Loads::kLink, VariesWith::kCpu,
       "recording an event", "", {},

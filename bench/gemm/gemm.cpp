@@ -2,9 +2,10 @@
 
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
-#include "bench/gemm/operand_data.hpp"
 #include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 
@@ -12,7 +13,10 @@ void gemm_products(CudaBench& bench, std::string_view format);
 
 namespace {
 
-// Short: data differ by far more than a swing of the power control.
+constexpr const char *kOperandDataTopic = "operand data", *kVariants = "product variants",
+                     *kSoak = "soak";
+
+// The differences between data are far larger than a swing of the power control.
 constexpr double kDataLoadSeconds = 0.3;
 
 struct Parts {
@@ -57,6 +61,237 @@ std::vector<Point> gemm_points(const Parts& parts) {
   return points;
 }
 
+// The fastest data against normally distributed data, and the power of both.
+void summarize_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  const Measurement* normal = single(curve, {{"data", "normal"}});
+  const Measurement* fastest = nullptr;
+  for (const Measurement* m : curve.points) {
+    const auto data = text_param(m->params, "data");
+    if (!data) continue;
+    sentence.figure("rate", *m->value, {{"format", format}, {"data", *data}});
+    if (m->conditions.power_w)
+      sentence.figure("power", *m->conditions.power_w, {{"format", format}, {"data", *data}});
+    if (normal != nullptr)
+      sentence.figure("share_of_normal", *m->value / *normal->value,
+                      {{"format", format}, {"data", *data}});
+    if (data != "normal" && (fastest == nullptr || *m->value > *fastest->value)) fastest = m;
+  }
+  if (normal == nullptr || fastest == nullptr) return;
+  if (curve.device != nullptr && curve.device->power_limit_w)
+    sentence.figure("power_limit", *curve.device->power_limit_w);
+  const auto figures = [](const Measurement& m) {
+    const auto& power = m.conditions.power_w;
+    return power ? fmt::format("{} and {:.0f} W", rate_of(m), *power) : rate_of(m);
+  };
+  std::string data = spaced(*text_param(fastest->params, "data"));
+  if (data == "constant") data += " data";
+  sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", format_label(format), data,
+                           figures(*fastest), figures(*normal)));
+}
+
+CurveRule operand_data(const std::string& format) {
+  return rule_of_format(kOperandDataTopic, format,
+                        {{"rate", rate_unit(format), {"format", "data"}},
+                         {"power", "W", {"format", "data"}},
+                         {"share_of_normal", "1", {"format", "data"}},
+                         {"power_limit", "W"}},
+                        summarize_operand_data);
+}
+
+// Layouts slower than the fastest, and the cost of a cold cache, per clock.
+void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  // A layout above this share counts as fast: the kernel or the clock explains smaller losses.
+  constexpr double kAsFast = 0.9;
+  const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
+    if (const auto share = share_of_burst(m, curve, format))
+      sentence.figure(name, *share, {{"format", format}, {"variant", variant}});
+  };
+  std::vector<std::pair<std::string, const Measurement*>> layouts;
+  for (const Measurement* m : curve.points) {
+    const auto layout = text_param(m->params, "layout");
+    if (!layout || !m->conditions.sm_clock_hz) continue;
+    layouts.emplace_back(*layout, m);
+    keeps("share_of_burst", *layout, *m);
+  }
+  if (layouts.size() >= 2) {
+    const auto& [best, fastest] = *std::ranges::max_element(layouts, {}, [](const auto& l) {
+      return *l.second->value / *l.second->conditions.sm_clock_hz;
+    });
+    std::vector<std::string> slow;
+    for (const auto& [layout, m] : layouts)
+      if (const auto share = share_per_clock(*m, *fastest); share && *share < kAsFast)
+        slow.push_back(fmt::format("{} {}", layout, format_percent(*share)));
+    if (!slow.empty())
+      sentence.add(fmt::format("{} in {} of the rate per clock in {}", format_label(format),
+                               fmt::join(slow, ", "), best));
+  }
+  if (const Measurement* cold = single(curve, {{"l2", "cleared"}})) {
+    std::string text = fmt::format("{} with a cold L2 {}", format_label(format), rate_of(*cold));
+    sentence.figure("cold_rate", *cold->value, {{"format", format}});
+    // The share per clock is the cost of reading operands from memory alone.
+    if (const auto share = share_of_burst(*cold, curve, format))
+      text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
+    keeps("share_of_burst", "cold L2", *cold);
+    sentence.add(std::move(text));
+  }
+  // Other encodings and accumulations of a format are compared with its own burst.
+  if (const Measurement* burst = single(curve, {{"load", "burst"}});
+      burst != nullptr && format.find('_') != format.npos)
+    keeps("burst_share", "burst", *burst);
+}
+
+CurveRule variants(const std::string& format) {
+  return rule_of_format(kVariants, format,
+                        {{"share_of_burst", "1", {"format", "variant"}},
+                         {"burst_share", "1", {"format", "variant"}},
+                         {"cold_rate", rate_unit(format), {"format"}}},
+                        summarize_variants);
+}
+
+void summarize_soak(const CurveView& curve, Sentence& sentence) {
+  const Measurement* m = single(curve, {{"load", "soak"}});
+  if (m == nullptr) return;
+  std::string text = rate_of(*m);
+  sentence.figure("rate", *m->value);
+  if (m->conditions.sm_clock_hz) text += " at " + format_clock(*m->conditions.sm_clock_hz);
+  if (m->conditions.power_w) {
+    text += fmt::format("{}{:.0f} W", m->conditions.sm_clock_hz ? " and " : " at ",
+                        *m->conditions.power_w);
+    sentence.figure("power", *m->conditions.power_w);
+  }
+  if (const auto seconds = int_param(m->launch, "seconds")) {
+    text += fmt::format(" in {} s without a break", *seconds);
+    sentence.figure("duration", static_cast<double>(*seconds));
+  }
+  if (const auto equilibrium_s = int_param(m->launch, "equilibrium_s")) {
+    text += fmt::format("; thermal equilibrium after {} s", *equilibrium_s);
+    sentence.figure("equilibrium_after", static_cast<double>(*equilibrium_s));
+    if (const auto degrees = int_param(m->launch, "equilibrium_temperature_c")) {
+      text += fmt::format(" at {} °C", *degrees);
+      sentence.figure("equilibrium_temperature", static_cast<double>(*degrees));
+    }
+  } else {
+    text += "; no thermal equilibrium";
+  }
+  sentence.add(std::move(text));
+}
+
+std::string operand_data_title(const TitleView& view) {
+  const Figure* most = nullptr;  // of BF16 if it was measured
+  const auto rank = [](const Figure& share) {
+    return std::pair(text_param(share.by, "format") == "bf16", share.value);
+  };
+  for (const Figure* share : view.all({.name = "share_of_normal"}))
+    if (text_param(share->by, "data") != "normal" &&
+        (most == nullptr || rank(*share) > rank(*most)))
+      most = share;
+  if (most == nullptr || most->value <= 1) throw Missing();
+  std::string data = spaced(*text_param(most->by, "data"));
+  if (data != "zeros") data += " data";
+  return fmt::format("{} runs {:.0f} % faster on {} than on normal data",
+                     format_label(*text_param(most->by, "format")), (most->value - 1) * 100, data);
+}
+
+std::string variants_title(const TitleView& view) {
+  const Figure& least = view.least({.name = "share_of_burst"});
+  const std::string variant = *text_param(least.by, "variant");
+  return fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
+                     variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
+                     format_label(*text_param(least.by, "format")), format_percent(least.value));
+}
+
+std::string sustained_title(const TitleView& view) {
+  // BF16 if it has a sustained rate, else the format with the highest one.
+  const Ceiling* held = nullptr;
+  for (const Ceiling& row : view.profile.ceilings) {
+    if (row.device != view.device || row.basis != Basis::kSustained) continue;
+    const auto rank = [](const Ceiling& c) {
+      return std::pair(c.resource == "tensor.bf16", c.value);
+    };
+    if (held == nullptr || rank(row) > rank(*held)) held = &row;
+  }
+  if (held == nullptr) throw Missing();
+  const double burst = view.ceiling(held->resource, Basis::kBurst).value;
+  std::string text =
+      fmt::format("{} hold {} of their burst", ResourceLabels(view.profile)(held->resource),
+                  format_percent(held->value / burst));
+  if (held->conditions.sm_clock_hz && view.facts != nullptr && view.facts->sm_clock_max_hz)
+    text += fmt::format(", at {:.0f} of {}", *held->conditions.sm_clock_hz / 1e6,
+                        format_clock(*view.facts->sm_clock_max_hz));
+  return text;
+}
+
+std::string soak_title(const TitleView& view) {
+  std::string text =
+      fmt::format("{} over {:.0f} s of load", format_rate(view.value({.name = "rate"}), "FLOP/s"),
+                  view.value({.name = "duration"}));
+  if (const Figure* rest = view.find({.name = "equilibrium_after"}))
+    text += fmt::format("; the temperature settles after {:.0f} s", rest->value);
+  return text;
+}
+
+// In catalogue order.
+constexpr std::array kFormats = {"bf16",         "fp16", "tf32", "fp8", "fp8_e5m2",
+                                 "fp8_accurate", "int8", "fp64", "fp32"};
+
+std::vector<std::pair<std::string, std::string>> format_names() {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const char* format : kFormats) names.emplace_back(format, format_label(format));
+  return names;
+}
+
+Picture operand_data_picture() {
+  const auto panel = [](const char* figure, const char* label, double per, Mark mark) -> Panel {
+    Panel dots{.kind = PanelKind::kDots,
+               .over = "data",
+               .x = {.label = label, .per = per},
+               .series = {},
+               .marks = {std::move(mark)},
+               .names = format_names()};
+    for (const char* id : {"gemm.bf16", "gemm.fp8"})
+      dots.series.push_back({"{}", {.id = id, .figure = figure}, "format"});
+    return dots;
+  };
+  return {.key = "data",
+          .subject = "Operand data: what the values themselves cost",
+          .how =
+              "Switching bits costs power, and a card at its power limit lowers its clock for it: "
+              "data that toggle fewer bits run faster. Left the rate under sustained load against "
+              "normally distributed data, right the power; dashed is the limit. The power control "
+              "keeps to it on average over swings of about a second, and a point here is as short "
+              "as one of them, so that its power may lie above the limit.",
+          .panels = {panel("share_of_normal", "rate, % of normal data", 0.01,
+                           {.label = "normal data", .value = 1.0}),
+                     panel("power", "power, W", 1,
+                           {.label = "the limit", .figure = Numbers{"gemm.bf16", "power_limit"}})}};
+}
+
+Picture variants_picture() {
+  Panel panel{.kind = PanelKind::kDots,
+              .over = "format",
+              .x = {.label = "% of the format's burst, per clock", .per = 0.01},
+              .series = {},
+              .marks = {{.label = "the format's burst", .value = 1.0}},
+              .names = format_names()};
+  for (const char* variant : {"TN", "NN", "NT", "TT", "cold L2"})
+    for (const char* format : kFormats)
+      panel.series.push_back({variant,
+                              {.id = std::string("gemm.") + format,
+                               .figure = "share_of_burst",
+                               .where = {{"variant", variant}}}});
+  for (const char* format : kFormats)
+    panel.series.push_back(
+        {"burst", {.id = std::string("gemm.") + format, .figure = "burst_share"}});
+  return {
+      .key = "variants",
+      .subject = "Layouts and FP8: matrix products by variant, and with a cold cache",
+      .how =
+          "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
+          "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with a cold "
+          "L2 the operands come from device memory. FP8 accurate does not use fast accumulation.",
+      .panels = {std::move(panel)}};
+}
+
 }  // namespace
 
 void register_gemm(Registry& registry, double soak_s) {
@@ -72,8 +307,16 @@ void register_gemm(Registry& registry, double soak_s) {
                   .varies_with = VariesWith::kSearch,
                   .limit = limit_of(format),
                   .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
-                  .curves = {sustained_load_curve(format_label(name)), operand_data_curve(name),
-                             variants_curve(name), soak_curve()},
+                  .curves = {sustained_load_curve(format_label(name)),
+                             operand_data(name),
+                             variants(name),
+                             {kSoak,
+                              {{"rate", "FLOP/s"},
+                               {"power", "W"},
+                               {"duration", "s"},
+                               {"equilibrium_after", "s"},
+                               {"equilibrium_temperature", "°C"}},
+                              summarize_soak}},
                   .topics = std::move(topics),
                   .runs_on = devices_of(format),
                   .never_run = format.blocks,

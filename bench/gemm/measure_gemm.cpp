@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/gemm/operand_data.hpp"
+#include "bench/gemm/formats.hpp"
 #include "bench/gemm/search.hpp"
 
 namespace peakline::bench {

@@ -13,6 +13,8 @@ void gemm_model(CudaBench& bench, std::string_view format);
 
 namespace {
 
+constexpr const char* kTopic = "model layer";
+
 enum class Curve { kNone, kLayers, kLayersAndParts };
 
 std::vector<Point> model_points(Curve curve) {
@@ -40,24 +42,125 @@ std::string ceiling_note(const Measurement&) {
                      fmt::join(kHidden, " and "), kCeilingTokens);
 }
 
+void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  const auto burst = burst_of(curve, format);
+  std::map<std::int64_t, std::map<std::int64_t, double>>
+      layers;  // shares by hidden size and tokens
+  for (const Measurement* m : curve.points) {
+    const auto part = text_param(m->params, "part");
+    const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
+    const auto share = share_of_burst(*m, curve, format);
+    if (!share || !part || !hidden || !tokens) continue;
+    sentence.figure(
+        "share_per_clock", *share,
+        {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
+    if (*part == "layer") layers[*hidden].emplace(*tokens, *share);
+  }
+  for (const auto& [hidden, shares] : layers)
+    if (const auto tokens = first_at_share({shares.begin(), shares.end()}))
+      sentence.figure("full_rate_tokens", static_cast<double>(*tokens),
+                      {{"format", format}, {"hidden", hidden}});
+  const ParamValue layer = "layer";
+  const auto sizes = sweep_where(curve, "hidden", "part", layer);
+  if (sizes.empty()) return;
+  const auto hidden = static_cast<std::int64_t>(sizes.back().x);
+  auto points = sweep_where(curve, "tokens", "part", layer);
+  std::erase_if(points,
+                [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
+  if (points.empty()) return;
+  // Points this short run at a clock between burst and sustained; burst is the higher.
+  const auto figures = [&](const CurvePoint& point) {
+    std::string text =
+        fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
+    if (const auto& clock_hz = point.m->conditions.sm_clock_hz)
+      text += fmt::format(" at {:.0f} MHz", *clock_hz / 1e6);
+    if (burst) {
+      const double share = *point.m->value / *burst;
+      text += fmt::format(", {} of burst", format_percent(share));
+      sentence.figure("share_of_burst", share,
+                      {{"format", format}, {"tokens", std::llround(point.x)}});
+    }
+    return text;
+  };
+  std::string text =
+      fmt::format("{}, hidden size {}, {}", format_label(format), hidden, figures(points.back()));
+  if (points.front().x == 1 && points.size() > 1) text += "; " + figures(points.front());
+  sentence.add(std::move(text));
+}
+
+CurveRule model_layer(const std::string& format) {
+  return rule_of_format(kTopic, format,
+                        {{"share_of_burst", "1", {"format", "tokens"}},
+                         {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}},
+                         {"full_rate_tokens", "1", {"format", "hidden"}, role::kFullRateTokens}},
+                        summarize_model_layer);
+}
+
+std::string model_layer_title(const TitleView& view) {
+  // Figures of BF16 if it was measured, at the most tokens: one per hidden size.
+  std::vector<const Figure*> layers;
+  const auto rank = [](const Figure& f) {
+    return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));
+  };
+  for (const Figure* share : view.all({.name = "share_per_clock", .by = {{"part", "layer"}}})) {
+    if (!layers.empty() && rank(*share) > rank(*layers[0])) layers.clear();
+    if (layers.empty() || rank(*share) == rank(*layers[0])) layers.push_back(share);
+  }
+  std::ranges::sort(layers, {}, [](const Figure* f) { return *int_param(f->by, "hidden"); });
+  std::vector<std::string> shares;
+  for (const Figure* share : layers)
+    shares.push_back(fmt::format("{} (hidden size {})", format_percent(share->value),
+                                 *int_param(share->by, "hidden")));
+  return fmt::format("At {} tokens {} layers keep {} of the burst rate per clock",
+                     *int_param(layers[0]->by, "tokens"),
+                     format_label(*text_param(layers[0]->by, "format")),
+                     fmt::join(shares, " and "));
+}
+
+Picture model_layer_picture() {
+  const auto panel = [](std::int64_t hidden) -> Panel {
+    const auto of = [&](const char* label, const char* format, const char* part) -> PictureSeries {
+      return {label,
+              {.id = std::string("gemm.model.") + format,
+               .figure = "share_per_clock",
+               .where = {{"hidden", hidden}, {"part", part}}}};
+    };
+    return {.over = "tokens",
+            .x = count_axis("M, tokens"),
+            .y = percent_axis(fmt::format("% of burst per clock, hidden size {}", hidden), 105),
+            .series = {of("BF16 layer", "bf16", "layer"), of("BF16 QKV", "bf16", "qkv"),
+                       of("BF16 output", "bf16", "output"), of("BF16 up", "bf16", "up"),
+                       of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
+            .naming = Naming::kLegend};
+  };
+  return {.key = "model",
+          .subject = "Transformer layer: its matrix products",
+          .how =
+              "Each line is one product of a layer over the tokens of a batch (M), or the four in "
+              "a row; 100 % is the format's burst ceiling. Rates are per clock, since the clock "
+              "falls with the time that a point takes: that of a whole layer is lower than those "
+              "of its parts. What layers reach per second under load is the ceiling model-shaped.",
+          .panels = {panel(kHidden[0]), panel(kHidden[1])}};
+}
+
 }  // namespace
 
 void register_gemm_model(Registry& registry) {
   const auto add = [&](const char* format, Curve curve, std::vector<Topic> topics = {}) {
-    add_sweep(registry,
-              {.area = "model",
-               .format = format,
-               .what = "Throughput of the products of a transformer layer, one by one and in a row",
-               .run = on_gpu([format](auto& bench) { gemm_model(bench, format); }),
-               .points = model_points(curve),
-               .curves = {model_layer_curve(format),
-                          sustained_load_curve(format_label(format) + " layers")},
-               .ceilings = load_ceilings_of(product_format(format), Basis::kModelBurst,
-                                            Basis::kModelShaped, ceiling_note),
-               .topics = std::move(topics),
-               .method_version = 3});
+    add_sweep(
+        registry,
+        {.area = "model",
+         .format = format,
+         .what = "Throughput of the products of a transformer layer, one by one and in a row",
+         .run = on_gpu([format](auto& bench) { gemm_model(bench, format); }),
+         .points = model_points(curve),
+         .curves = {model_layer(format), sustained_load_curve(format_label(format) + " layers")},
+         .ceilings = load_ceilings_of(product_format(format), Basis::kModelBurst,
+                                      Basis::kModelShaped, ceiling_note),
+         .topics = std::move(topics),
+         .method_version = 3});
   };
-  add("bf16", Curve::kLayersAndParts, {{kModelLayer, model_layer_title, model_layer_picture()}});
+  add("bf16", Curve::kLayersAndParts, {{kTopic, model_layer_title, model_layer_picture()}});
   add("fp8", Curve::kLayers);
   add("int8", Curve::kNone);
   add("mxfp8", Curve::kNone);

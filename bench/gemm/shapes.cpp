@@ -5,6 +5,7 @@
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
 #include "bench/question.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 
@@ -15,7 +16,10 @@ void gemm_skinny(CudaBench& bench, std::string_view format);
 
 namespace {
 
-// Dimensions of the aligned product, of which one is then slightly shorter.
+constexpr const char *kProductSides = "product sides", *kSkinny = "skinny products";
+
+// One side slightly shorter than a power of two, the others unchanged.
+
 constexpr std::int64_t kAlignedSide = 8192;
 // Powers of two, so that each of them is the largest that divides one of the sizes.
 constexpr std::array<std::int64_t, 9> kShorterBy = {0, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -26,6 +30,172 @@ std::vector<Point> alignment_points(std::span<const std::int64_t> shorter_by) {
   std::vector<ParamValue> sizes;
   for (const std::int64_t by : shorter_by) sizes.emplace_back(kAlignedSide - by);
   return points_over({{"dimension", {"M", "N", "K"}}, {"size", std::move(sizes)}}, kWarm);
+}
+
+// The size with the lowest rate per clock, compared with the longest size, a power of two.
+struct WorstSize {
+  double size = 0, share = 0;
+};
+
+std::optional<WorstSize> worst_size(const std::vector<CurvePoint>& points) {
+  if (points.size() < 2) return std::nullopt;
+  const CurvePoint& aligned = points.back();
+  std::optional<WorstSize> worst;
+  for (const CurvePoint& point : points) {
+    const auto share = share_per_clock(*point.m, *aligned.m);
+    if (point.x == aligned.x || !share || (worst && *share >= worst->share)) continue;
+    worst = {point.x, *share};
+  }
+  return worst;
+}
+
+void summarize_product_sides(const std::string& format, const CurveView& curve,
+                             Sentence& sentence) {
+  std::vector<std::string> worsts;
+  for (const char* dimension : {"M", "N", "K"}) {
+    const auto worst =
+        worst_size(sweep_where(curve, "size", "dimension", ParamValue(std::string(dimension))));
+    if (!worst) continue;
+    worsts.push_back(
+        fmt::format("{} at {} = {:.0f}", format_percent(worst->share), dimension, worst->size));
+    const Params by = {{"format", format}, {"dimension", dimension}};
+    sentence.figure("worst_size", worst->size, by);
+    sentence.figure("worst_share_per_clock", worst->share, by);
+  }
+  if (worsts.empty()) return;
+  sentence.add(fmt::format("{} at its worst, of the aligned rate per clock: {}",
+                           format_label(format), fmt::join(worsts, ", ")));
+}
+
+CurveRule product_sides(const std::string& format) {
+  return rule_of_format(kProductSides, format,
+                        {{"worst_size", "1", {"format", "dimension"}},
+                         {"worst_share_per_clock", "1", {"format", "dimension"}}},
+                        summarize_product_sides);
+}
+
+std::string product_sides_title(const TitleView& view) {
+  const Figure& worst = view.least({.name = "worst_share_per_clock"});
+  const auto size =
+      std::llround(view.value({.id = worst.id, .name = "worst_size", .by = worst.by}));
+  const std::string side = *text_param(worst.by, "dimension");
+  return fmt::format("{} costs {} GEMMs {:.1f} x",
+                     size % 2 != 0 ? fmt::format("An odd {} ({})", side, size)
+                                   : fmt::format("{} = {}", side, size),
+                     format_label(*text_param(worst.by, "format")), 1 / worst.value);
+}
+
+void summarize_vocabulary(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  const auto points = sweep(curve, "n");
+  if (points.size() < 2) return;
+  const auto figures = [&](const CurvePoint& p) {
+    const Params by = {{"n", std::llround(p.x)}};
+    sentence.figure("time", p.m->summary->median, by);
+    sentence.figure("rate", *p.m->value, by);
+    return fmt::format("{} at {}", format_time(p.m->summary->median), rate_of(*p.m));
+  };
+  const CurvePoint& plain = points.front();
+  const CurvePoint& padded = points.back();
+  const std::string unpadded = figures(plain);
+  std::string text =
+      fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} it takes {}",
+                  format_label(format), plain.x, unpadded, padded.x, figures(padded));
+  if (const auto share = share_per_clock(*plain.m, *padded.m)) {
+    text += fmt::format(": {} of the rate per clock", format_percent(*share));
+    sentence.figure("share_per_clock", *share);
+  }
+  sentence.add(std::move(text));
+}
+
+// The M from which arithmetic binds instead of memory. FLOPs and bytes are linear in M, so that
+// interpolation is exact.
+std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double burst,
+                               double bandwidth) {
+  const auto excess = [&](const CurvePoint& p) {
+    return p.m->work.flops * bandwidth - p.m->work.bytes() * burst;
+  };
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double below = excess(points[i - 1]), above = excess(points[i]);
+    if (below < 0 && above >= 0)
+      return points[i - 1].x + (points[i].x - points[i - 1].x) * below / (below - above);
+  }
+  return std::nullopt;
+}
+
+void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  // Up to this M, reading the weights from memory dominates.
+  constexpr double kFewRows = 64;
+  const auto points = sweep(curve, "m");
+  const auto burst = burst_of(curve, format);
+  const auto bandwidth = curve.ceiling("hbm.read", Basis::kMeasured);
+  if (points.empty() || !burst) return;
+  const auto half =
+      std::ranges::find_if(points, [&](const CurvePoint& p) { return *p.m->value >= *burst / 2; });
+  std::string text;
+  if (half != points.end()) {
+    text = fmt::format("half of the burst rate from M = {:.0f} on", half->x);
+    sentence.figure("half_burst_m", half->x, {{"format", format}});
+  } else {
+    text = fmt::format("below half of the burst rate up to M = {:.0f}", points.back().x);
+  }
+  if (const auto ridge = bandwidth ? ridge_of(points, *burst, *bandwidth) : std::nullopt)
+    sentence.figure("ridge_m", *ridge, {{"format", format}});
+  std::vector<double> shares;
+  for (const CurvePoint& point : points) {
+    const Work& work = point.m->work;
+    if (!bandwidth || work.bytes() <= 0) continue;
+    const double roof = std::min(*burst, *bandwidth * work.flops / work.bytes());
+    sentence.figure("roofline", roof, {{"m", std::llround(point.x)}});
+    if (point.x <= kFewRows) shares.push_back(*point.m->value / roof);
+  }
+  if (!shares.empty()) {
+    const double share = median(shares);
+    text += fmt::format(", up to M = {:.0f} a median {} of what the roofline says", kFewRows,
+                        format_percent(share));
+    sentence.figure("share_of_roofline", share);
+  }
+  sentence.add(fmt::format("{}: {}", format_label(format), text));
+}
+
+CurveRule skinny_products(const std::string& format) {
+  return rule_of_format(kSkinny, format,
+                        {{"half_burst_m", "1", {"format"}},
+                         {"ridge_m", "1", {"format"}},
+                         {"share_of_roofline", "1"},
+                         {"roofline", rate_unit(format), {"m"}}},
+                        summarize_skinny);
+}
+
+std::string skinny_title(const TitleView& view) {
+  const Figure* half = view.find({.name = "half_burst_m", .by = {{"format", "bf16"}}});
+  if (half == nullptr) half = &view.figure({.name = "half_burst_m"});
+  return fmt::format("{} needs {:.0f} rows for half of its burst rate",
+                     format_label(*text_param(half->by, "format")), half->value);
+}
+
+Picture skinny_picture() {
+  constexpr const char *kBf16 = "gemm.skinny.bf16", *kFp8 = "gemm.skinny.fp8";
+  const auto ridge = [](const char* label, const char* id) -> Mark {
+    return {.label = label, .upright = true, .figure = Numbers{id, "ridge_m"}};
+  };
+  return {
+      .key = "skinny",
+      .subject = "Few rows: from memory-bound to compute-bound",
+      .how =
+          "Products of M × 8192 × 8192. The rooflines are the intensity times the rate at which "
+          "memory is read, up to the burst ceiling. Left of the bend another row is free, since "
+          "the weights come "
+          "from memory anyway: that is where a language model decodes. Below its roofline, the "
+          "library loses time.",
+      .panels = {{.over = "m",
+                  .x = count_axis("M, rows"),
+                  .y = {.label = "TFLOP/s", .per = 1e12, .scale = Scale::kLog10},
+                  .series = {{"BF16", {kBf16}},
+                             {"FP8", {kFp8}},
+                             {"BF16 roofline", {kBf16, "roofline"}},
+                             {"FP8 roofline", {kFp8, "roofline"}}},
+                  .marks = {ridge("BF16 ridge", kBf16), ridge("FP8 ridge", kFp8)},
+                  .naming = Naming::kEndsWithValue}}};
 }
 
 }  // namespace
@@ -60,7 +230,7 @@ void register_gemm_shapes(Registry& registry) {
                        kAlignment,
                        alignment("bf16"),
                        alignment_points(kShorterBy),
-                       {product_sides_curve("bf16")},
+                       {product_sides("bf16")},
                        {},
                        {{kProductSides, product_sides_title}}});
   for (const char* format : {"fp8", "int8"})
@@ -69,7 +239,7 @@ void register_gemm_shapes(Registry& registry) {
                          kAlignment,
                          alignment(format),
                          alignment_points(kShorterBy16),
-                         {product_sides_curve(format)}});
+                         {product_sides(format)}});
 
   // GPT-2's vocabulary, as it is and padded to a multiple of 128.
   const auto vocabularies = points_over("n", {50257, 50304}, kWarm);
@@ -80,7 +250,10 @@ void register_gemm_shapes(Registry& registry) {
        "Throughput of the output layer of a language model, 4096 x N x 4096: the cost of N = 50257",
        on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }),
        vocabularies,
-       {vocabulary_curve("bf16")}});
+       {rule_of_format(
+           "vocabulary", "bf16",
+           {{"time", "s", {"n"}}, {"rate", rate_unit("bf16"), {"n"}}, {"share_per_clock", "1"}},
+           summarize_vocabulary)}});
 
   const auto skinny = [&](const char* format, std::vector<Topic> topics = {}) {
     add_sweep(registry, {"skinny",
@@ -89,7 +262,7 @@ void register_gemm_shapes(Registry& registry) {
                          "where decoding turns from memory to compute",
                          on_gpu([format](auto& bench) { gemm_skinny(bench, format); }),
                          points_over("m", multiples(1, 4096), kWarm),
-                         {skinny_curve(format)},
+                         {skinny_products(format)},
                          {},
                          std::move(topics)});
   };

@@ -1,6 +1,5 @@
 // What does a partial last wave of tiles cost?
 
-#include "bench/gemm/curves.hpp"
 #include "bench/gemm/shapes.hpp"
 #include "bench/question.hpp"
 
@@ -11,6 +10,8 @@ void gemm_waves(CudaBench& bench, std::string_view format, std::int64_t tile_m,
                 std::int64_t wave_tiles);
 
 namespace {
+
+constexpr const char* kTopic = "waves";
 
 // M grows tile by tile of one kernel; N is chosen so that kWaveTiles tiles along M are one wave.
 constexpr std::int64_t kTileM = 128;
@@ -27,6 +28,81 @@ std::vector<Point> wave_points() {
   return points;
 }
 
+// A product of the sweep's fixed kernel.
+struct WavePoint {
+  const Measurement* m = nullptr;
+  double waves = 0;  // how many times its tiles, in whole clusters, fill the SMs
+  double work = 0;   // likewise, only tiles that have work
+  double ideal = 0;  // share of SM time spent on tiles with work, if all tiles take equally long
+};
+
+std::vector<WavePoint> waves_of(const CurveView& curve) {
+  std::vector<WavePoint> points;
+  if (curve.device == nullptr || curve.device->sm_count.value_or(0) <= 0) return points;
+  const double sms = *curve.device->sm_count;
+  for (const CurvePoint& point : sweep_where(curve, "m", "kernel", ParamValue("fixed"))) {
+    const auto noted = [&](const char* name) {
+      return static_cast<double>(int_param(point.m->launch, name).value_or(0));
+    };
+    const double waves = noted("tiles") / sms, tile = noted("tile_m") * noted("tile_n");
+    if (waves <= 0 || tile <= 0) continue;
+    const double work = point.x * noted("n") / tile / sms;
+    points.push_back({point.m, waves, work, work / std::ceil(waves)});
+  }
+  return points;
+}
+
+// The ideal sawtooth, and the measured one scaled to meet it where it is highest.
+void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
+  const auto fullest = std::ranges::max_element(points, {}, &WavePoint::ideal);
+  for (const WavePoint& point : points) {
+    const auto m = *int_param(point.m->params, "m");
+    sentence.figure("ideal_share", point.ideal, {{"m", m}});
+    if (const auto share = share_per_clock(*point.m, *fullest->m))
+      sentence.figure("share", *share * fullest->ideal, {{"m", m}});
+  }
+}
+
+void summarize_waves(const CurveView& curve, Sentence& sentence) {
+  const std::vector<WavePoint> points = waves_of(curve);
+  const WavePoint* edge = nullptr;  // last point before the deepest fall
+  double deepest = 0;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    if (std::ceil(points[i + 1].waves) <= std::ceil(points[i].waves)) continue;
+    const auto share = share_per_clock(*points[i + 1].m, *points[i].m);
+    if (!share || (edge != nullptr && *share >= deepest)) continue;
+    deepest = *share;
+    edge = &points[i];
+  }
+  if (edge == nullptr) return;
+  note_sawtooth(points, sentence);
+  const WavePoint& beyond = *(edge + 1);
+  const double ideal = beyond.ideal / edge->ideal;
+  std::string text = fmt::format(
+      "from {:.2f} to {:.2f} waves of work the rate per clock of one kernel falls to {}, where "
+      "idle SMs alone would make it {}",
+      edge->work, beyond.work, format_percent(deepest), format_percent(ideal));
+  sentence.figure("waves_before", edge->work);
+  sentence.figure("waves_after", beyond.work);
+  sentence.figure("share_past_edge", deepest);
+  sentence.figure("ideal_share_past_edge", ideal);
+  const Measurement* best =
+      single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", "best"}});
+  const auto best_share =
+      best != nullptr ? share_per_clock(*best, *edge->m) : std::optional<double>();
+  if (best_share) {
+    text += fmt::format("; the best kernel reaches {}", format_percent(*best_share));
+    sentence.figure("best_share_past_edge", *best_share);
+  }
+  sentence.add(std::move(text));
+}
+
+std::string waves_title(const TitleView& view) {
+  return fmt::format("Just past a full wave one kernel runs at {} of its rate, the best one at {}",
+                     format_percent(view.value({.name = "share_past_edge"})),
+                     format_percent(view.value({.name = "best_share_past_edge"})));
+}
+
 }  // namespace
 
 void register_gemm_waves(Registry& registry) {
@@ -36,9 +112,17 @@ void register_gemm_waves(Registry& registry) {
                        "times, or slightly more",
                        on_gpu([](auto& bench) { gemm_waves(bench, "bf16", kTileM, kWaveTiles); }),
                        wave_points(),
-                       {waves_curve()},
+                       {{kTopic,
+                         {{"ideal_share", "1", {"m"}},
+                          {"share", "1", {"m"}},
+                          {"waves_before", "1"},
+                          {"waves_after", "1"},
+                          {"share_past_edge", "1"},
+                          {"ideal_share_past_edge", "1"},
+                          {"best_share_past_edge", "1"}},
+                         summarize_waves}},
                        {},
-                       {{kWaves, waves_title}},
+                       {{kTopic, waves_title}},
                        2});
 }
 

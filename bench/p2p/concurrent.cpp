@@ -9,6 +9,24 @@ namespace peakline::bench {
 void send_all_to_all(NodeBench& bench);
 void send_across_bisection(NodeBench& bench);
 
+namespace {
+
+// The rate of all GPUs together, and of each.
+CurveRule all_gpus(const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const Measurement& m = *curve.points.back();
+    const auto gpus = int_param(m.params, "gpus").value_or(0);
+    if (gpus < 1) return;
+    sentence.add(fmt::format("{} {} ({} sent by each of {} GPUs)", label,
+                             format_rate(*m.value, "B/s"),
+                             format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
+    sentence.figure("rate", *m.value);
+  };
+  return {kLinksTopic, {{"rate", "B/s"}}, summarize};
+}
+
+}  // namespace
+
 void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
   const auto add = [&](const char* id, const char* what, const char* label,
                        const char* resource_name, Run run) {
@@ -19,7 +37,7 @@ void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
                   .loads = Loads::kLink,
                   .limit = peer_link(1),
                   .ceilings = {{.resource = resource(resource_name), .counts = over_nvlinks}},
-                  .curves = {all_gpus_curve(kLinksTopic, label)},
+                  .curves = {all_gpus(label)},
                   .points = {{.params = {{"gpus", std::ssize(gpus)}},
                               .phase = Phase::kNode,
                               .rule = Rule::kFull,

@@ -18,6 +18,20 @@ std::string concurrent_title(const TitleView& view) {
       format_percent(share("pcie.concurrent.both")));
 }
 
+// The host's memory reads and copies, the other limit of copies between it and all GPUs.
+void summarize_host_memory(const CurveView& curve, Sentence& sentence) {
+  const auto rate = [&](std::string_view resource) {
+    const Ceiling* row =
+        find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
+    return row == nullptr ? std::string(kNotKnown) : format_rate(row->value, row->unit);
+  };
+  if (find_ceiling(curve.profile->ceilings, kHostDevice, "memory.read", Basis::kMeasured) ==
+      nullptr)
+    return;
+  sentence.add(fmt::format("the host's CPUs read its memory at {} and copy at {}",
+                           rate("memory.read"), rate("memory.copy")));
+}
+
 }  // namespace
 
 void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) {
@@ -49,7 +63,7 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
       false, true, {rates("D2H")});
   add("pcie.concurrent.both", "Copies both ways by each GPU alone and by all at once",
       "bytes over the link of one GPU in both directions, timed until both are done", true, true,
-      {rates("both ways"), host_memory_curve(kTopic)}, {{kTopic, concurrent_title}});
+      {rates("both ways"), {kTopic, {}, summarize_host_memory}}, {{kTopic, concurrent_title}});
 }
 
 }  // namespace peakline::bench

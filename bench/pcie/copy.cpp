@@ -1,6 +1,5 @@
 // How fast does data move between host and device, by size, direction and host memory?
 
-#include "bench/copies.hpp"
 #include "bench/pcie/ways.hpp"
 #include "bench/question.hpp"
 #include "harness/conclude/factors.hpp"
@@ -20,6 +19,8 @@ void copy_at_numa_node(CudaBench& bench);
 namespace {
 
 using namespace pcie;
+
+constexpr const char* kTopic = "PCIe copies";
 
 constexpr std::size_t kSmallest = 4 << 10;
 // Copies of at least this size count for the ceiling.
@@ -94,22 +95,19 @@ std::string host_memory_title(const TitleView& view) {
       per_gib("allocation.register"));
 }
 
-// Share of the raw rate that packet headers leave for data. Figure data_rate by direction.
-CurveRule link_data_curve(std::string topic) {
-  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
-    if (curve.device == nullptr) return;
-    for (const char* direction : {"h2d", "bidirectional"}) {
-      const std::string name = std::string("pcie.") + direction;
-      const auto& rows = curve.profile->ceilings;
-      const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
-      const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
-      if (raw == nullptr || measured == nullptr) continue;
-      const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
-      if (packets != measured->factors.end())
-        sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
-    }
-  };
-  return {std::move(topic), {{"data_rate", "B/s", {"direction"}}}, summarize};
+// The share of the link's raw rate that packet headers leave for data; no sentence.
+void summarize_link_data(const CurveView& curve, Sentence& sentence) {
+  if (curve.device == nullptr) return;
+  for (const char* direction : {"h2d", "bidirectional"}) {
+    const std::string name = std::string("pcie.") + direction;
+    const auto& rows = curve.profile->ceilings;
+    const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
+    const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
+    if (raw == nullptr || measured == nullptr) continue;
+    const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
+    if (packets != measured->factors.end())
+      sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
+  }
 }
 
 Picture pcie_picture() {
@@ -201,10 +199,94 @@ std::vector<CeilingRule> ceiling(const std::string& direction, int directions) {
            .limit = c2c_link(directions)}};
 }
 
+// Sizes at most this factor apart locate a bend; a quick run's few are further apart.
+constexpr double kNearSizes = 8;
+
+// "H2D: 4 KiB in 5.2 us, half of the top rate from 1 MiB".
+CurveRule rate_over_size(const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, "bytes");
+    if (points.size() < 2) return;
+    const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
+    const auto half =
+        std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
+    const double smallest_s = points.front().m->summary->median;
+    std::string text =
+        fmt::format("{}: {} in {}", label, format_size(points.front().x), format_time(smallest_s));
+    sentence.figure("smallest_copy", smallest_s);
+    if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
+      text += fmt::format(", half of the top rate from {}", format_size(half->x));
+      sentence.figure("half_rate", half->x);
+    }
+    sentence.add(std::move(text));
+  };
+  return {kTopic, {{"smallest_copy", "s"}, {"half_rate", "B"}}, summarize};
+}
+
+// Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size; no sentence.
+void summarize_pageable_share(const CurveView& curve, Sentence& sentence) {
+  const auto points = sweep(curve, "bytes");
+  for (const CurvePoint& point : points) {
+    if (point.x != static_cast<double>(kComparedBytes) && point.x != points.back().x) continue;
+    const Measurement* pinned = curve.measurement(point_name("pcie.h2d.pinned", point.m->params));
+    if (pinned == nullptr) continue;
+    sentence.figure("share_of_pinned", point.value() / *pinned->value,
+                    {{"bytes", std::llround(point.x)}});
+  }
+}
+
+// "write-combined H2D 55.2 GB/s": rate at the largest size.
+CurveRule link_way(const std::string& memory, const std::string& direction) {
+  const std::string way = memory == "write_combined" ? "write-combined" : memory;
+  const std::string where = direction == "h2d"   ? " H2D"
+                            : direction == "d2h" ? " D2H"
+                                                 : " both ways";
+  return largest_size_curve(kHostMemory, way + where);
+}
+
+// Rate at kComparedBytes; no sentence.
+CurveRule compared_rate(const std::string& memory, const std::string& direction) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    for (const CurvePoint& point : sweep(curve, "bytes"))
+      if (point.x == static_cast<double>(kComparedBytes))
+        sentence.figure("compared_rate", point.value(),
+                        {{"memory", memory}, {"direction", direction}});
+  };
+  return {kHostMemory, {{"compared_rate", "B/s", {"memory", "direction"}}}, summarize};
+}
+
+// "16 MiB H2D at once in 300 us, in pieces of 4 KiB in 10 ms": one copy beside the smallest
+// "piece".
+void summarize_pieces(const CurveView& curve, Sentence& sentence) {
+  const auto points = sweep(curve, "piece");
+  if (points.size() < 2) return;
+  const auto seconds = [](const CurvePoint& p) { return p.m->summary->median; };
+  const CurvePoint &smallest = points.front(), &whole = points.back();
+  sentence.add(fmt::format("{} H2D at once in {}, in pieces of {} in {}", format_size(whole.x),
+                           format_time(seconds(whole)), format_size(smallest.x),
+                           format_time(seconds(smallest))));
+  sentence.figure("whole", seconds(whole));
+  sentence.figure("in_pieces", seconds(smallest));
+  sentence.figure("smallest_piece", smallest.x);
+}
+
+// "node 0 h2d 55.4 GB/s, node 0 d2h 55.3 GB/s, ...".
+void summarize_numa(const CurveView& curve, Sentence& sentence) {
+  std::vector<std::string> parts;
+  for (const CurvePoint& point : sweep(curve, "node")) {
+    const auto direction = text_param(point.m->params, "direction");
+    if (!direction) continue;
+    parts.push_back(
+        fmt::format("node {:.0f} {} {}", point.x, *direction, format_rate(point.value(), "B/s")));
+    sentence.figure("rate", point.value(),
+                    {{"node", std::llround(point.x)}, {"direction", *direction}});
+  }
+  if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
+}
+
 }  // namespace
 
 void register_pcie(Registry& registry) {
-  constexpr const char* kTopic = "PCIe copies";
   const auto add = [&](std::string id, const char* what, int directions,
                        std::vector<CeilingRule> ceilings, std::vector<CurveRule> curves,
                        std::vector<Point> points, Run run,
@@ -228,28 +310,29 @@ void register_pcie(Registry& registry) {
   };
   add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", 1,
       ceiling("h2d", 1),
-      {rate_over_size_curve(kTopic, "H2D"), link_data_curve(kTopic),
-       compared_rate_curve("pinned", "h2d")},
+      {rate_over_size("H2D"),
+       {kTopic, {{"data_rate", "B/s", {"direction"}}}, summarize_link_data},
+       compared_rate("pinned", "h2d")},
       size_points(true), locked(Memory::kPinned, Direction::kToDevice), VariesWith::kLaunches,
       {{kTopic, pcie_title, pcie_picture()}});
   add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", 1,
-      ceiling("d2h", 1),
-      {rate_over_size_curve(kTopic, "D2H"), compared_rate_curve("pinned", "d2h")},
-      size_points(true), locked(Memory::kPinned, Direction::kToHost));
-  // The CPU stages pageable copies, so their rate says little about the link: no ceiling.
+      ceiling("d2h", 1), {rate_over_size("D2H"), compared_rate("pinned", "d2h")}, size_points(true),
+      locked(Memory::kPinned, Direction::kToHost));
+  // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
   add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable H2D", role::kPageableToDevice), pageable_share_curve(),
-       compared_rate_curve("pageable", "h2d")},
+      {largest_size_curve(kTopic, "pageable H2D", role::kPageableToDevice),
+       {kHostMemory, {{"share_of_pinned", "1", {"bytes"}}}, summarize_pageable_share},
+       compared_rate("pageable", "h2d")},
       size_points(false), pageable(Direction::kToDevice), VariesWith::kCpu,
       {{kHostMemory, host_memory_title, host_memory_picture()}});
   add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
       {largest_size_curve(kTopic, "pageable D2H", role::kPageableToHost),
-       compared_rate_curve("pageable", "d2h")},
+       compared_rate("pageable", "d2h")},
       size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
   add("pcie.bidirectional.pinned",
       "Copy bandwidth in both directions at once, pinned host memory, by size", 2,
-      ceiling("bidirectional", 2), {compared_rate_curve("pinned", "bidirectional")},
-      size_points(true), locked_both_ways(Memory::kPinned));
+      ceiling("bidirectional", 2), {compared_rate("pinned", "bidirectional")}, size_points(true),
+      locked_both_ways(Memory::kPinned));
 
   // The other memories and directions, at kComparedBytes only.
   const Point copy{.phase = Phase::kLink, .seconds = 0.15};
@@ -257,8 +340,8 @@ void register_pcie(Registry& registry) {
   const auto way = [&](const std::string& direction, const std::string& memory, const char* what,
                        Run run, VariesWith varies = VariesWith::kLaunches) {
     add("pcie." + direction + "." + memory, what, direction == "bidirectional" ? 2 : 1, {},
-        {link_way_curve(memory, direction), compared_rate_curve(memory, direction)}, compared,
-        std::move(run), varies);
+        {link_way(memory, direction), compared_rate(memory, direction)}, compared, std::move(run),
+        varies);
   };
   way("h2d", "write_combined", "Copy bandwidth from write-combined host memory to the device",
       locked(Memory::kWriteCombined, Direction::kToDevice));
@@ -277,10 +360,14 @@ void register_pcie(Registry& registry) {
       "Copy bandwidth in both directions at once, pageable host memory",
       on_gpu([](auto& bench) { copy_pageable_memory_both_ways(bench); }), VariesWith::kCpu);
   add("pcie.h2d.pieces", "Time of 16 MiB from pinned host memory to the device, by piece", 1, {},
-      {pieces_curve()}, points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy),
+      {{kHostMemory,
+        {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}},
+        summarize_pieces}},
+      points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy),
       on_gpu([](auto& bench) { copy_in_pieces(bench, kPiecesBytes); }));
   add("pcie.node", "Copy bandwidth with pinned memory on each NUMA node of the machine", 1, {},
-      {numa_curve()}, node_points(), on_gpu([](auto& bench) { copy_at_numa_node(bench); }));
+      {{kHostMemory, {{"rate", "B/s", {"node", "direction"}}}, summarize_numa}}, node_points(),
+      on_gpu([](auto& bench) { copy_at_numa_node(bench); }));
 }
 
 }  // namespace peakline::bench

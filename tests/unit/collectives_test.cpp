@@ -58,7 +58,7 @@ TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
     if (resource == "nvlink.all_to_all") return 778e9;  // of both
     return std::nullopt;
   };
-  const CurveRule rule = collective_curve(Collective::kAllReduce);
+  const CurveRule rule = sample::rule_of("nccl.all_reduce");
   const Statement sentence = summarized(rule, curve);
   ASSERT_EQ(sentence.pieces.size(), 1u);
   EXPECT_EQ(sentence.pieces[0],

@@ -1,5 +1,3 @@
-#include "bench/copies.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/figures.hpp"
@@ -28,7 +26,7 @@ TEST(CopyRateCurve, SaysFromWhichTileEachWayComesNearToTheBest) {
   said.add({{"way", "plain"}, {"tile", 2048}}, 3500 * kGB);
   said.add({{"way", "tensor_1d"}, {"tile", 2048}}, 4000 * kGB);
   said.add({{"way", "tensor_1d"}, {"tile", 128}}, 1000 * kGB);
-  const Statement sentence = said.of(copy_rate_curve("from memory"));
+  const Statement sentence = said.of(sample::rule_of("copy.hbm"));
   ASSERT_EQ(sentence.pieces.size(), 1u);
   EXPECT_EQ(sentence.pieces[0],
             "from memory: plain loads 3500 GB/s, 1D tensor 4000 GB/s, 90 % of the best from 2 KiB "
@@ -43,7 +41,7 @@ TEST(CopyLatencyCurve, ComparesTheWaysAtEachSize) {
   said.add({{"way", "plain"}, {"tile", 512}}, 300e-9);
   said.add({{"way", "plain"}, {"tile", 8192}}, 700e-9);
   said.add({{"way", "bulk"}, {"tile", 512}}, 600e-9);
-  const Statement sentence = said.of(copy_latency_curve());
+  const Statement sentence = said.of(sample::rule_of("copy.latency"));
   EXPECT_EQ(sentence.pieces,
             (std::vector<std::string>{"one copy of 512 B: plain loads 300 ns, bulk 600 ns",
                                       "one copy of 8 KiB: plain loads 700 ns"}));
@@ -55,7 +53,7 @@ TEST(LinkWayCurve, NamesMemoryAndDirection) {
   Said said;
   said.add({{"bytes", 4096}}, kGB);
   said.add({{"bytes", 64 * kMiB}}, 50 * kGB);
-  const Statement sentence = said.of(link_way_curve("write_combined", "h2d"));
+  const Statement sentence = said.of(sample::rule_of("pcie.h2d.write_combined"));
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write-combined H2D 50.0 GB/s"});
   EXPECT_EQ(figure_of(sentence, {.name = "largest_size_rate"}), 50 * kGB);
 }
@@ -65,9 +63,10 @@ TEST(PiecesCurve, HoldsTheSmallestPiecesAgainstOneCopy) {
   said.add({{"piece", 4096}}, 1);
   said.add({{"piece", 16 * kMiB}}, 1);
   said.points[0].summary = Summary{.median = 8e-3};
-  EXPECT_TRUE(Said{.points = {said.points[0]}}.of(pieces_curve()).pieces.empty());
+  EXPECT_TRUE(
+      Said{.points = {said.points[0]}}.of(sample::rule_of("pcie.h2d.pieces")).pieces.empty());
   said.points[1].summary = Summary{.median = 3e-4};
-  const Statement sentence = said.of(pieces_curve());
+  const Statement sentence = said.of(sample::rule_of("pcie.h2d.pieces"));
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"16 MiB H2D at once in 300 us, in pieces of 4 KiB in "
                                      "8.00 ms"});
@@ -80,7 +79,7 @@ TEST(NumaCurve, SaysBothDirectionsOfEachNode) {
   said.add({{"node", 1}, {"direction", "h2d"}}, 40 * kGB);
   said.add({{"node", 0}, {"direction", "h2d"}}, 55 * kGB);
   said.add({{"node", 0}, {"direction", "d2h"}}, 54 * kGB);
-  const Statement sentence = said.of(numa_curve());
+  const Statement sentence = said.of(sample::rule_of("pcie.node"));
   EXPECT_EQ(
       sentence.pieces,
       std::vector<std::string>{"node 0 h2d 55.0 GB/s, node 0 d2h 54.0 GB/s, node 1 h2d 40.0 GB/s"});
@@ -91,11 +90,11 @@ TEST(NumaCurve, SaysBothDirectionsOfEachNode) {
 TEST(SizeCostCurve, SaysTheSmallestAndTheLargest) {
   Said said{.quantity = Quantity::kTime};
   said.add({{"bytes", 4096}}, 2e-6);
-  EXPECT_EQ(said.of(size_cost_curve("cudaMalloc")).pieces,
+  EXPECT_EQ(said.of(sample::rule_of("allocation.malloc")).pieces,
             std::vector<std::string>{"cudaMalloc 4 KiB in 2.00 us"});
   said.add({{"bytes", 1024 * kMiB}}, 4e-4);
   said.add({{"bytes", 16 * kMiB}}, 1e-4);
-  const Statement sentence = said.of(size_cost_curve("cudaMalloc"));
+  const Statement sentence = said.of(sample::rule_of("allocation.malloc"));
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"cudaMalloc 4 KiB in 2.00 us, 1 GiB in 400 us"});
   EXPECT_EQ(figure_of(sentence, {.name = "time", .by = {{"bytes", 1024 * kMiB}}}), 4e-4);
@@ -105,12 +104,12 @@ TEST(GibCostCurve, ScalesTheLargestAndTellsPagesApart) {
   Said said{.quantity = Quantity::kTime};
   said.add({{"bytes", 16 * kMiB}}, 1);
   said.add({{"bytes", 256 * kMiB}}, 0.1);
-  EXPECT_EQ(said.of(gib_cost_curve("cudaHostAlloc")).pieces,
+  EXPECT_EQ(said.of(sample::rule_of("allocation.pinned")).pieces,
             std::vector<std::string>{"cudaHostAlloc 400 ms per GiB"});
   Said pages{.quantity = Quantity::kTime};
   pages.add({{"pages", "small"}, {"bytes", 256 * kMiB}}, 0.1);
   pages.add({{"pages", "huge"}, {"bytes", 256 * kMiB}}, 0.01);
-  const Statement sentence = pages.of(gib_cost_curve("first touch"));
+  const Statement sentence = pages.of(sample::rule_of("allocation.first_touch"));
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{
                 "first touch 400 ms per GiB in small pages, 40.0 ms per GiB in huge pages"});

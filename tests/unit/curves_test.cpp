@@ -76,7 +76,7 @@ TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   add(1e9, {{"width", 4}, {"bytes", 1'000'000'000}});
   all.back().summary->median = 1;  // another width is another line
   add(128.0 * (1 << 30), {{"width", 16}, {"footprint", "memory"}});
-  const Statement said = said_by(footprint_curve("device memory by size", "read"), all);
+  const Statement said = said_by(sample::rule_of("hbm.read", 1), all);
   EXPECT_EQ(said.figures.size(), 3u);
   EXPECT_NEAR(figure_of(said, {.name = "fixed"}), 3e-6, 1e-9);
   EXPECT_NEAR(figure_of(said, {.name = "slope"}), 4600e9, 1e6);
@@ -168,7 +168,8 @@ TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
   }
 }
 
-// Applies cache_curve to reads through and past the L1, by footprint, on 100 SMs.
+// Asks the rule of cache.sweep about reads through the L1 and past it, of the footprints of each of
+// 100 SMs.
 Statement said_of_caches(const std::function<double(double)>& through_l1,
                          const std::function<double(double)>& past_l1) {
   DeviceFacts device = sample::h200();
@@ -183,7 +184,7 @@ Statement said_of_caches(const std::function<double(double)>& through_l1,
   };
   add("l1", 512.1, through_l1);
   add("l2", 8192.1, past_l1);
-  return said_by(cache_curve("caches"), all, &device);
+  return said_by(sample::rule_of("cache.sweep"), all, &device);
 }
 
 double l1_of_224_kib(double kib) { return kib <= 224 ? 32e12 : 9e12; }

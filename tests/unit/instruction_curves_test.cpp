@@ -1,5 +1,3 @@
-#include "harness/conclude/instruction_curves.hpp"
-
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -29,9 +27,9 @@ Statement said(const CurveRule& rule, const std::vector<Measurement>& all) {
 }
 
 TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
-  const auto sentence =
-      said(instruction_throughput_curve(), {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
-                                            rate_of("match", 2), rate_of("fp64_fma", 63)});
+  const auto sentence = said(sample::rule_of("instruction.throughput"),
+                             {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
+                              rate_of("match", 2), rate_of("fp64_fma", 63)});
   EXPECT_EQ(sentence.pieces.at(0), "per clock and SM from 2.00 (match) to 127 (fp32_fma)");
   EXPECT_EQ(sentence.pieces.at(1),
             "2 of 3 within 2 % of the documented rate, furthest int32_add at 25.0 %");
@@ -47,7 +45,7 @@ TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
 TEST(InstructionCurves, WithoutAClockNothingIsSaidPerClock) {
   auto m = rate_of("fp32_fma", 127);
   m.conditions.sm_clock_hz.reset();
-  const auto sentence = said(instruction_throughput_curve(), {m});
+  const auto sentence = said(sample::rule_of("instruction.throughput"), {m});
   EXPECT_TRUE(sentence.pieces.empty());
   EXPECT_TRUE(sentence.figures.empty());
 }
@@ -58,7 +56,7 @@ TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
                     cycles / kClockHz);
   };
   const auto sentence =
-      said(instruction_latency_curve(), {latency("fp32_fma", 4), latency("match", 30)});
+      said(sample::rule_of("instruction.latency"), {latency("fp32_fma", 4), latency("match", 30)});
   EXPECT_EQ(sentence.pieces.at(0), "latency in cycles from 4.00 (fp32_fma) to 30.0 (match)");
   EXPECT_NEAR(figure_of(sentence, {.role = role::kCycles, .by = {{"op", "match"}}}), 30, 1e-9);
 }
@@ -72,7 +70,7 @@ TEST(InstructionCurves, WhatOneAddressCosts) {
                                Quantity::kOpRate, rate);
   };
   const auto sentence = said(
-      atomics_curve("atomics", "global memory"),
+      sample::rule_of("atomics.global"),
       {atomics("int32_add", "one", "device", 2e9), atomics("int32_add", "per_warp", "device", 7e9),
        atomics("int32_add", "per_thread", "device", 1e12),
        atomics("int32_add", "one", "block", 4e9), atomics("int32_add", "per_thread", "block", 1e12),

@@ -1,9 +1,6 @@
-#include "harness/conclude/latency.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/conclude/concurrency.hpp"
 #include "harness/conclude/findings.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -35,24 +32,12 @@ struct Said {
   }
 };
 
-TEST(Plateaus, AreRunsOfThreeAndMore) {
-  const std::vector<LatencyPoint> points = {{1, 16},   {2, 16.1}, {4, 16},    {8, 60},   {16, 140},
-                                            {32, 141}, {64, 142}, {128, 300}, {256, 301}};
-  const auto found = plateaus(points);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].to_bytes, 4);
-  EXPECT_EQ(found[1].from_bytes, 16);
-  EXPECT_EQ(found[1].to_bytes, 64);
-  EXPECT_EQ(found[1].seconds, 141);
-  EXPECT_TRUE(plateaus({}).empty());
-}
-
 TEST(LatencyCurve, SaysTimeAndCyclesOfTheKernelsOwnClock) {
   Said said;
   said.add({{"part", "near"}}, 133e-9);
   said.add({{"part", "far"}}, 150e-9);
   said.points[0].conditions.sm_clock_hz = 2 * kGHz;
-  const Statement sentence = said.of(latency_curve("L2", "l2"));
+  const Statement sentence = said.of(sample::rule_of("latency.l2"));
   EXPECT_EQ(sentence.pieces,
             (std::vector<std::string>{"L2 near 133 ns, 266 cycles", "L2 far 150 ns"}));
   EXPECT_EQ(values_of(sentence), (FigureValues{{"latency/level:l2/part:near", 133e-9},
@@ -73,9 +58,9 @@ TEST(LatencySteps, AreWhereEachLevelEnds) {
   add(32 * kMiB, 210);
   for (const double mib : {40, 48, 56}) add(mib * kMiB, 255);
   for (const double gib : {0.5, 8.0, 64.0}) add(gib * kGiB, 338);
-  EXPECT_EQ(said.of(latency_steps_curve()).pieces.back(), "338 ns up to 64 GiB");
+  EXPECT_EQ(said.of(sample::rule_of("latency.sweep")).pieces.back(), "338 ns up to 64 GiB");
   add(128 * kGiB, 362);
-  const Statement sentence = said.of(latency_steps_curve());
+  const Statement sentence = said.of(sample::rule_of("latency.sweep"));
   EXPECT_EQ(
       sentence.pieces,
       (std::vector<std::string>{
@@ -96,10 +81,10 @@ TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
     said.add({{"order", "random"}, {"stride", stride}}, random * 1e-9);
     said.add({{"order", "sequential"}, {"stride", stride}}, sequential * 1e-9);
   }
-  EXPECT_EQ(said.of(line_size_curve("L1", "l1")).pieces.at(0),
+  EXPECT_EQ(said.of(sample::rule_of("latency.stride")).pieces.at(0),
             "L1 lines of 128 B, filled 32 B at a time");
   for (Measurement& m : said.points) m.value = 142e-9;
-  EXPECT_TRUE(said.of(line_size_curve("L1", "l1")).pieces.empty());
+  EXPECT_TRUE(said.of(sample::rule_of("latency.stride")).pieces.empty());
 }
 
 // Every other line of a footprint fits the L2, but not the part near an SM.
@@ -108,17 +93,25 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   for (const auto& [stride, ns] : std::vector<std::pair<std::int64_t, int>>{
            {32, 319}, {64, 346}, {128, 346}, {256, 275}, {512, 178}})
     said.add({{"order", "random"}, {"stride", stride}}, ns * 1e-9);
-  const Statement sentence = said.of(line_size_curve("L2", "l2"));
+  const Statement sentence = said.of(sample::rule_of("latency.stride.l2"));
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"L2 lines of 128 B"});
   EXPECT_EQ(figure_of(sentence, {.role = role::kLine, .by = {{"level", "l2"}}}), 128);
 }
 
-TEST(InFlight, IsInterpolatedOnTheFastestPoints) {
-  const std::vector<InFlight> points = {{1, 10}, {2, 20}, {4, 30}, {4, 40}, {8, 50}, {16, 50}};
-  EXPECT_DOUBLE_EQ(*in_flight_for(points, 45), 6);
-  EXPECT_FALSE(in_flight_for(points, 5));   // the least suffices
-  EXPECT_FALSE(in_flight_for(points, 51));  // the most does not
-  EXPECT_FALSE(in_flight_for({}, 45));
+TEST(Occupancy, InterpolatesBytesInFlightBetweenTheFastestPoints) {
+  Said said;
+  for (const auto& [warps, loads, rate] :
+       std::vector<std::tuple<std::int64_t, std::int64_t, double>>{
+           {2, 1, 10e9}, {4, 1, 20e9}, {4, 2, 30e9}, {8, 1, 40e9}, {16, 1, 50e9}, {32, 1, 50e9}})
+    said.add({{"warps", warps}, {"loads", loads}}, rate, Quantity::kByteRate);
+  const auto warps_for = [&](double rate) {
+    said.hbm_read = rate / 0.9;
+    const Statement sentence = said.of(sample::rule_of("occupancy.hbm"));
+    return figure_of(sentence, {.name = "in_flight_per_sm"}) / (32 * 16);
+  };
+  EXPECT_DOUBLE_EQ(warps_for(45e9), 12);
+  EXPECT_THROW(warps_for(5e9), std::out_of_range);   // the least is enough
+  EXPECT_THROW(warps_for(51e9), std::out_of_range);  // the most is not
 }
 
 TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
@@ -126,14 +119,14 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
   for (const auto& [warps, rate] :
        std::vector<std::pair<std::int64_t, double>>{{8, 1320e9}, {32, 3700e9}, {64, 4400e9}})
     said.add({{"warps", warps}, {"loads", 1}}, rate, Quantity::kByteRate);
-  const Statement sentence = said.of(bytes_in_flight_curve());
+  const Statement sentence = said.of(sample::rule_of("occupancy.hbm"));
   EXPECT_EQ(sentence.pieces.at(0),
             "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
             "latency x bandwidth is 1.41 MiB");
   EXPECT_NEAR(figure_of(sentence, {.name = "latency_times_bandwidth"}), 337e-9 * 4400e9, 1);
   // Relative to the memory's bandwidth if measured.
   said.hbm_read = 4600e9;
-  EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),
+  EXPECT_THAT(said.of(sample::rule_of("occupancy.hbm")).pieces.at(0),
               testing::StartsWith("90 % of 4600 GB/s needs at least 26.1 KiB in flight per SM"));
 }
 
@@ -145,11 +138,11 @@ TEST(Occupancy, SaysTheFewestWarpsByChains) {
     said.add({{"warps", warps}, {"chains", chains}}, rate, Quantity::kFlopRate);
     said.points.back().conditions.sm_clock_hz = 2 * kGHz;
   }
-  EXPECT_EQ(said.of(chains_curve()).pieces.at(0),
+  EXPECT_EQ(said.of(sample::rule_of("occupancy.fma")).pieces.at(0),
             "95 % of the FP32 rate per clock needs 16 warps per SM with 1 chain, 4 warps per SM "
             "with 4 chains");
   said.points[0].conditions.sm_clock_hz.reset();
-  EXPECT_TRUE(said.of(chains_curve()).pieces.empty());
+  EXPECT_TRUE(said.of(sample::rule_of("occupancy.fma")).pieces.empty());
 }
 
 Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {

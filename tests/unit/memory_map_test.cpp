@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/conclude/findings.hpp"
-#include "harness/conclude/latency.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/units.hpp"
@@ -42,7 +41,7 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
   p.devices[0].shared_per_sm_bytes = 228 * kKiB;
   Curve curve;
   curve.device = p.devices[0].uuid;
-  curve.topic = kMemoryLatency;
+  curve.topic = "memory latency";
   const auto say = [&](const CurveRule& rule, const std::vector<Measurement>& points) {
     const Statement said = said_by(rule, points, &p.devices[0]);
     curve.figures.insert(curve.figures.end(), said.figures.begin(), said.figures.end());
@@ -53,11 +52,11 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
   std::vector<Measurement> sweep;
   for (const auto& [mib, ns] : steps)
     sweep.push_back(latency({{"bytes", static_cast<std::int64_t>(mib * kMiB)}}, ns));
-  say(latency_curve("L1", "l1"), {latency({}, 16.2)});
-  say(latency_curve("L2", "l2"),
+  say(sample::rule_of("latency.l1"), {latency({}, 16.2)});
+  say(sample::rule_of("latency.l2"),
       {latency({{"part", "near"}}, near_ns), latency({{"part", "far"}}, far_ns)});
-  say(latency_curve("HBM", "hbm"), {latency({}, 337)});
-  say(latency_steps_curve(), sweep);
+  say(sample::rule_of("latency.hbm"), {latency({}, 337)});
+  say(sample::rule_of("latency.sweep"), sweep);
   p.curves.push_back(std::move(curve));
   p.curves.push_back({.device = p.devices[0].uuid,
                       .topic = "caches",

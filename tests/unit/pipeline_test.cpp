@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/question.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -55,7 +56,7 @@ TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
 
 TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
   const Statement sentence =
-      said_by(overlap_curve("copying in"),
+      said_by(sample::rule_of("overlap.h2d"),
               {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
                overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
                overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
@@ -69,16 +70,16 @@ TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
               found.at("rate/memory:pinned/chunk:262144"), 1e-6);
   EXPECT_EQ(found.at("hidden_from/memory:pinned"), 16 * kMi);
   EXPECT_FALSE(found.contains("hidden_from/memory:pageable"));
-  EXPECT_TRUE(said_by(overlap_curve("copying in"), {}).pieces.empty());
-  // A chunk with a misfit kernel is ignored.
+  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {}).pieces.empty());
+  // A chunk whose kernel did not fit says nothing.
   Measurement mismatched = overlapped("pageable", 4 * kMi, 1);
   mismatched.launch = {{kCopyInNs, std::int64_t{30'000}}, {kKernelNs, std::int64_t{80'000}}};
   EXPECT_EQ(
-      said_by(overlap_curve("copying in"), {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
+      said_by(sample::rule_of("overlap.h2d"), {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
           .pieces,
       std::vector<std::string>{"copying in while a kernel runs: 96.0 % of the slowest part's "
                                "rate with pageable memory (95 % from chunks of 256 MiB)"});
-  EXPECT_TRUE(said_by(overlap_curve("copying in"), {mismatched}).pieces.empty());
+  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {mismatched}).pieces.empty());
 }
 
 TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
@@ -89,8 +90,8 @@ TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
   };
   add(2, "separate", 10e-6, 6);
   add(2, "fused", 6.5e-6, 4);
-  add(8, "fused", 1e-6, 10);  // nothing to compare with
-  const Statement sentence = said_by(fusion_curve(), all);
+  add(8, "fused", 1e-6, 10);  // nothing to hold it against
+  const Statement sentence = said_by(sample::rule_of("fusion.chain"), all);
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"time saved by one kernel: 2 steps 35.0 % (33.3 % by bytes)"});
   EXPECT_EQ(sentence.figures.size(), 2u);
@@ -107,9 +108,9 @@ TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
   add(kMi, "separate", 20e-6);
   add(64 * kKi, "separate", 12e-6);
   add(64 * kKi, "fused", 3e-6);
-  EXPECT_TRUE(said_by(small_chain_curve(), all).pieces.empty());
+  EXPECT_TRUE(said_by(sample::rule_of("fusion.small"), all).pieces.empty());
   add(64 * kKi, "graph", 5e-6);
-  const Statement sentence = said_by(small_chain_curve(), all);
+  const Statement sentence = said_by(sample::rule_of("fusion.small"), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{
                                  "4 steps over 64 KiB: 12.0 us with a kernel each, 5.00 us as a "
                                  "graph of these, 3.00 us fused"});
@@ -124,17 +125,17 @@ TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kNvml;
-  EXPECT_EQ(said_by(waits_curve("wait by", "by"), all).pieces,
+  EXPECT_EQ(said_by(waits_curve("synchronization", "wait by", "by"), all).pieces,
             std::vector<std::string>{"wait by stream 8.10 us, blocking event 21.0 us"});
   all = {taking("synchronization.block", {{"threads", std::int64_t{32}}}, 10e-9)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kKernel;
-  const Statement sentence = said_by(waits_curve("barrier of", "threads"), all);
+  const Statement sentence = said_by(waits_curve("synchronization", "barrier of", "threads"), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
   EXPECT_EQ(values_of(sentence),
             (FigureValues{{"time/threads:32", 10e-9}, {"cycles/threads:32", 20}}));
-  const Statement grid =
-      said_by(waits_curve("barrier of a grid", ""), {taking("synchronization.grid", {}, 960e-9)});
+  const Statement grid = said_by(waits_curve("synchronization", "barrier of a grid", ""),
+                                 {taking("synchronization.grid", {}, 960e-9)});
   EXPECT_EQ(grid.pieces, std::vector<std::string>{"barrier of a grid 960 ns"});
   EXPECT_EQ(values_of(grid), (FigureValues{{"time", 960e-9}}));
 }

@@ -2,6 +2,11 @@
 
 // All benchmarks, for tests of conclusions; nothing is launched.
 
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
 #include "bench/catalog.hpp"
 #include "harness/benchmark/registry.hpp"
 
@@ -14,6 +19,13 @@ inline Benchmarks benchmarks() {
     return registry;
   }();
   return kRegistry.benchmarks();
+}
+
+// The rule of a registered benchmark; of several, the one at this index.
+inline const CurveRule& rule_of(std::string_view id, std::size_t index = 0) {
+  const Benchmark* benchmark = find_benchmark(benchmarks(), id);
+  if (benchmark == nullptr) throw std::out_of_range("no benchmark " + std::string(id));
+  return benchmark->curves.at(index);
 }
 
 }  // namespace peakline::sample
