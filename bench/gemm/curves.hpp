@@ -21,10 +21,11 @@ std::optional<double> share_of_burst(const Measurement& m, const CurveView& curv
                                      std::string_view format);
 // A product with this share of the burst rate per clock gains nothing from a larger size.
 inline constexpr double kFullShare = 0.9;
-// Given shares in the order of their sizes: the smallest size from which all larger ones keep
-// kFullShare; nullopt if the largest falls short.
-std::optional<std::int64_t> first_at_share(
-    const std::vector<std::pair<std::int64_t, double>>& shares);
+// The size from which all larger ones keep kFullShare, given shares in the order of their sizes.
+// Shares between two sizes are assumed to lie on a line over log(size), since a threshold that
+// jumps from one measured size to the next would differ between runs. nullopt if the largest falls
+// short.
+std::optional<double> size_at_share(const std::vector<std::pair<std::int64_t, double>>& shares);
 
 // "1234 TFLOP/s".
 std::string rate_of(const Measurement& m);

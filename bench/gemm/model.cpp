@@ -57,9 +57,8 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
     if (*part == "layer") layers[*hidden].emplace(*tokens, *share);
   }
   for (const auto& [hidden, shares] : layers)
-    if (const auto tokens = first_at_share({shares.begin(), shares.end()}))
-      sentence.figure("full_rate_tokens", static_cast<double>(*tokens),
-                      {{"format", format}, {"hidden", hidden}});
+    if (const auto tokens = size_at_share({shares.begin(), shares.end()}))
+      sentence.figure("full_rate_tokens", *tokens, {{"format", format}, {"hidden", hidden}});
   const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;

@@ -30,10 +30,11 @@ CurveRule size_curve(const std::string& format) {
                               {{"format", format}, {"n", shares.back().first}});
             }
             if (shares.empty()) return;
-            if (const auto n = first_at_share(shares)) {
-              sentence.figure(kSizeAtShare, static_cast<double>(*n), {{"format", format}});
-              sentence.add(fmt::format("{} reaches {} of its burst rate per clock from N = {}",
-                                       format_label(format), format_percent(kFullShare), *n));
+            if (const auto n = size_at_share(shares)) {
+              sentence.figure(kSizeAtShare, *n, {{"format", format}});
+              sentence.add(
+                  fmt::format("{} reaches {} of its burst rate per clock from about N = {:.0f}",
+                              format_label(format), format_percent(kFullShare), *n));
             } else {
               sentence.add(fmt::format("{} stays below {} of its burst rate per clock up to N = {}",
                                        format_label(format), format_percent(kFullShare),
@@ -45,8 +46,8 @@ CurveRule size_curve(const std::string& format) {
 std::string size_title(const TitleView& view) {
   std::vector<std::string> sizes;
   for (const Figure* n : view.all({.name = kSizeAtShare}))
-    sizes.push_back(
-        fmt::format("{} from N = {:.0f}", format_label(*text_param(n->by, "format")), n->value));
+    sizes.push_back(fmt::format("{} from about N = {:.0f}",
+                                format_label(*text_param(n->by, "format")), n->value));
   if (sizes.empty()) throw Missing();
   return fmt::format("N x N x N GEMMs keep {} of burst per clock: {}", format_percent(kFullShare),
                      fmt::join(sizes, ", "));

@@ -195,8 +195,14 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
 }
 
 TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
-  EXPECT_EQ(first_at_share({{512, 0.95}, {1024, 0.85}, {2048, 0.9}, {4096, 0.93}}), 2048);
-  EXPECT_EQ(first_at_share({{512, 0.95}, {1024, 0.89}}), std::nullopt);
+  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.85}, {2048, 0.9}, {4096, 0.93}}), 2000);
+  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.93}}), 512);
+  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.89}}), std::nullopt);
+  EXPECT_EQ(size_at_share({}), std::nullopt);
+  EXPECT_EQ(size_at_share({{1024, 0.8}, {4096, 1.0}}), 2000);  // half way in log(size)
+  // A share that passes 90 % by a hair in one of two runs moves the size by a hair.
+  EXPECT_EQ(size_at_share({{128, 0.6}, {1024, 0.901}, {4096, 0.96}}), 1000);
+  EXPECT_EQ(size_at_share({{128, 0.6}, {1024, 0.899}, {4096, 0.96}}), 1000);
 }
 
 // Some figure has each role that the harness and the reports ask for.
