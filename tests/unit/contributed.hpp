@@ -51,7 +51,7 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   const std::vector<Profile> profiles = contributed_profiles(source);
   std::vector<const Profile*> all;
   for (const Profile& profile : profiles) all.push_back(&profile);
-  // runs_of_h200s.csv has these two cards, but not the link between them.
+  // runs_of_h200s.csv has cards alone; this node adds the links between two.
   const Profile pair = read_profile(source + "/reports/reference/nvidia-h200-x2.json");
   for (const DeviceView& view : device_views(pair))
     if (view.is_node()) runs.push_back(node_run(view, "reference", true));
