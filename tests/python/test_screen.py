@@ -129,9 +129,9 @@ def test_answers_are_the_sections_in_order(alone: peakline.Profile, shown: dict[
 
 
 def test_no_narrow_answer_stands_alone(alone: peakline.Profile, shown: dict[str, Any]) -> None:
-    """A table of many columns has the width of the page, and so has one that is left beside it."""
+    """A table of many long columns has the width of the page, and so has one left beside it."""
     wide = {"name": "wide", "title": "", "notes": [], "columns": list("abcde")}
-    wide["rows"] = [{"label": "row", "cells": list("12345")}]
+    wide["rows"] = [{"label": "row", "cells": ["1234567890123"] * 5}]
     for sections, whole in (([0, 1], 0), ([0, wide, 1], 3), ([0, 1, wide, 2, 3, 4], 1)):
         found = [s if isinstance(s, dict) else shown["sections"][s] for s in sections]
         page = answers(alone, read_screen({**shown, "sections": found}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import peakline
 import pytest
-from peakline import Profile, Transformer, from_hf_config, train_bound
+from peakline import Profile, Transformer, from_hf_config, train_bound, units
 from test_mfu import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,7 +101,7 @@ def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Trans
     assert code == 0
     assert (
         f"This run is at {1600000 / expected.tokens_per_s:.1f} % of what this machine allows for "
-        f"its shape: {expected.tokens_per_s:.4g} tokens/s, bound by tensor.bf16.\n"
+        f"its shape: {units.number(expected.tokens_per_s)} tokens/s, bound by tensor.bf16.\n"
     ) in out
     result = json.loads(run(capsys, *arguments, *step, "--json")[1])["train_bound"]
     assert result["seconds"] == expected.seconds

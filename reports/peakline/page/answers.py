@@ -54,7 +54,7 @@ def answers(profile: Profile, screen: Screen | str) -> str:
         ]
         sections = [section for section in found if section]
     cards = ""
-    for wide, run in itertools.groupby(sections, lambda s: len(_joined(s)[0]) >= _WIDE):
+    for wide, run in itertools.groupby(sections, _is_wide):
         shown = [_section(section) for section in run]
         # One narrow card alone would leave half of the page empty beside it.
         whole = wide or len(shown) == 1
@@ -62,9 +62,18 @@ def answers(profile: Profile, screen: Screen | str) -> str:
     return f'<div class="answers" id="answers">{cards}</div>' if cards else ""
 
 
-_WIDE = 5  # columns from which on a table needs the width of the page
+# A table with so many columns and characters needs the width of the page.
+_WIDE_COLUMNS, _WIDE_CHARACTERS = 5, 60
 # A column of which every cell is short and begins so holds numbers.
 _NUMBER = re.compile(r"([±+−-]?\d.{,20}|–|)$")
+
+
+def _is_wide(section: Section) -> bool:
+    columns, lines = _joined(section)
+    if len(columns) < _WIDE_COLUMNS:
+        return False
+    rows = [(label, *cells) for label, cells in lines]
+    return sum(max(map(len, column)) for column in zip(*rows, strict=True)) > _WIDE_CHARACTERS
 
 
 def _section(section: Section) -> str:
