@@ -167,7 +167,7 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
                                 "1.0 %    ±1.1 %\n"));
     EXPECT_THAT(text, HasSubstr("MFU in BF16: which peak to divide by, of the slowest GPU\n"));
     EXPECT_THAT(text, HasSubstr("GPU 0: Random access"));
-    EXPECT_THAT(text, HasSubstr("likewise."));
+    EXPECT_THAT(text, HasSubstr("Likewise: GPU 1"));
   }
 }
 
