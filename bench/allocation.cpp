@@ -14,7 +14,7 @@ void allocation_first_touch(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// So many pages that the cost of the call itself is negligible.
+// The cost of the call itself is negligible beside that of so many pages.
 constexpr std::int64_t kManyPages = 64 * kMiB;
 
 // "cudaMalloc 1 MiB in 80 us, 1 GiB in 410 us": smallest and largest size.

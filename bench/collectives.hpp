@@ -27,7 +27,7 @@ inline constexpr std::array kCollectives = {Collective::kAllReduce,     Collecti
 std::string_view to_string(Collective collective);  // "all_reduce", as in ids
 std::string_view label_of(Collective collective);   // "all-reduce"
 
-// What the registration of NCCL's operations and the code that runs them have in common.
+// Shared by the registration of NCCL's operations and the code that runs them.
 struct NcclVariant {
   Collective collective = {};
   bool in_place = false;

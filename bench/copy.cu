@@ -77,7 +77,7 @@ std::array<Copy, sizeof...(kIndex)> all_copies(std::index_sequence<kIndex...>) {
   return {nth_copy<kIndex>()...};
 }
 
-// In the order of kCopyTiles.
+// The copies are in the order of kCopyTiles.
 const auto& copies() {
   static const auto all = all_copies(std::make_index_sequence<kCopyTiles.size()>{});
   return all;

@@ -14,7 +14,7 @@ using cuda::DeviceBuffer;
 // Several times the L2, so that no step finds the previous one's result there.
 constexpr std::size_t kLargeBytes = std::size_t{256} << 20;
 constexpr double kLargeL2s = 4;
-// As many as a bias, an activation, a dropout and a residual take.
+// A bias, an activation, a dropout and a residual take as many.
 constexpr std::int64_t kSmallSteps = 4;
 constexpr double kSearchSeconds = 0.05;
 constexpr std::array kThreads = {128u, 256u, kernels::kMostSumThreads};

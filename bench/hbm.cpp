@@ -19,7 +19,7 @@ void hbm_memset(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-// Of all arrays together. The smallest still exceeds most L2s, and shows the cost of a launch.
+// Sizes of all arrays together. The smallest exceeds most L2s, and shows the cost of a launch.
 constexpr std::array<std::int64_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
                                                   2 * kGiB, 4 * kGiB, 8 * kGiB};
 // Launch overhead is below 0.2 % of its time.

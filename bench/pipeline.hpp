@@ -1,6 +1,6 @@
 #pragma once
 
-// What the measurements of overlapped copies and fused steps have in common with their curves.
+// Shared by the measurements of overlapped copies and fused steps and by their curves.
 
 #include <cstdint>
 #include <optional>

@@ -14,7 +14,7 @@ namespace {
 
 using kernels::Distribution;
 
-// As much as other tools clear, or more where an L2 could hold part of it.
+// Other tools clear as much; where an L2 could hold part of it, more is cleared.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
 constexpr double kClearedL2s = 2;
 // Products are short, so that cold operands show.

@@ -23,7 +23,7 @@ struct GemmFormat : ProductFormat {
 // One of kProductFormats by name; std::logic_error for others.
 const GemmFormat& gemm_format(std::string_view name);
 
-// As gemm_format(), but skips the point if the device does not support the format.
+// Like gemm_format(), but skips the point if the device does not support the format.
 const GemmFormat& usable_format(const CudaBench& bench, std::string_view name);
 
 // A soak must run on Tensor Cores: BF16, or FP16 on devices without BF16.
@@ -64,7 +64,7 @@ class Product {
  public:
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
           std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
-  // With its own operands of standard normal data.
+  // It has its own operands, of standard normal data.
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
 
   const GemmShape& shape() const { return gemm_.shape(); }

@@ -7,7 +7,7 @@
 namespace peakline::bench {
 namespace {
 
-// So many that filling and draining the chains, a few dozen cycles, costs below 0.1 %.
+// Filling and draining the chains, a few dozen cycles, costs below 0.1 % of so many.
 constexpr std::int64_t kSteps = 16384;
 
 template <class T>

@@ -28,7 +28,7 @@ struct TileFormat {
 
 // nullptr if the device, or this build's code for it, has no such instruction.
 const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& device);
-// As find_tile_format(), but FP8 falls back to FP16, which holds its values.
+// Like find_tile_format(), but FP8 falls back to FP16, which holds its values.
 const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFacts& device);
 
 class TileOnEachSm {

@@ -120,7 +120,7 @@ json encode(const Finding& f) {
           {"evidence", std::move(evidence)}};
 }
 
-// As on the screen, without style.
+// The text is that of the screen, without style.
 json encode(const std::string& text) { return terminal_text(text, false); }
 json encode(const Screen::Column& c) { return c.head; }
 json encode(const Screen::Row& r);
