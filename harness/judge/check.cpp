@@ -345,8 +345,11 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
   }
   // "gpu1/..." concerns another device, and rules that pass may be absent.
   if (!change.limit || name.starts_with("gpu") || name.starts_with("node/")) return false;
-  // Without a device's name, rules about links between GPUs are the node's, others a GPU's.
-  if (!named && gpu.is_node() != (rule_group_of(name) == RuleGroup::kGpuLinks)) return false;
+  // Without a device's name, rules about links between GPUs are the node's, others a GPU's. A
+  // single GPU has no node; there such a limit cannot be judged.
+  const bool of_node =
+      rule_group_of(name) == RuleGroup::kGpuLinks && gpu.profile->devices.size() > 1;
+  if (!named && gpu.is_node() != of_node) return false;
   add_limit(gpu, change, name, device);
   return true;
 }

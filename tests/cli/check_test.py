@@ -204,6 +204,14 @@ def rules(tmp_path):
     return write
 
 
+def test_a_limit_on_links_that_are_not_there_cannot_be_judged(tmp_path):
+    rules = tmp_path / "links.toml"
+    rules.write_text('[[rule]]\nname = "nvlink.read/measured"\nlimit = 3e11\nreason = "x"\n')
+    found = peakline("check", REFERENCE, "--rules", rules)
+    assert found.returncode == 3
+    assert found.stdout.startswith("CANNOT JUDGE") and "gpu0/nvlink.read/measured" in found.stdout
+
+
 def test_lint_says_what_each_rule_judges(rules):
     file = rules(
         'name = "tensor.bf16/burst"\nlimit = 780e12',
