@@ -14,6 +14,7 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/judge/site.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
@@ -222,6 +223,18 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
           RuleGroup::kFacts;
 }
 
+// Another process may slow a healthy GPU.
+void name_other_users(std::span<const DeviceFacts> gpus, CheckedDevice& device) {
+  std::vector<std::string> users;
+  for (const DeviceFacts& gpu : gpus)
+    if (const std::vector<std::string> names = other_users(gpu); !names.empty())
+      users.push_back(fmt::format("{} used GPU {} too", shortened(names), gpu.index));
+  if (users.empty()) return;
+  for (JudgedRule& rule : device.rules)
+    if (rule.outcome == Outcome::kFail && !rule.measurement.empty() && rule.cause.empty())
+      rule.cause = fmt::format("{}", fmt::join(users, "; "));
+}
+
 Known known_by(const CheckOptions& options, const CardRun& run) {
   Known known = known_of(options.populations, options.donors, run.facts, run.mode);
   known.peers = options.peers;
@@ -245,6 +258,7 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   device.known = known_by(options, run);
   judge_card(gpu, device.known, rules);
   judge_ceilings(gpu, run, options.least, device, rules);
+  name_other_users({gpu.facts, 1}, device);
   std::vector<RuleGroup> groups = {RuleGroup::kMemory, RuleGroup::kCompute};
   if (gpu.facts->compute_major >= 7) groups.push_back(RuleGroup::kTensor);
   if (!gpu.facts->integrated.value_or(false)) groups.push_back(RuleGroup::kHostLink);
@@ -276,6 +290,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
+  name_other_users(profile.devices, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.
   std::erase_if(device.rules, [](const JudgedRule& rule) {
     return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
@@ -287,71 +302,6 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
 
 bool waits_for_a_second(const JudgedRule& rule) {
   return rule.outcome == Outcome::kFail && !rule.measurement.empty();
-}
-
-void set_limit(JudgedRule& rule, double limit, const std::string& reason) {
-  rule.limit = limit;
-  rule.deviations = 0;
-  rule.vouched = true;
-  rule.reason = reason;
-  rule.outcome = *rule.value < limit ? Outcome::kFail : Outcome::kPass;
-  rule.cause.clear();
-}
-
-void change_rule(const RuleChange& change, JudgedRule& rule) {
-  const bool judged = rule.value && rule.outcome != Outcome::kCannotJudge;
-  if (change.limit && judged) set_limit(rule, *change.limit, change.reason);
-  if (change.loss && judged && rule.yardstick)
-    set_limit(rule, rule.yardstick->centre * (1 - *change.loss), change.reason);
-  if (!change.outcome || rule.outcome == Outcome::kPass) return;
-  rule.outcome = std::min(rule.outcome, *change.outcome);
-  rule.cause =
-      fmt::format("{} by the rules: {}",
-                  *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
-}
-
-// A limit for a ceiling that the population lacks.
-void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view name,
-               CheckedDevice& device) {
-  RulesOf rules(device.name, device.rules);
-  const auto row = std::ranges::find_if(gpu.ceilings, [&](const Ceiling* ceiling) {
-    return !ceiling->measurement.empty() && ceiling_name(ceiling->resource, ceiling->basis) == name;
-  });
-  if (row == gpu.ceilings.end()) {
-    rules.add("missing", name, Outcome::kCannotJudge,
-              fmt::format("not measured; the rules ask for it: {}", change.reason));
-    return;
-  }
-  JudgedRule& rule = rules.add("figure", name, Outcome::kPass, "");
-  rule.group = rule_group_of((*row)->resource);
-  rule.label = ResourceLabels(*gpu.profile)((*row)->resource, (*row)->basis);
-  rule.value = (*row)->value;
-  rule.unit = (*row)->unit;
-  rule.measurement = (*row)->measurement;
-  set_limit(rule, *change.limit, change.reason);
-}
-
-// Whether the change concerns, or adds, a rule of the device.
-bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
-  std::string_view name = change.name;
-  const std::string prefix = device.name + '/';
-  const bool named = name.starts_with(prefix);
-  if (named) name.remove_prefix(prefix.size());
-  const auto rule =
-      std::ranges::find(device.rules, fmt::format("{}/{}", device.name, name), &JudgedRule::name);
-  if (rule != device.rules.end()) {
-    change_rule(change, *rule);
-    return true;
-  }
-  // "gpu1/..." concerns another device, and rules that pass may be absent.
-  if (!change.limit || name.starts_with("gpu") || name.starts_with("node/")) return false;
-  // Without a device's name, rules about links between GPUs are the node's, others a GPU's. A
-  // single GPU has no node; there such a limit cannot be judged.
-  const bool of_node =
-      rule_group_of(name) == RuleGroup::kGpuLinks && gpu.profile->devices.size() > 1;
-  if (!named && gpu.is_node() != of_node) return false;
-  add_limit(gpu, change, name, device);
-  return true;
 }
 
 }  // namespace
@@ -403,6 +353,16 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
       const bool other_mode = !change.mode.empty() && change.mode != profile.mode;
       if (other_mode || apply(change, view, device)) applied.insert(change.name);
     }
+    result.devices.push_back(std::move(device));
+  }
+  for (const RuleChange& change : options.changes) {
+    if (applied.contains(change.name)) continue;
+    if (asks(change))
+      add_absent(change, result.devices);
+    else
+      result.unused.push_back(change.name);
+  }
+  for (CheckedDevice& device : result.devices) {
     // A site's limit vouches for its group.
     std::erase_if(device.rules, [&](const JudgedRule& rule) {
       return rule.code == "coverage" && std::ranges::any_of(device.rules, [&](const auto& other) {
@@ -410,11 +370,8 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
              });
     });
     allowed.excuse(device.rules);
-    result.devices.push_back(std::move(device));
   }
-  result.unused = allowed.unused();
-  for (const RuleChange& change : options.changes)
-    if (!applied.contains(change.name)) result.unused.push_back(change.name);
+  std::ranges::copy(allowed.unused(), std::back_inserter(result.unused));
   return result;
 }
 

@@ -31,7 +31,7 @@ namespace peakline {
 
 struct CheckedDevice {
   std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
-  std::string uuid;
+  std::string uuid = {};
   Known known = {};  // of the populations given
   std::vector<JudgedRule> rules;
 };
@@ -39,7 +39,7 @@ struct CheckedDevice {
 struct CheckResult {
   std::string mode, created;
   std::vector<CheckedDevice> devices;
-  std::vector<std::string> unused;  // allowed or changed names without a rule
+  std::vector<std::string> unused;  // allowed names of which nothing failed
 
   bool gpus_given = false;  // their number was judged
 

@@ -146,7 +146,8 @@ std::vector<std::string> Allowed::unused() const {
 bool more_severe(const JudgedRule& a, const JudgedRule& b) {
   const auto severity = [](const JudgedRule& rule) {
     const bool figure = rule.code != "fact" && rule.value && rule.limit;
-    return std::pair(rule.outcome, figure ? -*rule.value / *rule.limit : 0);
+    const double explains = rule.code == "unsteady" ? -1 : 0;  // as a figure at its limit
+    return std::pair(rule.outcome, figure ? -*rule.value / *rule.limit : explains);
   };
   return severity(a) > severity(b);
 }

@@ -89,9 +89,8 @@ void sort_by_device(std::vector<Measurement>& measurements, const Plan& plan) {
 
 std::string other_user(const std::vector<DeviceFacts>& devices) {
   for (const DeviceFacts& device : devices)
-    for (const DeviceProcess& process : device.processes)
-      return fmt::format("GPU {}: {} ({})", device.index,
-                         process.name.empty() ? "process" : process.name, process.pid);
+    for (const std::string& user : other_users(device))
+      return fmt::format("GPU {}: {}", device.index, user);
   return "";
 }
 

@@ -37,12 +37,13 @@ std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
     return text_of(rule);
   const Yardstick& y = *rule.yardstick;
   const std::string name = rule.name.substr(device.name.size() + 1);
+  const std::string cause = rule.cause.empty() ? "" : "; " + rule.cause;
   if (y.kind == YardstickKind::kFloor)
-    return fmt::format("{} {:.0f} % of {}", name, *rule.value / y.centre * 100, y.source);
+    return fmt::format("{} {:.0f} % of {}{}", name, *rule.value / y.centre * 100, y.source, cause);
   const auto below = [&](double value) { return (1 - value / y.centre) * 100; };
-  return fmt::format("{} {:.1f} % low, limit {:.1f} %{}", name, below(*rule.value),
+  return fmt::format("{} {:.1f} % low, limit {:.1f} %{}{}", name, below(*rule.value),
                      below(*rule.limit),
-                     y.kind == YardstickKind::kPrior ? " by " + y.source : std::string());
+                     y.kind == YardstickKind::kPrior ? " by " + y.source : std::string(), cause);
 }
 
 // "PCIe" if all host links are, "NVLink".
@@ -277,7 +278,7 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
                           text_of(rule), options.width);
     }
     for (const std::string& name : file.result.unused)
-      text += fmt::format("  {}: allowed or in the rules, but there was nothing to excuse\n", name);
+      text += fmt::format("  {}: allowed, but nothing of that name failed\n", name);
   }
   return terminal_text(text, options.color);
 }

@@ -1,5 +1,7 @@
 #include "harness/values/facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -58,6 +60,17 @@ std::string_view host_link_name(const DeviceFacts& gpu) {
 
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction) {
   return (gpu.c2c ? "c2c." : "pcie.") + std::string(direction);
+}
+
+std::vector<std::string> other_users(const DeviceFacts& gpu) {
+  std::vector<std::string> names;
+  for (const DeviceProcess& process : gpu.processes) {
+    if (is_mps_server(process)) continue;
+    const std::string name = process.name.empty() ? "process" : process.name;
+    names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
+                                     : fmt::format("{} ({})", name, process.pid));
+  }
+  return names;
 }
 
 std::size_t beyond_l2(const DeviceFacts& device, std::size_t bytes, double l2s) {

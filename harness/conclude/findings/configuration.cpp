@@ -71,17 +71,14 @@ void fabric(const DeviceFacts& gpu, Collector& out) {
 }
 
 void other_processes(const DeviceFacts& gpu, Collector& out) {
-  Evidence evidence;
-  std::vector<std::string> names;
-  for (const DeviceProcess& process : gpu.processes) {
-    if (is_mps_server(process)) continue;
-    const std::string name = process.name.empty() ? "process" : process.name;
-    names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
-                                     : fmt::format("{} ({})", name, process.pid));
-    evidence.emplace_back(names.back(), process.memory_bytes ? format_size(*process.memory_bytes)
-                                                             : "memory not known");
-  }
+  const std::vector<std::string> names = other_users(gpu);
   if (names.empty()) return;
+  Evidence evidence;
+  for (const DeviceProcess& process : gpu.processes)
+    if (!is_mps_server(process))
+      evidence.emplace_back(names[evidence.size()], process.memory_bytes
+                                                        ? format_size(*process.memory_bytes)
+                                                        : "memory not known");
   out.add("other_process", Severity::kWarning,
           fmt::format("Other processes used the device during the run: {}. Figures may be too low; "
                       "measure again when the device is idle.",

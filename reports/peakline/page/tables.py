@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
@@ -40,6 +41,8 @@ def _ceiling(row: CeilingRow | None, *bases: str) -> str:
 def ceilings(profile: Profile, device: str, identity: str) -> str:
     """A device's ceilings by basis; empty if it has none."""
     bases, rows = ceiling_table(profile, device)
+    # Each pair of GPUs is in the picture of links: 140 rows for eight GPUs.
+    rows = [row for row in rows if not _PAIR.search(row.resource)]
     if not rows:
         return ""
     # No resource has both, and one column less fits the page.
@@ -66,6 +69,8 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
     how = f'<p class="how">{means}.</p>' if means else ""
     return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}{how}")
 
+
+_PAIR = re.compile(r"\.\d+-\d+$")  # "nvlink.read.0-1"
 
 # The meaning of each basis that its name does not tell.
 _BASES = {

@@ -1,0 +1,108 @@
+#include "harness/judge/site.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/values/labels.hpp"
+#include "harness/values/resources.hpp"
+
+namespace peakline {
+namespace {
+
+void set_limit(JudgedRule& rule, double limit, const std::string& reason) {
+  rule.limit = limit;
+  rule.deviations = 0;
+  rule.vouched = true;
+  rule.reason = reason;
+  rule.outcome = *rule.value < limit ? Outcome::kFail : Outcome::kPass;
+  rule.cause.clear();
+}
+
+void limit_rule(const RuleChange& change, JudgedRule& rule) {
+  if (change.limit) {
+    set_limit(rule, *change.limit, change.reason);
+  } else if (rule.yardstick && rule.yardstick->kind != YardstickKind::kFloor) {
+    set_limit(rule, rule.yardstick->centre * (1 - *change.loss), change.reason);
+  } else {
+    rule.outcome = Outcome::kCannotJudge;
+    rule.cause =
+        fmt::format("no healthy ones are known, and the rules ask for it: {}", change.reason);
+  }
+}
+
+void change_rule(const RuleChange& change, JudgedRule& rule) {
+  if (asks(change) && rule.value && rule.outcome != Outcome::kCannotJudge) limit_rule(change, rule);
+  if (!change.outcome || rule.outcome == Outcome::kPass) return;
+  rule.outcome = std::min(rule.outcome, *change.outcome);
+  rule.cause =
+      fmt::format("{} by the rules: {}",
+                  *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
+}
+
+void add_missing(const RuleChange& change, std::string_view name, CheckedDevice& device) {
+  RulesOf(device.name, device.rules)
+      .add("missing", name, Outcome::kCannotJudge,
+           fmt::format("not measured; the rules ask for it: {}", change.reason));
+}
+
+// A limit for a ceiling that the population lacks.
+void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view name,
+               CheckedDevice& device) {
+  const auto row = std::ranges::find_if(gpu.ceilings, [&](const Ceiling* ceiling) {
+    return !ceiling->measurement.empty() && ceiling_name(ceiling->resource, ceiling->basis) == name;
+  });
+  if (row == gpu.ceilings.end()) {
+    add_missing(change, name, device);
+    return;
+  }
+  RulesOf rules(device.name, device.rules);
+  JudgedRule& rule = rules.add("figure", name, Outcome::kPass, "");
+  rule.group = rule_group_of((*row)->resource);
+  rule.label = ResourceLabels(*gpu.profile)((*row)->resource, (*row)->basis);
+  rule.value = (*row)->value;
+  rule.unit = (*row)->unit;
+  rule.measurement = (*row)->measurement;
+  limit_rule(change, rule);
+}
+
+}  // namespace
+
+bool asks(const RuleChange& change) { return change.limit || change.loss; }
+
+bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
+  std::string_view name = change.name;
+  const std::string prefix = device.name + '/';
+  const bool named = name.starts_with(prefix);
+  if (named) name.remove_prefix(prefix.size());
+  const auto rule =
+      std::ranges::find(device.rules, fmt::format("{}/{}", device.name, name), &JudgedRule::name);
+  if (rule != device.rules.end()) {
+    change_rule(change, *rule);
+    return true;
+  }
+  // "gpu1/..." concerns another device, and rules that pass may be absent.
+  if (!asks(change) || name.starts_with("gpu") || name.starts_with("node/")) return false;
+  // Without a device's name, rules about links between GPUs are the node's, others a GPU's. A
+  // single GPU has no node; there such a limit cannot be judged.
+  const bool of_node =
+      rule_group_of(name) == RuleGroup::kGpuLinks && gpu.profile->devices.size() > 1;
+  if (!named && gpu.is_node() != of_node) return false;
+  add_limit(gpu, change, name, device);
+  return true;
+}
+
+void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices) {
+  const std::string_view name = change.name;
+  const std::size_t slash = name.find('/');
+  const bool named =
+      slash != std::string_view::npos && (name.starts_with("gpu") || name.starts_with("node/"));
+  const std::string_view key = named ? name.substr(0, slash) : kNodeDevice;
+  auto device = std::ranges::find(devices, key, &CheckedDevice::name);
+  if (device == devices.end())
+    device = devices.insert(
+        devices.end(), {.name = std::string(key), .model = "not in this machine", .rules = {}});
+  add_missing(change, named ? name.substr(slash + 1) : name, *device);
+}
+
+}  // namespace peakline

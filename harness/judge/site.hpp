@@ -1,0 +1,18 @@
+#pragma once
+
+// Rules of a site's own (--rules): limits, and what only warns or is left out.
+
+#include <vector>
+
+#include "harness/judge/check.hpp"
+
+namespace peakline {
+
+// A limit asks for its figure; other changes only soften what fails.
+bool asks(const RuleChange& change);
+// Whether the change concerns, or adds, a rule of the device. gpu: the device's view.
+bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device);
+// What a limit names on a device that the machine lacks cannot be judged.
+void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices);
+
+}  // namespace peakline
