@@ -85,7 +85,10 @@ Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
       ++result.by_threshold;
       result.threshold = std::max(result.threshold, needed);
     } else {
-      result.varying.push_back(ceiling_name(c->resource, c->basis));
+      const std::string name = ceiling_name(c->resource, c->basis);
+      // Several GPUs may have it.
+      if (std::ranges::find(result.varying, name) == result.varying.end())
+        result.varying.push_back(name);
     }
   }
   return result;
