@@ -11,7 +11,9 @@
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
+#include "harness/cuda/nvml.hpp"
 #include "harness/cuda/properties.hpp"
+#include "harness/cuda/telemetry.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/statistics/power_control.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -80,7 +82,8 @@ CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& optio
       facts(facts_of_device(nvml)),
       sampler(read_sm_clocks, options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal,
               facts),
-      telemetry(reader(nvml, facts.uuid)) {}
+      telemetry(std::make_unique<cuda::Telemetry>(reader(nvml, facts.uuid))) {}
+CudaSession::~CudaSession() = default;
 
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
                      WorkerCache& cache, CudaSession& session, RoundMember* round)
@@ -138,7 +141,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   std::vector<double> clocks_hz;
   const double batch_s = launch_s * static_cast<double>(launches);
   const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / batch_s));
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   begin_round();
   // Waiting for the others was a rest.
   if (round_ != nullptr) sampler().warm_up_for(launch, kWarmUpCurveSeconds);
@@ -162,7 +165,7 @@ void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   const std::int64_t launches = launches_of_part(sampler(), launch);
   Trains trains = trains_of_sitting(rule());
   trains.rest_s = std::max(trains.rest_s, session_.rest_s);
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   BurstTiming timing = time_trains(sampler(), launch, launches, trains);
   session_.rest_s = timing.rest_s;
   take_conditions(true);
@@ -189,7 +192,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
   const NvtxRange range(record_.name());
   sampler().warm_up(before);
   sampler().warm_up(launch);
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   TrainTiming timing =
       time_interleaved_trains(sampler(), launch, before, trains_of_sitting(Rule::kBrief));
   take_conditions(true);
@@ -208,7 +211,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const LoadPart planned =
       soak ? LoadPart{.counted_s = point_.load_s} : loads().part_for(point_.load_s, !alone);
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   begin_round();
   load_begins_();
   const double start_s = now_s();
@@ -221,7 +224,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
     });
   take_conditions();
 
-  const auto& readings = session_.telemetry.readings();
+  const auto& readings = session_.telemetry->readings();
   const double end_s = intervals.back().end_s;
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
@@ -260,7 +263,7 @@ double CudaBench::soak_from_s(double end_s) {
 
 void CudaBench::take_conditions(bool mostly_rest) {
   Conditions& conditions = record_.conditions;
-  conditions = session_.telemetry.conditions();
+  conditions = session_.telemetry->conditions();
   if (mostly_rest) {
     conditions.power_w.reset();
     conditions.utilization.reset();
@@ -270,7 +273,7 @@ void CudaBench::take_conditions(bool mostly_rest) {
     std::erase(conditions.throttle_reasons, cuda::kPowerCapReason);
   }
   record_.flags.throttled = !conditions.throttle_reasons.empty();
-  const std::string failure = session_.telemetry.failure();
+  const std::string failure = session_.telemetry->failure();
   if (!failure.empty()) remark("telemetry stopped: " + failure);
 }
 
@@ -305,7 +308,7 @@ void CudaBench::measure_calls(const Work& work, const std::function<void()>& cal
                               const std::function<void()>& before) {
   const NvtxRange range(record_.name());
   call();  // loads code
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   begin_round();
   load_begins_();
   std::vector<double> calls_s = seconds_of_calls(call, before);
@@ -331,7 +334,7 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
   }
   calls = sampler().repeats(calls);
   // No background thread: it would contend with the calls for the driver's locks.
-  session_.telemetry.start(false);
+  session_.telemetry->start(false);
   const Sampling sampling = collect(
       sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, now_s);
   take_conditions();
@@ -357,7 +360,7 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
       kFewSteps, sampler().repeats(static_cast<std::uint64_t>(cuda::kSampleSeconds / roughly_s))));
   const Launch launch = launch_of(steps);
   std::vector<double> clocks_hz;
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t) {
@@ -379,7 +382,7 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
 void CudaBench::measure_difference(const Work& work, const Launch& launch) {
   const NvtxRange range(record_.name());
   sampler().warm_up_for(launch, kWarmUpSeconds);
-  session_.telemetry.start(true);
+  session_.telemetry->start(true);
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {

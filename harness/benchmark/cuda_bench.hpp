@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,11 +13,15 @@
 #include "harness/benchmark/candidate_search.hpp"
 #include "harness/benchmark/load.hpp"
 #include "harness/benchmark/trains.hpp"
-#include "harness/cuda/nvml.hpp"
 #include "harness/cuda/resources.hpp"
 #include "harness/cuda/sampler.hpp"
-#include "harness/cuda/telemetry.hpp"
 #include "harness/values/facts.hpp"
+
+// Not included: nvcc reads each header three times for each file with device code.
+namespace peakline::cuda {
+class Nvml;
+class Telemetry;
+}  // namespace peakline::cuda
 
 namespace peakline::bench {
 
@@ -27,11 +32,14 @@ void read_sm_clocks(cudaStream_t stream, std::span<ClockReading> readings);
 struct CudaSession {
   // nvml: nullptr if unavailable; must outlive this.
   CudaSession(const cuda::Nvml* nvml, const RunOptions& options);
+  ~CudaSession();
+  CudaSession(const CudaSession&) = delete;
+  CudaSession& operator=(const CudaSession&) = delete;
 
   const cuda::Nvml* nvml;
   DeviceFacts facts;  // NVML's, completed by CUDA
   cuda::Sampler sampler;
-  cuda::Telemetry telemetry;
+  std::unique_ptr<cuda::Telemetry> telemetry;
   LoadRunner loads{sampler};
   double rest_s = 0;  // needed before a train, as found so far
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/benchmark/load_points.hpp"
+#include "harness/cuda/telemetry.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 #include "harness/values/clock.hpp"

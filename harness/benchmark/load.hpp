@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "harness/cuda/sampler.hpp"
-#include "harness/cuda/telemetry.hpp"
 #include "harness/statistics/power_control.hpp"
 #include "harness/values/measurement.hpp"
+
+namespace peakline::cuda {
+struct TimedReading;
+}
 
 namespace peakline::bench {
 

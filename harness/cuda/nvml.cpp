@@ -212,7 +212,7 @@ void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
 
 }  // namespace
 
-Nvml::Nvml(std::filesystem::path sysfs)
+Nvml::Nvml(std::string sysfs)
     : sysfs_(std::move(sysfs)), library_(std::make_unique<NvmlLibrary>()) {}
 Nvml::~Nvml() = default;
 

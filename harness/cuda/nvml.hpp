@@ -4,7 +4,6 @@
 // CUDA_VISIBLE_DEVICES may number them differently.
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +33,7 @@ struct NvmlLibrary;
 class Nvml {
  public:
   // sysfs: mount point. Throws NvmlUnavailable.
-  explicit Nvml(std::filesystem::path sysfs = "/sys");
+  explicit Nvml(std::string sysfs = "/sys");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
@@ -58,7 +57,7 @@ class Nvml {
   std::vector<std::int64_t> xids(const std::string& uuid);
 
  private:
-  std::filesystem::path sysfs_;
+  std::string sysfs_;
   std::unique_ptr<NvmlLibrary> library_;
 };
 

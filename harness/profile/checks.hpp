@@ -4,21 +4,17 @@
 // ProfileError for a violation.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <cstdint>
+#include <functional>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "harness/profile/fields.hpp"
-#include "harness/profile/json.hpp"
 #include "harness/profile/place.hpp"
 
 namespace peakline::profile_format {
@@ -32,23 +28,7 @@ std::string quoted(std::span<const T> texts) {
   return list;
 }
 
-inline bool matches(const std::string& text, std::string_view pattern) {
-  struct Compiled {
-    std::regex regex;
-    std::optional<std::string> matched = {};  // cache: consecutive rows often repeat a text
-  };
-  thread_local std::map<std::string_view, Compiled> known;
-  auto found = known.find(pattern);
-  if (found == known.end()) {
-    std::regex regex(pattern.begin(), pattern.end(), std::regex::optimize);
-    found = known.try_emplace(pattern, Compiled{std::move(regex)}).first;
-  }
-  auto& [regex, matched] = found->second;
-  if (text == matched) return true;
-  if (!std::regex_match(text, regex)) return false;
-  matched = text;
-  return true;
-}
+bool matches(const std::string& text, std::string_view pattern);
 
 inline void check(double value, const Rule& rule, const auto& expected) {
   if (!std::isfinite(value)) {
@@ -92,34 +72,44 @@ inline void check_length(const Place& place, std::size_t length, const Rule& rul
     place.fail(fmt::format("expected up to {} elements, found {}", rule.max_items, length));
 }
 
-// Access to fields by name.
+// Rules between fields.
 
-template <class Use>
-struct Visitor {
-  const Use& use;
+struct Field;
+using Fields = std::vector<Field>;
+using RowUse = std::function<void(std::size_t index, const Fields& row)>;
+
+// A field, as rules between fields see it. Refers to its structure.
+struct Field {
+  std::string_view key = {};
+  std::optional<double> number = {};
+  std::string_view text = {};                                      // also an enumerator's name
+  std::size_t length = 0;                                          // of a text or a list
+  bool missing = false;                                            // unknown, or empty text
+  const std::vector<std::vector<std::int64_t>>* counts = nullptr;  // if it holds those
+  const void* value = nullptr;
+  // Equal values give equal text; false and unknown values give none.
+  std::string (*identity)(const void* value) = nullptr;
+  // nullptr unless it is a list of structures.
+  void (*for_each_row)(const void* value, const RowUse& use) = nullptr;
+};
+
+// Visits fields.
+struct Collector {
+  Fields& found;
 
   template <class T>
-  void operator()(std::string_view key, const T& value, const Rule& = {}) const {
-    use(key, value);
-  }
+  void operator()(std::string_view key, const T& value, const Rule& = {}) const;
   template <class T>
   void maybe(std::string_view key, const T& value, const Rule& = {},
              const std::type_identity_t<T>& = {}) const {
-    use(key, value);
+    (*this)(key, value);
   }
   void rule(const auto&) const {}
 };
 
-// use(key, value)
 template <class T>
-void for_each_field(const T& structure, const auto& use) {
-  const Visitor<std::remove_cvref_t<decltype(use)>> visitor{use};
-  fields(visitor, structure);
-}
-
-template <class T>
-concept Described = requires(const Visitor<int>& visitor, T& value) {
-  fields(visitor, value);
+concept Described = requires(const Collector& collector, T& value) {
+  fields(collector, value);
 };
 
 template <class T>
@@ -127,36 +117,16 @@ inline constexpr bool kIsList = false;
 template <class T>
 inline constexpr bool kIsList<std::vector<T>> = true;
 
-void with_field(const auto& structure, std::string_view wanted, const auto& use) {
-  for_each_field(structure, [&](std::string_view key, const auto& value) {
-    if (key == wanted) use(value);
-  });
-}
-
-// A field, as rules between fields see it.
-struct Field {
-  std::optional<double> number = {};
-  std::string_view text = {};  // also an enumerator's name
-  std::size_t length = 0;      // of a text or a list
-  bool missing = false;        // unknown, or empty text
-};
-
-Field field_of(const auto& structure, std::string_view key) {
-  Field field;
-  with_field(structure, key, [&]<class T>(const T& value) {
-    if constexpr (requires { field.number = value; }) field.number = value;
-    if constexpr (std::same_as<T, std::string>) field.text = value;
-    if constexpr (Enumeration<T>) field.text = to_string(value);
-    if constexpr (requires { value.size(); }) field.length = value.size();
-    if constexpr (requires { value.has_value(); }) field.missing = !value;
-    if constexpr (std::same_as<T, std::string>) field.missing = value.empty();
-  });
-  return field;
-}
-
-// Equal values give equal text; false and unknown values give none.
 template <class T>
-std::string text_of(const T& value) {
+Fields fields_of(const T& structure) {
+  Fields found;
+  const Collector collector{found};
+  fields(collector, structure);
+  return found;
+}
+
+template <class T>
+std::string identity_of(const T& value) {
   if constexpr (std::same_as<T, std::string>) {
     return value;
   } else if constexpr (std::same_as<T, bool>) {
@@ -164,13 +134,12 @@ std::string text_of(const T& value) {
   } else if constexpr (std::is_arithmetic_v<T>) {
     return fmt::format("{}", value);
   } else if constexpr (requires { value.has_value(); }) {
-    return value ? text_of(*value) : "";
+    return value ? identity_of(*value) : "";
   } else if constexpr (std::same_as<T, Params>) {
     return point_name("", value);
   } else if constexpr (Described<T>) {
     std::string all;
-    for_each_field(value,
-                   [&](std::string_view, const auto& field) { all += text_of(field) + '/'; });
+    for (const Field& field : fields_of(value)) all += field.identity(field.value) + '/';
     return all;
   } else if constexpr (requires { to_string(value); }) {
     return std::string(to_string(value));
@@ -179,100 +148,34 @@ std::string text_of(const T& value) {
   }
 }
 
-// Calls `use` with the place and structure of each row.
-void for_each_row(const Place& place, const auto& structure, std::string_view key,
-                  const auto& use) {
-  with_field(structure, key, [&]<class T>(const T& rows) {
-    if constexpr (kIsList<T>) {
-      if constexpr (Described<typename T::value_type>) {
-        const Place list{.parent = &place, .key = key};
-        for (std::size_t i = 0; i < rows.size(); ++i)
-          use(Place{.parent = &list, .index = i}, rows[i]);
-      }
+template <class T>
+void Collector::operator()(std::string_view key, const T& value, const Rule&) const {
+  Field& field = found.emplace_back();
+  field.key = key;
+  if constexpr (requires { field.number = value; }) field.number = value;
+  if constexpr (std::same_as<T, std::string>) field.text = value;
+  if constexpr (Enumeration<T>) field.text = to_string(value);
+  if constexpr (requires { value.size(); }) field.length = value.size();
+  if constexpr (requires { value.has_value(); }) field.missing = !value;
+  if constexpr (std::same_as<T, std::string>) field.missing = value.empty();
+  if constexpr (requires { field.counts = &value; }) field.counts = &value;
+  field.value = &value;
+  field.identity = [](const void* v) { return identity_of(*static_cast<const T*>(v)); };
+  if constexpr (kIsList<T>) {
+    if constexpr (Described<typename T::value_type>) {
+      field.for_each_row = [](const void* v, const RowUse& use) {
+        const T& rows = *static_cast<const T*>(v);
+        for (std::size_t i = 0; i < rows.size(); ++i) use(i, fields_of(rows[i]));
+      };
     }
-  });
-}
-
-// Rules between fields of a structure.
-
-void check(const Place& place, const auto& structure, const Ascending& rule) {
-  std::vector<double> numbers;
-  for (const std::string_view key : rule.keys)
-    if (const auto number = field_of(structure, key).number) numbers.push_back(*number);
-  if (!std::ranges::is_sorted(numbers))
-    place.fail(fmt::format("expected {}", fmt::join(rule.keys, " <= ")));
-}
-
-void check(const Place& place, const auto& structure, const OneLength& rule) {
-  const std::size_t length = field_of(structure, rule.keys.front()).length;
-  for (const std::string_view key : rule.keys) {
-    const std::size_t found = field_of(structure, key).length;
-    if (found != length)
-      Place{.parent = &place, .key = key}.fail(
-          fmt::format("expected {} values, as in {}, found {}", length, rule.keys.front(), found));
   }
 }
 
-void check(const Place& place, const auto& structure, const Counts& rule) {
-  const std::size_t length = field_of(structure, rule.of).length;
-  std::size_t counted = 0;
-  bool any = false, gap = false;
-  with_field(structure, rule.key, [&](const auto& lists) {
-    if constexpr (std::same_as<decltype(lists), const std::vector<std::vector<std::int64_t>>&>) {
-      any = !lists.empty();
-      for (const std::vector<std::int64_t>& list : lists) {
-        gap = gap || list.empty();
-        // Clamping keeps the sum from overflowing; one too many already fails.
-        for (const std::int64_t count : list)
-          counted += std::min(static_cast<std::size_t>(count), length + 1);
-      }
-    }
-  });
-  if (any && (gap || counted != length))
-    Place{.parent = &place, .key = rule.key}.fail(
-        fmt::format("expected as many in all as {} has, {}, and some in each", rule.of, length));
-}
-
-void check(const Place& place, const auto& structure, const Needs& rule) {
-  const std::string_view found = field_of(structure, rule.key).text;
-  for (const std::string_view key : found == rule.is ? rule.then : rule.otherwise)
-    if (field_of(structure, key).missing)
-      place.fail(fmt::format("\"{}\" is missing: {} is \"{}\"", key, rule.key, found));
-}
-
-void check(const Place& place, const auto& structure, const Names& rule) {
-  std::unordered_set<std::string_view> names(rule.besides.begin(), rule.besides.end());
-  const auto expected = [](const Place& row, std::string_view key, std::string_view name,
-                           std::string_view what) {
-    Place{.parent = &row, .key = key}.expected(what, dump(name));
-  };
-  for_each_row(place, structure, rule.rows, [&](const Place& at, const auto& row) {
-    const std::string_view name = field_of(row, rule.key).text;
-    if (!names.insert(name).second) expected(at, rule.key, name, "one of its own");
-  });
-  const std::string known =
-      fmt::format("{}, or {} of one of {}", fmt::join(rule.besides, ", "), rule.key, rule.rows);
-  const auto refer = [&](const Place& at, const auto& row) {
-    const std::string_view name = field_of(row, rule.reference).text;
-    if (!names.contains(name)) expected(at, rule.reference, name, known);
-  };
-  for (const std::string_view rows : rule.in) for_each_row(place, structure, rows, refer);
-  names.emplace();
-  for (const std::string_view rows : rule.empty_in) for_each_row(place, structure, rows, refer);
-}
-
-void check(const Place& place, const auto& structure, const Unique& rule) {
-  std::unordered_set<std::string> seen;
-  for_each_row(place, structure, rule.rows, [&](const Place& at, const auto& row) {
-    std::string identity;
-    for_each_field(row, [&](std::string_view key, const auto& value) {
-      if (std::ranges::find(rule.keys, key) == rule.keys.end()) return;
-      const std::string shown = text_of(value);
-      identity += fmt::format("{}:{}", shown.size(), shown);
-    });
-    if (!seen.insert(std::move(identity)).second)
-      at.fail(fmt::format("its {} are there twice", fmt::join(rule.keys, ", ")));
-  });
-}
+void check(const Place& place, const Fields& fields, const Ascending& rule);
+void check(const Place& place, const Fields& fields, const OneLength& rule);
+void check(const Place& place, const Fields& fields, const Counts& rule);
+void check(const Place& place, const Fields& fields, const Needs& rule);
+void check(const Place& place, const Fields& fields, const Names& rule);
+void check(const Place& place, const Fields& fields, const Unique& rule);
 
 }  // namespace peakline::profile_format

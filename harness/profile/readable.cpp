@@ -1,6 +1,7 @@
 // Checks values before writing, by the rules for reading.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "harness/profile/checks.hpp"
+#include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/text.hpp"
 
@@ -46,7 +48,7 @@ struct Checker {
       value = otherwise;
     }
   }
-  void rule(const auto& rule) { check(place, structure, rule); }
+  void rule(const auto& rule) { check(place, fields_of(structure), rule); }
 
   template <class T>
   void visit(const Place& at, T& value, const Rule& rule) {

@@ -108,7 +108,7 @@ struct Reader {
       value = otherwise;
     }
   }
-  void rule(const auto& rule) { check(node, structure, rule); }
+  void rule(const auto& rule) { check(node, fields_of(structure), rule); }
 };
 
 template <class T>

@@ -30,7 +30,7 @@ struct Rule {
   Range range = Range::kNotNegative;
   std::string_view pattern = {};                  // of the whole text
   std::size_t min_length = 0;                     // of a text
-  std::size_t max_length = kUnlimited;            // bounds the pattern's cost
+  std::size_t max_length = kUnlimited;            // likewise
   std::span<const std::string_view> one_of = {};  // texts
   std::size_t min_items = 0;                      // of the list itself
   std::size_t max_items = kUnlimited;             // likewise

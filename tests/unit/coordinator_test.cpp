@@ -158,7 +158,7 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
   const Plan plan = make_plan(registry, uuids, false, filter);
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
-  const RunSettings settings{.options = {.max_noise = 0.5},
+  const RunSettings settings{.options = kWorkerOptions,
                              .output = file,
                              .runs = runs,
                              .if_idle = if_idle,

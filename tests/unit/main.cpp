@@ -5,15 +5,18 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "harness/cli/command_line.hpp"
+#include "harness/run/worker.hpp"
+#include "harness/run/worker_process.hpp"
 #include "tests/unit/worker_catalog.hpp"
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
     if (std::getenv(peakline::bench::kHangingGpu) != nullptr) peakline::bench::hang_as_gpu();
-    return peakline::bench::run_command_line(argc, argv,
-                                             {.catalog = peakline::bench::worker_catalog});
+    // argv is "peakline worker --device DEVICE ...".
+    return peakline::bench::run_worker(
+        argv[3], peakline::bench::kWorkerOptions, peakline::bench::worker_catalog,
+        peakline::bench::kWorkerInput, peakline::bench::kWorkerOutput);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
