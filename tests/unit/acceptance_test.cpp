@@ -16,17 +16,16 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
 
 using testing::HasSubstr;
 
-Profile card(const std::string& file) {
-  return read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/" + file);
-}
-Profile h100(const char* file = "s-full1") {
-  return card(std::string("cards/nvidia-h100-80gb-hbm3/") + file + ".json.gz");
+Profile h100(const std::string& file = "s-full1") {
+  return read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/cards/nvidia-h100-80gb-hbm3/" + file +
+                      ".json.gz");
 }
 
 std::vector<Population> known(const std::function<bool(const Population&)>& which) {
@@ -68,26 +67,26 @@ void scale_points(Profile& profile, double factor, std::string_view id) {
     if (m.id == id && m.value) *m.value *= factor;
 }
 
-TEST(Acceptance, HealthyCardsPass) {
+TEST(Acceptance, HealthyCardsPassWhereSomethingIsKnown) {
   for (const char* file : {"s-full1", "s-quick1", "x-full1", "x-quick3"})
     EXPECT_EQ(judged(h100(file)).verdict, Outcome::kPass) << judged(h100(file)).all;
-  EXPECT_EQ(judged(card("nvidia-h200.json")).line,
+  EXPECT_EQ(judged(sample::reference()).line,
             "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; number of GPUs "
             "not given\n");
-}
-
-TEST(Acceptance, AnotherModelKnownIsEnough) {
+  // Another model is enough to know.
   const Judged found = judged(h100(), without("H100"));
   EXPECT_EQ(found.verdict, Outcome::kPass) << found.all;
   EXPECT_THAT(found.line, HasSubstr("(by NVIDIA H200 shares)"));
-  EXPECT_EQ(judged(card("nvidia-h200.json"), without("H200")).verdict, Outcome::kPass);
-}
-
-TEST(Acceptance, RowsThatNoClockExplainsAreNotJudged) {
+  EXPECT_EQ(judged(sample::reference(), without("H200")).verdict, Outcome::kPass);
+  // Rows that no clock explains are not judged.
   EXPECT_EQ(judged(h100("s-full2-at-1995-mhz")).verdict, Outcome::kCannotJudge);
+  // Nor is a healthy model of which nothing is known.
+  EXPECT_EQ(judged(h100(), std::vector<Population>()).line,
+            "CANNOT JUDGE  gpu0, NVIDIA H100 80GB HBM3: memory, compute, Tensor Cores, PCIe not "
+            "judged: none below its floor\n");
 }
 
-TEST(Acceptance, HalfSpeedFailsWhateverIsKnown) {
+TEST(Acceptance, LossesFailWhateverIsKnown) {
   Profile slow = h100("x-quick1");
   scale(slow, 0.5);
   std::vector<Population> one = known([](const Population& p) { return p.mode == "quick"; });
@@ -95,25 +94,16 @@ TEST(Acceptance, HalfSpeedFailsWhateverIsKnown) {
     p.cards = p.runs = 1;
     for (PopulationFigure& f : p.figures) f.cards = f.runs = 1;
   }
-  EXPECT_EQ(judged(slow, one).verdict, Outcome::kFail);
-  EXPECT_EQ(judged(slow, without("H100")).verdict, Outcome::kFail);
-  EXPECT_EQ(judged(slow, std::vector<Population>()).verdict, Outcome::kFail);
-}
-
-TEST(Acceptance, AHealthyUnknownModelIsNotJudged) {
-  EXPECT_EQ(judged(h100(), std::vector<Population>()).line,
-            "CANNOT JUDGE  gpu0, NVIDIA H100 80GB HBM3: memory, compute, Tensor Cores, PCIe not "
-            "judged: none below its floor\n");
-}
-
-TEST(Acceptance, LossesAreFoundByAnotherModel) {
-  Profile slow = h100();
+  for (const auto& populations : {one, without("H100"), std::vector<Population>()})
+    EXPECT_EQ(judged(slow, populations).verdict, Outcome::kFail);
+  slow = h100();
   scale(slow, 0.92, "hbm");
   EXPECT_EQ(judged(slow, without("H100")).verdict, Outcome::kFail);
 }
 
 TEST(Acceptance, LinksBetweenGpusAreJudged) {
-  for (const Profile& pair : {card("nvidia-h200-x2.json"), h100("vw-full1"), h100("tu-quick1")}) {
+  for (const Profile& pair :
+       {sample::reference("nvidia-h200-x2"), h100("vw-full1"), h100("tu-quick1")}) {
     EXPECT_EQ(judged(pair).verdict, Outcome::kPass) << judged(pair).all;
     EXPECT_THAT(judged(pair).line, HasSubstr("PCIe, NVLink, health"));
     Profile slow = pair;
@@ -193,17 +183,7 @@ std::vector<FleetProfile> fleet_of(std::size_t count, const char* file = "x-quic
   std::vector<FleetProfile> fleet;
   for (std::size_t i = 0; i < count; ++i) {
     Profile p = h100(file);
-    const std::string before = p.devices[0].uuid;
-    const std::string uuid = fmt::format("GPU-{:08}-1111-2222-3333-444444444444", i);
-    const auto rename = [&](auto& rows) {
-      for (auto& row : rows)
-        if (row.device == before) row.device = uuid;
-    };
-    p.devices[0].uuid = uuid;
-    rename(p.measurements);
-    rename(p.ceilings);
-    rename(p.missing_ceilings);
-    rename(p.findings);
+    sample::rename(p, p.devices[0].uuid, fmt::format("GPU-{:08}-1111-2222-3333-444444444444", i));
     fleet.push_back({.file = fmt::format("node{}.json", i), .profile = std::move(p)});
   }
   return fleet;

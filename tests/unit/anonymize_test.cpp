@@ -48,15 +48,6 @@ TEST(Anonymized, TellsNeitherMachineNorOwner) {
   EXPECT_EQ(profile_from_json(text, "p"), hidden);
 }
 
-TEST(Anonymized, TheServerOfMpsKeepsItsName) {
-  Profile profile = example();
-  profile.devices[0].processes = {
-      {.pid = 7, .name = "/home/ann/nvidia-cuda-mps-server", .memory_bytes = {}}};
-  const DeviceProcess kept = anonymized(profile).devices[0].processes.at(0);
-  EXPECT_EQ(kept.name, "nvidia-cuda-mps-server");
-  EXPECT_EQ(kept.pid, 0);
-}
-
 TEST(Anonymized, KeepsOfACommandWhatIsKnownToBeHarmless) {
   Profile profile = example();
   const std::string shortened = std::string(golden::kUuid).substr(0, 9);
@@ -105,22 +96,21 @@ TEST(Anonymized, LeavesPlacesOutOfWhatOthersSay) {
   EXPECT_EQ(said("the worker exited with code 3: alice"), "the worker exited with code 3");
 }
 
-TEST(Anonymized, KeepsOfWhyGpusCannotReachEachOtherWhatIsKnown) {
+TEST(Anonymized, KeepsOfDevicesWhatIsKnown) {
   Profile profile = example();
+  profile.devices[0].processes = {
+      {.pid = 7, .name = "/home/ann/nvidia-cuda-mps-server", .memory_bytes = {}}};
   profile.devices[0].peers = {{.index = 1, .refused = std::string(kSystemRefuses)},
                               {.index = 2, .refused = "ask alice of node7"},
                               {.index = 3}};
-  const auto peers = anonymized(profile).devices[0].peers;
-  EXPECT_EQ(peers[0].refused, kSystemRefuses);
-  EXPECT_EQ(peers[1].refused, "(left out)");
-  EXPECT_EQ(peers[2].refused, "");
-}
-
-TEST(Anonymized, KeepsDevicesApartWhoseShortNamesAreEqual) {
-  Profile profile = example();
-  profile.devices[1].uuid = "GPU-01234567-0000-0000-0000-000000000000";
-  const Profile hidden = anonymized(profile);
-  EXPECT_NE(hidden.devices[0].uuid, hidden.devices[1].uuid);
+  profile.devices[1].uuid = "GPU-01234567-0000-0000-0000-000000000000";  // begins like the first
+  const auto devices = anonymized(profile).devices;
+  EXPECT_EQ(devices[0].processes.at(0).name, "nvidia-cuda-mps-server");
+  EXPECT_EQ(devices[0].processes.at(0).pid, 0);
+  EXPECT_EQ(devices[0].peers[0].refused, kSystemRefuses);
+  EXPECT_EQ(devices[0].peers[1].refused, "(left out)");
+  EXPECT_EQ(devices[0].peers[2].refused, "");
+  EXPECT_NE(devices[0].uuid, devices[1].uuid);
 }
 
 }  // namespace

@@ -13,17 +13,14 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
 
+using sample::ceiling;
+using sample::reference;
 using testing::HasSubstr;
-
-const Profile& reference() {
-  static const Profile kProfile =
-      read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
-  return kProfile;
-}
 
 CheckResult checked(const Profile& profile, const std::vector<std::string>& allowed = {}) {
   return check(
@@ -37,10 +34,20 @@ Profile changed(const std::function<void(Profile&)>& change) {
   return profile;
 }
 
-Ceiling& ceiling(Profile& profile, std::string_view resource, Basis basis) {
-  return *std::ranges::find_if(profile.ceilings, [&](const Ceiling& row) {
-    return row.resource == resource && row.basis == basis;
-  });
+// With one figure at `factor` times its value.
+Profile with_scaled(const char* resource, Basis basis, double factor) {
+  return changed([&](Profile& p) { ceiling(p, resource, basis).value *= factor; });
+}
+Profile with_slow_writes(double factor) {
+  return with_scaled("hbm.write", Basis::kMeasured, factor);
+}
+
+void add_finding(Profile& p, const char* code, Severity severity, const char* message) {
+  p.findings.push_back({.code = code,
+                        .severity = severity,
+                        .device = p.devices[0].uuid,
+                        .message = message,
+                        .evidence = {}});
 }
 
 // Names and texts of rules that do not pass.
@@ -67,8 +74,7 @@ TEST(Check, AHealthyCardPasses) {
 }
 
 TEST(Check, ASlowFigureFails) {
-  const CheckResult result =
-      checked(changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.95; }));
+  const CheckResult result = checked(with_slow_writes(0.95));
   ASSERT_EQ(reasons(result).size(), 1u);
   EXPECT_THAT(reasons(result)[0], HasSubstr("fail gpu0/hbm.write/measured: HBM write: 44"));
   EXPECT_THAT(reasons(result)[0],
@@ -91,12 +97,11 @@ TEST(Check, WhatFailsBesideAnotherProcessNamesIt) {
 }
 
 TEST(Check, NeighboursOfAVirtualMachineMaySlowItsLink) {
-  const auto with_rate = [](double share) {
-    return checked(
-        changed([&](Profile& p) { ceiling(p, "pcie.h2d", Basis::kMeasured).value *= share; }));
+  const auto verdict = [](double share) {
+    return checked(with_scaled("pcie.h2d", Basis::kMeasured, share)).verdict();
   };
-  EXPECT_EQ(with_rate(0.95).verdict(), Outcome::kWarn);
-  EXPECT_EQ(with_rate(0.85).verdict(), Outcome::kFail);
+  EXPECT_EQ(verdict(0.95), Outcome::kWarn);
+  EXPECT_EQ(verdict(0.85), Outcome::kFail);
   CardFacts facts;
   facts.virtual_machine = false;
   EXPECT_FALSE(neighbours_may_slow(facts, "pcie.h2d", 0.95));
@@ -161,49 +166,44 @@ TEST(Check, WhatCannotBeJudgedDoesNotPass) {
   EXPECT_EQ(checked({}).verdict(), Outcome::kCannotJudge);
 }
 
-TEST(Check, AStepBetweenSittingsFails) {
-  const CheckResult result = checked(changed(
-      [](Profile& p) { ceiling(p, "tensor.bf16", Basis::kBurst).spread->sittings = 0.06; }));
-  EXPECT_EQ(result.verdict(), Outcome::kFail);
-  EXPECT_THAT(reasons(result).at(0), HasSubstr("fail gpu0/tensor.bf16/burst/steady"));
+// With this step between the sittings of BF16's burst.
+Profile stepped(double step, const char* assumed_from = "") {
+  return changed([&](Profile& p) {
+    RunSpread& spread = *ceiling(p, "tensor.bf16", Basis::kBurst).spread;
+    spread.sittings = step;
+    spread.assumed_from = assumed_from;
+  });
 }
 
-TEST(Check, WhereTheSpreadIsAssumedAStepHasToBeTwiceAsHigh) {
-  const auto stepped = [](double step) {
-    return checked(changed([&](Profile& p) {
-             RunSpread& spread = *ceiling(p, "tensor.bf16", Basis::kBurst).spread;
-             spread.sittings = step;
-             spread.assumed_from = "NVIDIA H200";
-           }))
-        .verdict();
-  };
-  EXPECT_EQ(stepped(0.05), Outcome::kPass);
-  EXPECT_EQ(stepped(0.07), Outcome::kFail);
+TEST(Check, AStepBetweenSittingsFails) {
+  const CheckResult result = checked(stepped(0.06));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("fail gpu0/tensor.bf16/burst/steady"));
+  // It has to be twice as high where the spread is assumed.
+  EXPECT_EQ(checked(stepped(0.05, "NVIDIA H200")).verdict(), Outcome::kPass);
+  EXPECT_EQ(checked(stepped(0.07, "NVIDIA H200")).verdict(), Outcome::kFail);
+}
+
+// Without a rate of writes, and with the reason if they were tried.
+void miss_writes(Profile& p, const char* reason = nullptr) {
+  std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
+  if (reason != nullptr)
+    p.missing_ceilings.push_back({.device = p.devices[0].uuid,
+                                  .resource = "hbm.write",
+                                  .basis = Basis::kMeasured,
+                                  .reason = reason});
 }
 
 TEST(Check, AMissingFigureFailsWhereItWasTried) {
-  const auto without = [](Profile& p) {
-    std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
-  };
-  expect_only(checked(changed(without)), Outcome::kCannotJudge,
+  expect_only(checked(changed([](Profile& p) { miss_writes(p); })), Outcome::kCannotJudge,
               "cannot_judge gpu0/hbm.write/measured: HBM write: not measured");
-  expect_only(checked(changed([&](Profile& p) {
-                without(p);
-                p.missing_ceilings.push_back({.device = p.devices[0].uuid,
-                                              .resource = "hbm.write",
-                                              .basis = Basis::kMeasured,
-                                              .reason = "wrong result"});
-              })),
-              Outcome::kFail, "fail gpu0/hbm.write/measured: HBM write: wrong result");
+  expect_only(checked(changed([](Profile& p) { miss_writes(p, "wrong result"); })), Outcome::kFail,
+              "fail gpu0/hbm.write/measured: HBM write: wrong result");
 }
 
 TEST(Check, ErrorsFail) {
   const CheckResult result = checked(changed([](Profile& p) {
-    p.findings.push_back({.code = "xid",
-                          .severity = Severity::kError,
-                          .device = p.devices[0].uuid,
-                          .message = "Xid 63",
-                          .evidence = {}});
+    add_finding(p, "xid", Severity::kError, "Xid 63");
     p.devices[0].after.remap_pending = true;
     p.devices[0].after.ecc.uncorrected = 2;
   }));
@@ -231,20 +231,15 @@ TEST(Check, AFabricThatIsDownFailsWithTheRemedy) {
 }
 
 TEST(Check, MemoryThatASoakCouldNotTestIsNotJudged) {
-  const CheckResult result = checked(changed([](Profile& p) {
-    p.findings.push_back({.code = "memory_untested",
-                          .severity = Severity::kWarning,
-                          .device = p.devices[0].uuid,
-                          .message = "The verifying soak tested 14 GiB of 140 GiB of memory",
-                          .evidence = {}});
-  }));
-  expect_only(result, Outcome::kCannotJudge,
-              "cannot_judge gpu0/health/memory_untested: The verifying soak tested 14 GiB of 140 "
-              "GiB of memory");
+  expect_only(checked(changed([](Profile& p) {
+                add_finding(p, "memory_untested", Severity::kWarning, "The soak tested 14 GiB");
+              })),
+              Outcome::kCannotJudge,
+              "cannot_judge gpu0/health/memory_untested: The soak tested 14 GiB");
 }
 
 TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
-  const Profile pair = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json");
+  const Profile& pair = reference("nvidia-h200-x2");
   Profile partitioned = pair;
   partitioned.devices[1].mig_enabled = true;
   const auto of_links = [](const Profile& profile) {
@@ -301,8 +296,7 @@ TEST(CheckRules, ALimitOfTheSiteCountsInsteadOfThePopulations) {
               testing::MatchesRegex("fail gpu0/hbm.write/measured: HBM write: 47.. GB/s, limit "
                                     "47.. GB/s by the rules: the contract"));
   // A site's rule may accept a loss of 20 % on one GPU.
-  const Profile slow =
-      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.85; });
+  const Profile slow = with_slow_writes(0.85);
   const RuleChange loose{.name = "gpu0/hbm.write/measured", .loss = 0.2, .reason = "shared"};
   EXPECT_EQ(by_rules({loose}, slow).verdict(), Outcome::kPass);
   RuleChange other = loose;
@@ -373,7 +367,7 @@ TEST(CheckRules, ALimitThatNothingCanBeHeldAgainstIsNotJudged) {
 }
 
 TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes) {
-  const Profile pair = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json");
+  const Profile& pair = reference("nvidia-h200-x2");
   const auto judged = [&](std::string name) {
     const CheckResult result =
         by_rules({{.name = std::move(name), .limit = 1e9, .reason = "the contract"}}, pair);
@@ -391,31 +385,26 @@ TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes)
 }
 
 TEST(Check, WhatPassesTheSecondTimeWarns) {
-  const Profile slow =
-      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });
-  CheckResult result = checked(slow);
-  confirm(result, checked(slow));
-  EXPECT_EQ(result.verdict(), Outcome::kFail);
-  EXPECT_THAT(reasons(result).at(0), HasSubstr("; before: 42"));
-  confirm(result, checked(reference()));
-  EXPECT_EQ(result.verdict(), Outcome::kWarn);
-  EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/hbm.write/measured: HBM write: 47"));
-}
-
-TEST(Check, WhatIsSteadyTheSecondTimeWarns) {
-  const Profile stepped =
-      changed([](Profile& p) { ceiling(p, "tensor.bf16", Basis::kBurst).spread->sittings = 0.06; });
-  CheckResult result = checked(stepped);
-  confirm(result, checked(stepped));
-  EXPECT_EQ(result.verdict(), Outcome::kFail);
-  confirm(result, checked(reference()));
-  EXPECT_EQ(result.verdict(), Outcome::kWarn);
-  EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/tensor.bf16/burst/steady"));
+  struct Case {
+    Profile profile;
+    const char *still, *passes;  // parts of the reason after each measurement
+  };
+  for (const auto& [profile, still, passes] :
+       {Case{with_slow_writes(0.9), "; before: 42", "warn gpu0/hbm.write/measured: HBM write: 47"},
+        {stepped(0.06), "fail gpu0/tensor.bf16/burst/steady",
+         "warn gpu0/tensor.bf16/burst/steady"}}) {
+    CheckResult result = checked(profile);
+    confirm(result, checked(profile));
+    EXPECT_EQ(result.verdict(), Outcome::kFail);
+    EXPECT_THAT(reasons(result).at(0), HasSubstr(still));
+    confirm(result, checked(reference()));
+    EXPECT_EQ(result.verdict(), Outcome::kWarn);
+    EXPECT_THAT(reasons(result).at(0), HasSubstr(passes));
+  }
 }
 
 TEST(Check, ASecondMeasurementIsOfWhatFails) {
-  const Profile slow =
-      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });
+  const Profile slow = with_slow_writes(0.9);
   std::vector<std::string> filters;
   const auto twice = [&](const Profile& first, const Profile& second) {
     return check_twice([&](const std::string& filter) -> Attempt {
@@ -463,11 +452,7 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
 TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
   const CheckResult result = checked(changed([](Profile& p) {
     p.complete = false;
-    std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
-    p.missing_ceilings.push_back({.device = p.devices[0].uuid,
-                                  .resource = "hbm.write",
-                                  .basis = Basis::kMeasured,
-                                  .reason = "no such points"});
+    miss_writes(p, "no such points");
   }));
   EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
 }
@@ -487,10 +472,7 @@ TEST(CheckText, SaysTheVerdictFirst) {
   const Checks good{.files = {{"a.json", checked(reference())}}, .source = "here"};
   EXPECT_THAT(check_text(good, false, {}),
               testing::StartsWith("PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, "));
-  const Checks bad{.files = {{"a.json", checked(changed([](Profile& p) {
-                                ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
-                              }))}},
-                   .source = "here"};
+  const Checks bad{.files = {{"a.json", checked(with_slow_writes(0.9))}}, .source = "here"};
   const std::string text = check_text(bad, false, {});
   EXPECT_TRUE(text.starts_with("FAIL  gpu0, NVIDIA H200: hbm.write/measured 10.")) << text;
   EXPECT_LE(text.find('\n'), 120u);
@@ -501,11 +483,7 @@ TEST(CheckText, SaysTheVerdictFirst) {
 }
 
 TEST(CheckDocuments, CarryEachRule) {
-  const Checks checks{.files = {{"a.json", checked(changed([](Profile& p) {
-                                   p.devices[0].name = "NVIDIA H200";
-                                   ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
-                                 }))}},
-                      .source = "here"};
+  const Checks checks{.files = {{"a.json", checked(with_slow_writes(0.9))}}, .source = "here"};
   const auto document = nlohmann::json::parse(check_json(checks));
   EXPECT_EQ(document["verdict"], "fail");
   const auto& device = document["profiles"][0]["devices"][0];

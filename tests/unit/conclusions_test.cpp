@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/conclude/limits.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -15,44 +16,30 @@
 namespace peakline {
 namespace {
 
+// An H200 whose link was read idle, and one measurement.
 Profile profile_with(const Measurement& measurement) {
-  DeviceFacts device;
-  device.uuid = measurement.device;
-  device.name = "NVIDIA H200";
-  device.compute_major = 9;
-  device.sm_count = 132;
-  device.sm_clock_max_hz = 1.98e9;
-  device.memory_clock_max_hz = 3.201e9;
-  device.memory_bus_bits = 6016;
-  device.pcie = {.generation = 1, .width = 16, .max_generation = 5, .max_width = 16};
   Profile profile;
-  profile.devices = {device};
+  profile.devices = {sample::h200()};
+  profile.devices[0].pcie = {.generation = 1, .width = 16, .max_generation = 5, .max_width = 16};
+  profile.devices[0].pcie_read_under_load = false;
   profile.measurements = {measurement};
   return profile;
 }
 
 Measurement bandwidth(std::string id, double bytes_per_s) {
-  Measurement m;
-  m.id = std::move(id);
-  m.device = "GPU-01234567-89ab-cdef-0123-456789abcdef";
-  m.params = {{"bytes", std::int64_t{1} << 31}};
-  m.work.bytes_read = 2147483648;
-  m.samples_s = {2147483648 / bytes_per_s};
-  m.summary =
-      Summary{m.samples_s[0], m.samples_s[0], m.samples_s[0], m.samples_s[0], m.samples_s[0], 1};
-  m.value = bytes_per_s;
-  m.unit = "B/s";
-  m.verified = true;
-  return m;
+  return sample::measurement(std::move(id), {{"bytes", std::int64_t{1} << 31}}, Quantity::kByteRate,
+                             bytes_per_s);
+}
+
+Profile conclude(Profile profile) {
+  return with_conclusions(std::move(profile), sample::benchmarks());
 }
 
 TEST(Conclusions, FlagsWhatIsAboveThePhysicalLimit) {
   // 2 x 3201 MHz x 6016 bit / 8 = 4814 GB/s.
-  EXPECT_FALSE(with_conclusions(profile_with(bandwidth("hbm.read", 4.8e12)), sample::benchmarks())
-                   .measurements[0]
-                   .flags.implausible);
-  const Profile above =
-      with_conclusions(profile_with(bandwidth("hbm.read", 4.9e12)), sample::benchmarks());
+  const Profile below = conclude(profile_with(bandwidth("hbm.read", 4.8e12)));
+  EXPECT_FALSE(below.measurements[0].flags.implausible);
+  const Profile above = conclude(profile_with(bandwidth("hbm.read", 4.9e12)));
   EXPECT_TRUE(above.measurements[0].flags.implausible);
   EXPECT_TRUE(above.memory_map.empty());
   for (const Ceiling& ceiling : above.ceilings) EXPECT_NE(ceiling.basis, Basis::kMeasured);
@@ -67,10 +54,10 @@ TEST(Conclusions, DropAClockAtWhichAProductWouldOutdoItsInstructions) {
     instruction.conditions.sm_clock_source = ClockSource::kNvml;
     p.measurements.push_back(instruction);
     const auto burst = [](Profile& profile) -> Measurement& {
-      return *std::ranges::find(profile.measurements, "gemm.bf16/load:burst", &Measurement::name);
+      return sample::find(profile, "gemm.bf16/load:burst");
     };
     burst(p).conditions.sm_clock_hz = clock_hz;  // 805 TFLOP/s
-    p = with_conclusions(std::move(p), sample::benchmarks());
+    p = conclude(std::move(p));
     const bool possible = 805.0 / clock_hz < 1000.0 / 1900e6;
     EXPECT_EQ(burst(p).conditions.sm_clock_hz.has_value(), possible);
     EXPECT_EQ(burst(p).conditions.sm_clock_source.has_value(), possible);
@@ -94,7 +81,7 @@ Profile run_at(double clock_hz, int measurements, ClockSource source = ClockSour
     m.series.sm_clock_hz = {clock_hz, 1980e6};
     p.measurements.push_back(m);
   }
-  return with_conclusions(std::move(p), sample::benchmarks());
+  return conclude(std::move(p));
 }
 
 void expect_believed(const Profile& run, std::optional<double> clock_hz) {
@@ -123,14 +110,14 @@ TEST(Conclusions, BelieveAClockAboveTheMaximumThatMeasurementsAgreeOn) {
   EXPECT_EQ(run_at(1995e6, 3, ClockSource::kProbe, 13).devices[0].sm_clock_seen_max_hz,
             std::nullopt);  // its step is unknown
   const Profile run = run_at(1995e6, 3);
-  EXPECT_EQ(with_conclusions(run, sample::benchmarks()), run);
+  EXPECT_EQ(conclude(run), run);
 }
 
 TEST(Conclusions, HoldRatesAgainstTheClockThatWasSeen) {
   const auto implausible = [](double share, double clock_hz) {
     Profile p = run_at(clock_hz, 3);
     *p.measurements[0].value *= share;
-    return with_conclusions(std::move(p), sample::benchmarks()).measurements[0].flags.implausible;
+    return conclude(std::move(p)).measurements[0].flags.implausible;
   };
   EXPECT_FALSE(implausible(1.0045, 1995e6));
   EXPECT_TRUE(implausible(1.006, 1995e6));
@@ -139,12 +126,11 @@ TEST(Conclusions, HoldRatesAgainstTheClockThatWasSeen) {
   // Limits that no clock affects still apply.
   Profile p = run_at(2010e6, 3);
   p.measurements.push_back(bandwidth("hbm.read", 1.006 * 4814.3e9));
-  EXPECT_TRUE(
-      with_conclusions(std::move(p), sample::benchmarks()).measurements.back().flags.implausible);
+  EXPECT_TRUE(conclude(std::move(p)).measurements.back().flags.implausible);
 }
 
 TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
-  const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
+  const Profile result = conclude(sample::h200_run());
   const auto is_short = [](double figure) {
     const double stated = figure;
     round_digits(figure);
@@ -170,13 +156,10 @@ TEST(Conclusions, KeepSizesExact) {
     run.measurements.push_back(sample::measurement(
         "random.gather", {{"bytes", std::int64_t{gib} << 30}}, Quantity::kByteRate, rate));
   }
-  const Profile result = with_conclusions(run, sample::benchmarks());
+  const Profile result = conclude(run);
   EXPECT_EQ(figure(device_views(result)[0], {.role = role::kReach}), 30064771072);
-}
-
-TEST(Conclusions, HoldAMemoryMap) {
-  const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
-  ASSERT_EQ(result.memory_map.size(), 2u);  // only with rates
+  // The memory map: only levels with rates.
+  ASSERT_EQ(result.memory_map.size(), 2u);
   EXPECT_EQ(result.memory_map[0].level, "hbm");
   EXPECT_EQ(result.memory_map[1].level, "host");
 }
@@ -194,7 +177,7 @@ TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
     const Finding* found = sample::finding(profile, "broken_topic");
     return found == nullptr ? Finding() : *found;
   };
-  const Profile whole = with_conclusions(sample::h200_run(), sample::benchmarks());
+  const Profile whole = conclude(sample::h200_run());
   EXPECT_EQ(broken(whole), Finding());
 
   const Profile result = with_rule([](const CurveView&, Sentence& sentence) {
@@ -228,16 +211,113 @@ TEST(Conclusions, LinkIsTheHighestReadUnderLoad) {
   copy.conditions.pcie_generation = 5;
   copy.params[0].second = std::int64_t{1} << 28;
   profile.measurements.push_back(copy);
-  const Profile result = with_conclusions(profile, sample::benchmarks());
-  EXPECT_TRUE(result.devices[0].pcie_read_under_load);
-  EXPECT_EQ(result.devices[0].pcie.generation, 5);
-  EXPECT_EQ(result.devices[0].pcie.width, 8);
-  EXPECT_EQ(result.devices[0].pcie.max_width, 16);
+  const DeviceFacts loaded = conclude(profile).devices[0];
+  EXPECT_TRUE(loaded.pcie_read_under_load);
+  EXPECT_EQ(loaded.pcie.generation, 5);
+  EXPECT_EQ(loaded.pcie.width, 8);
+  EXPECT_EQ(loaded.pcie.max_width, 16);
 
-  const Profile idle =
-      with_conclusions(profile_with(bandwidth("hbm.read", 4e12)), sample::benchmarks());
-  EXPECT_FALSE(idle.devices[0].pcie_read_under_load);
-  EXPECT_EQ(idle.devices[0].pcie.generation, 1);
+  const DeviceFacts idle = conclude(profile_with(bandwidth("hbm.read", 4e12))).devices[0];
+  EXPECT_FALSE(idle.pcie_read_under_load);
+  EXPECT_EQ(idle.pcie.generation, 1);
+}
+
+std::optional<double> limit_of(const Measurement& m, const DeviceFacts& device) {
+  return plausible_limit(*find_benchmark(sample::benchmarks(), m.id), m, device);
+}
+
+TEST(PlausibleLimit, IsAMarginAboveThePhysicalPeak) {
+  struct Row {
+    double peak, tolerance;
+    std::vector<const char*> ids;
+  };
+  const Row rows[] = {
+      {4814.3e9, 1e8, {"hbm.read", "hbm.memcpy", "alignment.offset"}},
+      {63.015e9, 1e7, {"pcie.h2d.pageable"}},
+      {126.03e9, 1e7, {"pcie.bidirectional.pinned"}},
+      {133.8e12, 1e11, {"fma.fp16"}},
+      {66.9e12, 1e11, {"gemm.fp32", "gemm.fp64", "mma.sync.fp64"}},
+      {1070.5e12,
+       1e11,
+       {"gemm.bf16", "gemm.model.bf16", "gemm.waves.bf16", "mma.wgmma.fp16_acc16"}},
+      {2141e12,
+       1e12,
+       {"gemm.alignment.int8", "gemm.fp8_e5m2", "gemm.fp8_accurate", "mma.wgmma.fp8"}},
+  };
+  const auto limit = [](const char* id) {
+    return limit_of(sample::measurement(id, {}, Quantity::kFlopRate, 1e12), sample::h200());
+  };
+  for (const Row& row : rows)
+    for (const char* id : row.ids) EXPECT_NEAR(*limit(id), 1.005 * row.peak, row.tolerance) << id;
+  for (const char* id : {"launch.submit", "host.memory.read"})
+    EXPECT_EQ(limit(id), std::nullopt) << id;
+}
+
+TEST(PlausibleLimit, UsesTheLinkReadWhileDataMoved) {
+  auto device = sample::h200();
+  auto m = sample::measurement("pcie.h2d.pinned", {}, Quantity::kByteRate, 60e9);
+  m.conditions.pcie_generation = 4;
+  m.conditions.pcie_width = 8;
+  EXPECT_NEAR(*limit_of(m, device), 1.005 * 15.75e9, 1e7);
+  device.pcie = {};
+  m.conditions = {};
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+  // An integrated GPU has no PCIe link, whatever the driver answers.
+  device.pcie = {.generation = 1, .width = 1, .max_generation = 1, .max_width = 1};
+  EXPECT_NEAR(*limit_of(m, device), 1.005 * 0.25e9, 1e6);
+  device.integrated = true;
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+}
+
+TEST(PlausibleLimit, WhatADriverAnswers0ForLimitsNothing) {
+  const auto limits = [](const DeviceFacts& device) {
+    std::vector<std::string> limited;
+    for (const char* id : {"hbm.read", "fma.fp16", "gemm.bf16", "pcie.h2d.pinned"})
+      if (limit_of(sample::measurement(id, {}, Quantity::kFlopRate, 1e12), device))
+        limited.emplace_back(id);
+    return limited;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(limits(sample::h200()), (Ids{"hbm.read", "fma.fp16", "gemm.bf16", "pcie.h2d.pinned"}));
+  auto device = sample::h200();
+  device.memory_bus_bits = 0;
+  EXPECT_EQ(limits(device), (Ids{"fma.fp16", "gemm.bf16", "pcie.h2d.pinned"}));
+  device.sm_clock_max_hz = 0;
+  EXPECT_EQ(limits(device), Ids{"pcie.h2d.pinned"});
+  device.pcie = {.generation = 0, .width = 0, .max_generation = 0, .max_width = 0};
+  EXPECT_EQ(limits(device), Ids{});
+}
+
+TEST(PlausibleLimit, OfASweepIsTheRoofItself) {
+  const auto device = sample::h200();
+  auto m = sample::measurement("roofline.sweep.fp32", {}, Quantity::kFlopRate, 1e12);
+  m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
+  EXPECT_NEAR(*limit_of(m, device), 1.005 * 4814.3e9 / 2, 1e8);
+  m.work.flops = 4000;
+  EXPECT_NEAR(*limit_of(m, device), 1.005 * 66.9e12, 1e11);
+  m.work.flops = 0;
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+}
+
+TEST(PlausibleLimit, IsNotKnownForAnUnknownArchitectureOrClock) {
+  auto device = sample::h200();
+  device.sm_clock_max_hz.reset();
+  const auto m = sample::measurement("gemm.bf16", {}, Quantity::kFlopRate, 1e12);
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+  device = sample::h200();
+  device.compute_major = 13;
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+}
+
+TEST(ExceedsAtClock, TellsAClockThatIsTooLowForTheValue) {
+  const auto m = sample::measurement("gemm.bf16", {}, Quantity::kFlopRate, 1e12);
+  const auto limit =
+      find_benchmark(sample::benchmarks(), "gemm.bf16")->limit.of(&m, sample::h200());
+  const double at_half = limit->value / 2, half_hz = *sample::h200().sm_clock_max_hz / 2;
+  EXPECT_FALSE(exceeds_at_clock(1.004 * at_half, *limit, half_hz));
+  EXPECT_TRUE(exceeds_at_clock(1.006 * at_half, *limit, half_hz));
+  // The SM clock does not limit memory.
+  EXPECT_FALSE(exceeds_at_clock(1e30, {.value = 1, .how = {}, .conditions = {}}, half_hz));
 }
 
 }  // namespace

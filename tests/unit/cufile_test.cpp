@@ -53,19 +53,13 @@ auto refuses(const Message& message) {
 TEST_F(CuFileTest, AnAbsentLibrarySaysHowToInstallIt) {
   EXPECT_THAT([] { CuFile("/nowhere/libcufile.so.0"); },
               refuses(AllOf(HasSubstr("/nowhere/libcufile.so.0"), HasSubstr("nvidia-cufile"))));
-}
-
-TEST_F(CuFileTest, AnOldLibraryIsRefusedByTheSymbolItLacks) {
+  // An old one is refused by the symbol that it lacks.
   EXPECT_THAT([] { CuFile{FAKE_CUFILE_OLD}; },
               refuses(AllOf(HasSubstr("cuFileSetParameterBool"), HasSubstr("CUDA 12.9"))));
 }
 
 TEST_F(CuFileTest, CompatibilityModeIsSwitchedOff) {
-  const CuFile cufile(FAKE_CUFILE);
-  EXPECT_EQ(cufile.version(), "1.15");
-}
-
-TEST_F(CuFileTest, CompatibilityModeThatStaysOnIsRefused) {
+  EXPECT_EQ(CuFile(FAKE_CUFILE).version(), "1.15");
   behave("insist:1");
   EXPECT_THAT([] { CuFile{FAKE_CUFILE}; }, refuses(HasSubstr("compatibility mode")));
   EXPECT_EQ(left(), 0);

@@ -12,40 +12,39 @@
 namespace peakline {
 namespace {
 
+using sample::at;
+using sample::each;
 using sample::find;
+using sample::run_with;
 using ::testing::HasSubstr;
 
 std::vector<Curve> curves_of(const Profile& p) { return derive_curves(p, sample::benchmarks()); }
 
 const Curve& curve(const std::vector<Curve>& curves, std::string_view topic,
                    std::string_view device = sample::kUuid) {
-  for (const Curve& c : curves) {
+  for (const Curve& c : curves)
     if (c.topic == topic && c.device == device) return c;
-  }
   throw std::out_of_range("no curve " + std::string(topic));
 }
 
-TEST(Curves, ThreadsOfTheHost) {
+TEST(Curves, OfTheSampleHaveTheirFigures) {
   const auto curves = curves_of(sample::h200_run());
-  const Curve& threads = curve(curves, "threads", kHostDevice);
-  EXPECT_NEAR(figure_of(threads, {.id = "host.memory.read", .name = "speedup"}), 20, 1e-9);
-}
-
-TEST(Curves, LaunchCostsWithTheGraphsFixedPart) {
-  const auto curves = curves_of(sample::h200_run());
-  const Curve& launch = curve(curves, "kernel launch");
-  EXPECT_NEAR(figure_of(launch, {.id = "launch.graph", .name = "fixed"}), 3.5e-6, 1e-12);
-  EXPECT_NEAR(figure_of(launch, {.id = "launch.graph", .name = "per_item"}), 0.62e-6, 1e-12);
-  EXPECT_DOUBLE_EQ(figure_of(launch, {.id = "launch.submit", .name = "time"}), 1.9e-6);
-}
-
-TEST(Curves, SmallCopiesAndHalfRateSize) {
-  const auto curves = curves_of(sample::h200_run());
-  const Curve& copies = curve(curves, "PCIe copies");
-  EXPECT_DOUBLE_EQ(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "smallest_copy"}), 5.2e-6);
-  EXPECT_DOUBLE_EQ(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "half_rate"}), 1 << 20);
-  EXPECT_NEAR(figure_of(copies, {.id = "pcie.d2h.pageable", .name = "largest_size_rate"}), 14.1e9,
-              0.1e9);
+  const auto value = [&](const char* topic, const char* id, const char* name) {
+    const auto* device = std::string_view(topic) == "threads" ? kHostDevice.data() : sample::kUuid;
+    return figure_of(curve(curves, topic, device), {.id = id, .name = name});
+  };
+  EXPECT_NEAR(value("threads", "host.memory.read", "speedup"), 20, 1e-9);
+  EXPECT_NEAR(value("kernel launch", "launch.graph", "fixed"), 3.5e-6, 1e-12);
+  EXPECT_NEAR(value("kernel launch", "launch.graph", "per_item"), 0.62e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(value("kernel launch", "launch.submit", "time"), 1.9e-6);
+  EXPECT_DOUBLE_EQ(value("PCIe copies", "pcie.h2d.pinned", "smallest_copy"), 5.2e-6);
+  EXPECT_DOUBLE_EQ(value("PCIe copies", "pcie.h2d.pinned", "half_rate"), 1 << 20);
+  EXPECT_NEAR(value("PCIe copies", "pcie.d2h.pageable", "largest_size_rate"), 14.1e9, 0.1e9);
+  // The knee of the sweep is roof over slope.
+  EXPECT_NEAR(value("roofline sweep", "roofline.sweep.fp32", "bandwidth"), 4500e9, 1);
+  EXPECT_NEAR(value("roofline sweep", "roofline.sweep.fp32", "roof"), 64.5e12, 1);
+  EXPECT_NEAR(value("roofline sweep", "roofline.sweep.fp32", "knee"), 64.5e12 / 4500e9, 1e-9);
+  EXPECT_NEAR(value("roofline sweep", "roofline.sweep.fp32", "share_at_knee"), 1, 1e-9);
 }
 
 TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
@@ -84,22 +83,27 @@ TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   EXPECT_EQ(said.pieces.at(0), "read 3.00 us + bytes / 4600 GB/s, 4600 GB/s over 128 GiB");
 }
 
-TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements) {
-    if (m.id == "launch.graph") m.value = 0;
-  }
-  const auto curves = curves_of(p);
-  EXPECT_THROW(figure_of(curve(curves, "kernel launch"), {.name = "fixed"}), std::out_of_range);
+TEST(Curves, HaveNoFigureOfUnsoundPoints) {
+  // Times of zero.
+  EXPECT_THROW(figure_of(curve(run_with(each("launch.graph", [](auto& m) { m.value = 0; })).curves,
+                               "kernel launch"),
+                         {.name = "fixed"}),
+               std::out_of_range);
+  const auto curves =
+      run_with(at("divergence.lanes/paths:32", [](auto& m) { m.flags.implausible = true; })).curves;
+  EXPECT_THAT(curve(curves, "divergence").sentence, HasSubstr("16 paths inside a warp"));
+  EXPECT_THROW(
+      figure_of(curve(curves, "divergence"), {.id = "divergence.lanes", .by = {{"paths", 32}}}),
+      std::out_of_range);
 }
 
 TEST(Curves, SizesFarApartDoNotTellTheHalfRateSize) {
-  auto p = sample::h200_run();
-  std::erase_if(p.measurements, [](const Measurement& m) {
-    const auto bytes = int_param(m.params, "bytes").value_or(0);
-    return m.id == "pcie.h2d.pinned" && bytes > 4096 && bytes < (256 << 20);
-  });
-  const auto curves = curves_of(p);
+  const auto curves = run_with([](Profile& p) {
+                        std::erase_if(p.measurements, [](const Measurement& m) {
+                          const auto bytes = int_param(m.params, "bytes").value_or(0);
+                          return m.id == "pcie.h2d.pinned" && bytes > 4096 && bytes < (256 << 20);
+                        });
+                      }).curves;
   const Curve& copies = curve(curves, "PCIe copies");
   EXPECT_THROW(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "half_rate"}),
                std::out_of_range);
@@ -207,14 +211,6 @@ TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
   EXPECT_THROW(figure_of(said, {.role = role::kFullRate}), std::out_of_range);  // of one part
 }
 
-// Small parts of each SM cost a few percent.
-TEST(Curves, ACachesRateIsThatOfAllFootprintsThatItHolds) {
-  const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
-    return kib <= 12 ? 8.7e12 : kib <= 420 ? 9e12 : 4.6e12;
-  });
-  EXPECT_EQ(said.pieces.at(1), "L2 9000 GB/s up to 35.4 MiB (60 MiB stated)");
-}
-
 TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
   const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
     return kib <= 200 ? 9e12 : kib <= 480 ? 7e12 : 4.5e12;
@@ -226,6 +222,12 @@ TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
   };
   EXPECT_NEAR(of_l2(role::kHeldByRate), 480 * 100 * kKiB, 480 * 100 * kKiB * 0.19);
   EXPECT_NEAR(of_l2(role::kFullRate), 200 * 100 * kKiB, 200 * 100 * kKiB * 0.19);
+  // Small parts of each SM cost a few percent.
+  const auto of_one_part = [](double kib) {
+    return kib <= 12 ? 8.7e12 : kib <= 420 ? 9e12 : 4.6e12;
+  };
+  EXPECT_EQ(said_of_caches(l1_of_224_kib, of_one_part).pieces.at(1),
+            "L2 9000 GB/s up to 35.4 MiB (60 MiB stated)");
 }
 
 TEST(Curves, ACacheWhoseEndIsNotSeenIsNotNamed) {
@@ -254,15 +256,12 @@ TEST(Curves, AModelsLayerAgainstTheCeilings) {
 }
 
 TEST(Curves, ALayerWithoutTokensIsLeftOut) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements)
+  const Profile p = run_with(sample::everywhere([](Measurement& m) {
     if (m.id.starts_with("gemm.model."))
       std::erase_if(m.params, [](const auto& param) { return param.first == "tokens"; });
-  for (const Curve& said : curves_of(p)) {
-    if (said.topic != "model layer") continue;
-    EXPECT_THAT(said.sentence, testing::IsEmpty());
-    EXPECT_THAT(said.title, testing::IsEmpty());
-  }
+  }));
+  for (const Curve& said : p.curves)
+    EXPECT_TRUE(said.topic != "model layer" || (said.sentence + said.title).empty());
 }
 
 TEST(Curves, SkinnyProductsAgainstTheRoofline) {
@@ -332,13 +331,11 @@ TEST(Curves, TheDeepestCliffAfterAFullWave) {
 
 // 11 tiles of clusters of two occupy 12 rows of SMs, as 12 do: less work in the same wave.
 TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements) {
-    if (m.id != "gemm.waves.bf16" || int_param(m.params, "m") != 768) continue;
-    m.params[0].second = std::int64_t{1408};
-    m.launch.back().second = std::int64_t{132};
-  }
-  const auto curves = curves_of(p);
+  const auto curves = run_with(each("gemm.waves.bf16", [](Measurement& m) {
+                        if (int_param(m.params, "m") != 768) return;
+                        m.params[0].second = std::int64_t{1408};
+                        m.launch.back().second = std::int64_t{132};
+                      })).curves;
   const Curve& waves = curve(curves, "waves");
   EXPECT_NEAR(figure_of(waves, {.name = "ideal_share", .by = {{"m", 1408}}}), 11.0 / 12, 1e-9);
   EXPECT_DOUBLE_EQ(figure_of(waves, {.name = "waves_before"}), 1);
@@ -433,18 +430,6 @@ TEST(Curves, SayWhetherALoadSettled) {
   EXPECT_EQ(find_figure(unsettled.figures, after), nullptr);
 }
 
-TEST(Curves, TheKneeOfTheSweepIsRoofOverSlope) {
-  const auto curves = curves_of(sample::h200_run());
-  const Curve& sweep = curve(curves, "roofline sweep");
-  const auto value = [&](const char* name) {
-    return figure_of(sweep, {.id = "roofline.sweep.fp32", .name = name});
-  };
-  EXPECT_NEAR(value("bandwidth"), 4500e9, 1);
-  EXPECT_NEAR(value("roof"), 64.5e12, 1);
-  EXPECT_NEAR(value("knee"), 64.5e12 / 4500e9, 1e-9);
-  EXPECT_NEAR(value("share_at_knee"), 1, 1e-9);
-}
-
 // Titles state a topic's main message.
 TEST(Curves, HaveTitles) {
   auto p = sample::h200_run();
@@ -471,16 +456,6 @@ TEST(Curves, HaveTitles) {
   const auto without = curves_of(p);
   EXPECT_THAT(curve(without, "kernel launch").title, testing::IsEmpty());
   EXPECT_THAT(curve(without, "kernel launch").sentence, HasSubstr("submit 1.90 us"));
-}
-
-TEST(Curves, AnUnsoundPointIsInNoCurve) {
-  auto p = sample::h200_run();
-  find(p, "divergence.lanes/paths:32").flags.implausible = true;
-  const auto curves = curves_of(p);
-  const Curve& divergence = curve(curves, "divergence");
-  EXPECT_THAT(divergence.sentence, HasSubstr("16 paths inside a warp"));
-  EXPECT_THROW(figure_of(divergence, {.id = "divergence.lanes", .by = {{"paths", 32}}}),
-               std::out_of_range);
 }
 
 }  // namespace

@@ -12,8 +12,13 @@
 namespace peakline {
 namespace {
 
-using sample::find;
+using sample::all_of;
+using sample::at;
+using sample::each;
+using sample::everywhere;
+using sample::gpu;
 using sample::kUuid;
+using sample::run_with;
 
 std::map<std::string, double> factors(const Profile& p, std::string_view resource, Basis basis) {
   const Ceiling* row = find_ceiling(p.ceilings, kUuid, resource, basis);
@@ -32,26 +37,21 @@ std::map<std::string, double> factors(const Profile& p, std::string_view resourc
 }
 
 TEST(Factors, MixedTrafficLosesByTurningRound) {
-  auto p = sample::h200_run();
-  const auto work = [&](std::string_view id, double read, double written) {
-    for (Measurement& m : p.measurements) {
-      if (m.id == id) m.work = {.bytes_read = read, .bytes_written = written};
-    }
-  };
-  work("hbm.write", 0, 4e9);
-  work("hbm.memset", 0, 4e9);
-  work("hbm.copy", 2e9, 2e9);
-  work("hbm.memcpy", 2e9, 2e9);
-  work("hbm.triad", 4e9, 2e9);
-  p = sample::derived(p);
+  const auto p = run_with(everywhere([](Measurement& m) {
+    if (m.id == "hbm.write" || m.id == "hbm.memset") m.work = {.bytes_written = 4e9};
+    if (m.id == "hbm.copy" || m.id == "hbm.memcpy")
+      m.work = {.bytes_read = 2e9, .bytes_written = 2e9};
+    if (m.id == "hbm.triad") m.work = {.bytes_read = 4e9, .bytes_written = 2e9};
+  }));
   const auto read = factors(p, "hbm.read", Basis::kMeasured);
   EXPECT_FALSE(read.contains("turnaround"));
   EXPECT_NEAR(read.at("DRAM"), 4583e9 / 4814e9, 1e-3);
-  const auto copy = factors(p, "hbm.copy", Basis::kMeasured);
-  EXPECT_NEAR(copy.at("turnaround"), 4254 / (2 / (1 / 4583.0 + 1 / 4639.0)), 1e-6);
+  const auto turnaround = [&](const char* resource) {
+    return factors(p, resource, Basis::kMeasured).at("turnaround");
+  };
+  EXPECT_NEAR(turnaround("hbm.copy"), 4254 / (2 / (1 / 4583.0 + 1 / 4639.0)), 1e-6);
   // A triad reads twice what it writes.
-  const auto triad = factors(p, "hbm.triad", Basis::kMeasured);
-  EXPECT_NEAR(triad.at("turnaround"), 4359 / (3 / (2 / 4583.0 + 1 / 4639.0)), 1e-6);
+  EXPECT_NEAR(turnaround("hbm.triad"), 4359 / (3 / (2 / 4583.0 + 1 / 4639.0)), 1e-6);
 }
 
 TEST(Factors, TheFixedPartOfALaunchComesFromTheFootprints) {
@@ -71,42 +71,39 @@ TEST(Factors, TheFixedPartOfALaunchComesFromTheFootprints) {
   EXPECT_NEAR(factors(p, "hbm.read", Basis::kMeasured).at("launch"), 1 - kFixed / seconds, 1e-6);
 }
 
+Measurement instruction(double rate, double clock_hz) {
+  Measurement m = sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, rate);
+  m.conditions.sm_clock_hz = clock_hz;
+  return m;
+}
+
 TEST(Factors, AProductIsClockWavesAndInstructionRate) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements) {
-    if (m.id == "gemm.bf16") m.launch.emplace_back("tiles", std::int64_t{200});
-  }
-  Measurement instruction = sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, 900e12);
-  instruction.conditions.sm_clock_hz = 1755e6;
-  p.measurements.push_back(std::move(instruction));
-  p = sample::derived(p);
+  const auto p = run_with(
+      all_of(each("gemm.bf16", [](auto& m) { m.launch.emplace_back("tiles", std::int64_t{200}); }),
+             sample::with(instruction(900e12, 1755e6))));
   const Ceiling& burst = *find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kBurst);
   const auto of_burst = factors(p, "tensor.bf16", Basis::kBurst);
   EXPECT_NEAR(of_burst.at("clock"), *burst.conditions.sm_clock_hz / 1980e6, 1e-9);
   EXPECT_NEAR(of_burst.at("waves"), 200 / 264.0, 1e-9);
-  const auto of_instruction = factors(p, "tensor.bf16", Basis::kInstruction);
-  ASSERT_TRUE(of_burst.contains("instruction"));
-  EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
+  EXPECT_NEAR(of_burst.at("instruction"), factors(p, "tensor.bf16", Basis::kInstruction).at("rest"),
+              1e-9);
 }
 
 // A GeForce RTX 5090: 2820 MHz observed, 2407 by datasheet, 3090 by NVML.
-Profile geforce() {
-  auto p = sample::h200_run();
-  DeviceFacts& d = p.devices[0];
-  d.name = "NVIDIA GeForce RTX 5090";
-  d.compute_major = 12;
-  d.sm_count = 170;
-  d.sm_clock_max_hz = 3090e6;
-  d.memory_clock_max_hz = 14001e6;
-  d.memory_bus_bits = 512;
-  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz = 2820e6;
-  return p;
-}
+const sample::Change kGeforce =
+    all_of(gpu([](DeviceFacts& d) {
+             d.name = "NVIDIA GeForce RTX 5090";
+             d.compute_major = 12;
+             d.sm_count = 170;
+             d.sm_clock_max_hz = 3090e6;
+             d.memory_clock_max_hz = 14001e6;
+             d.memory_bus_bits = 512;
+           }),
+           everywhere([](auto& m) { m.conditions.sm_clock_hz = 2820e6; }));
 
 TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
-  auto p = geforce();
-  find(p, "gemm.bf16/load:burst").value = 230e12;
-  p = sample::derived(p);
+  auto p =
+      run_with(all_of(kGeforce, at("gemm.bf16/load:burst", [](auto& m) { m.value = 230e12; })));
   const auto bf16 = factors(p, "tensor.bf16", Basis::kBurst);
   EXPECT_EQ(bf16.at("half rate"), 0.5);
   EXPECT_NEAR(bf16.at("rest"), 230e12 / (170 * 512 * 2820e6), 1e-9);
@@ -119,19 +116,15 @@ TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
   EXPECT_EQ(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kTheoretical), nullptr);
 }
 
-TEST(Factors, TheInstructionsRateIsHeldAgainstTheProducts) {
-  auto p = geforce();
-  Measurement instruction =
-      sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, 0.9 * 170 * 512 * 2820e6);
-  instruction.conditions.sm_clock_hz = 2820e6;
-  p.measurements.push_back(std::move(instruction));
-  p = sample::derived(p);
+TEST(Factors, TheInstructionsRateIsComparedWithTheProducts) {
+  const auto p =
+      run_with(all_of(kGeforce, sample::with(instruction(0.9 * 170 * 512 * 2820e6, 2820e6))));
   EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kBurst).at("instruction"), 0.9, 1e-9);
   EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kInstruction).at("rest"), 0.9, 1e-9);
 }
 
-TEST(Factors, TheClockIsHeldAgainstTheDatasheetsAsWell) {
-  const auto fp32 = factors(sample::derived(geforce()), "cuda_core.fp32", Basis::kBurst);
+TEST(Factors, TheClockIsComparedWithTheDatasheetsAsWell) {
+  const auto fp32 = factors(run_with(kGeforce), "cuda_core.fp32", Basis::kBurst);
   EXPECT_NEAR(fp32.at("boost clock"), 2407 / 3090.0, 1e-9);
   EXPECT_NEAR(fp32.at("clock"), 2820 / 2407.0, 1e-9);
   // One factor if both clocks are equal.
@@ -140,11 +133,10 @@ TEST(Factors, TheClockIsHeldAgainstTheDatasheetsAsWell) {
 }
 
 TEST(Factors, AMemoryClockBelowTheMaximumIsNoFaultOfDram) {
-  auto p = sample::h200_run();
-  EXPECT_FALSE(factors(p, "hbm.read", Basis::kMeasured).contains("memory clock"));
-  for (Measurement& m : p.measurements) m.conditions.memory_clock_hz = 3201e6 * 10251 / 10501;
-  p = sample::derived(p);
-  const auto read = factors(p, "hbm.read", Basis::kMeasured);
+  EXPECT_FALSE(factors(sample::h200_run(), "hbm.read", Basis::kMeasured).contains("memory clock"));
+  const auto read = factors(
+      run_with(everywhere([](auto& m) { m.conditions.memory_clock_hz = 3201e6 * 10251 / 10501; })),
+      "hbm.read", Basis::kMeasured);
   EXPECT_NEAR(read.at("memory clock"), 10251 / 10501.0, 1e-9);
   EXPECT_NEAR(read.at("DRAM"), 4583 / 4814.0 * 10501 / 10251, 1e-3);
 }
@@ -153,29 +145,21 @@ TEST(Factors, TheLastWaveLeavesSmsIdle) {
   EXPECT_EQ(share_of_waves(264, 132), 1);
   EXPECT_DOUBLE_EQ(share_of_waves(200, 132), 200 / 264.0);
   EXPECT_DOUBLE_EQ(share_of_waves(1, 132), 1 / 132.0);
-}
-
-TEST(Factors, WavesOfSeveralProductsAreWeightedByTheirFlops) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements)
-    if (m.id == "gemm.bf16")
-      m.launch.emplace_back("full_wave_flops", std::llround(m.work.flops / 0.97));
-  p = sample::derived(p);
+  // Waves of several products are weighted by their FLOPs.
+  const auto p = run_with(each("gemm.bf16", [](auto& m) {
+    m.launch.emplace_back("full_wave_flops", std::llround(m.work.flops / 0.97));
+  }));
   EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kBurst).at("waves"), 0.97, 1e-9);
 }
 
 TEST(Factors, WithoutAClockThereIsNothingToExplainARateBy) {
-  auto p = sample::h200_run();
-  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz.reset();
-  p = sample::derived(p);
+  const auto p = run_with(everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); }));
   EXPECT_TRUE(factors(p, "tensor.bf16", Basis::kBurst).empty());
 }
 
 TEST(Factors, TheLinkLosesTheHeadersOfItsPackets) {
-  auto p = sample::h200_run();
-  EXPECT_FALSE(factors(p, "pcie.h2d", Basis::kMeasured).contains("packets"));
-  p.devices[0].pcie.max_payload_bytes = 256;
-  p = sample::derived(p);
+  EXPECT_FALSE(factors(sample::h200_run(), "pcie.h2d", Basis::kMeasured).contains("packets"));
+  const auto p = run_with(gpu([](auto& d) { d.pcie.max_payload_bytes = 256; }));
   EXPECT_NEAR(factors(p, "pcie.h2d", Basis::kMeasured).at("packets"), 256.0 / 280, 1e-9);
 }
 

@@ -12,44 +12,24 @@
 namespace peakline {
 namespace {
 
+using sample::all_of;
+using sample::at;
+using sample::Change;
+using sample::everywhere;
 using sample::find;
 using sample::finding;
+using sample::gpu;
+using sample::host;
 using sample::kUuid;
 using sample::run_with;
+using sample::with;
 using enum Severity;
 using ::testing::HasSubstr;
 
 std::string evidence(const Finding& f, std::string_view key) {
-  for (const auto& [name, value] : f.evidence) {
+  for (const auto& [name, value] : f.evidence)
     if (name == key) return value;
-  }
   return "";
-}
-
-using Change = std::function<void(Profile&)>;
-
-// Changes to parts of a run.
-Change gpu(const std::function<void(DeviceFacts&)>& change) {
-  return [change](Profile& run) { change(run.devices[0]); };
-}
-Change host(const std::function<void(HostFacts&)>& change) {
-  return [change](Profile& run) { change(run.host); };
-}
-Change at(const char* point, const std::function<void(Measurement&)>& change) {
-  return [point, change](Profile& run) { change(find(run, point)); };
-}
-Change everywhere(const std::function<void(Measurement&)>& change) {
-  return [change](Profile& run) { std::ranges::for_each(run.measurements, change); };
-}
-Change with(const Measurement& m) {
-  return [m](Profile& run) { run.measurements.push_back(m); };
-}
-Change all_of(const Change& first, const Change& second) {
-  return [=](Profile& run) { first(run), second(run); };
-}
-
-void expect_none(std::string_view code, const Change& change) {
-  EXPECT_EQ(finding(run_with(change), code), nullptr) << code;
 }
 
 // Expects the finding with the change and not without.
@@ -341,35 +321,30 @@ TEST(Findings, NeedEvidence) {
       {"cpu_binding", on_cpus(1, 64, 64, 1.0)},
       {"cpu_binding", on_cpus(1, 64, 64, 1.9)},
   };
-  for (const auto& [code, change] : innocent) expect_none(code, change);
+  for (const auto& [code, change] : innocent)
+    EXPECT_EQ(finding(run_with(change), code), nullptr) << code;
 }
 
-TEST(Findings, AHealthyRunHasOnlyNotes) {
+TEST(Findings, AHealthyRunHasOnlyNotesAndAnEmptyProfileNone) {
   std::vector<std::string> codes;
   for (const Finding& f : sample::h200_run().findings) {
     EXPECT_EQ(f.severity, Severity::kInfo) << f.message;
     codes.push_back(f.code);
   }
   EXPECT_THAT(codes, ::testing::ElementsAre("power_cap", "ecc_enabled"));
+  EXPECT_TRUE(derive_findings({}, sample::benchmarks()).empty());
 }
 
 TEST(Findings, SpreadsOfAModelThatNobodyStudiedAreAssumed) {
   const auto other = [](Profile& p) { p.devices[0].name = "NVIDIA X1"; };
   const Finding found = appears("assumed_spread", Severity::kInfo, other);
   EXPECT_EQ(evidence(found, "assumed_from"), "NVIDIA H200");
-  const auto ceiling = [](const Profile& p) {
-    return *std::ranges::find_if(p.ceilings, [](const Ceiling& row) {
-      return row.device == kUuid && row.resource == "hbm.read" && row.spread;
-    });
-  };
-  const Ceiling known = ceiling(sample::h200_run()), assumed = ceiling(run_with(other));
+  Profile usual = sample::h200_run(), unknown = run_with(other);
+  const Ceiling &known = sample::ceiling(usual, "hbm.read", Basis::kMeasured),
+                &assumed = sample::ceiling(unknown, "hbm.read", Basis::kMeasured);
   EXPECT_EQ(known.spread->assumed_from, "");
   EXPECT_DOUBLE_EQ(assumed.spread->runs, 2 * known.spread->runs);
   EXPECT_GT(*assumed.ci_high - *assumed.ci_low, 2 * (*known.ci_high - *known.ci_low));
-}
-
-TEST(Findings, AnEmptyProfileHasNone) {
-  EXPECT_TRUE(derive_findings({}, sample::benchmarks()).empty());
 }
 
 TEST(Findings, WorstFirst) {
@@ -382,46 +357,35 @@ TEST(Findings, WorstFirst) {
 }
 
 TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
-  const auto with = [](Status status) {
-    return run_with([status](Profile& run) {
-      run.devices[0].compute_major = 12;
-      Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
-      m.status = status;
-      run.measurements.push_back(m);
-    });
+  const auto with_status = [](Status status) {
+    Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+    m.status = status;
+    return all_of(gpu([](auto& d) { d.compute_major = 12; }), with(m));
   };
-  const auto measured = with(Status::kOk);
+  const auto measured = run_with(with_status(Status::kOk));
   const Finding* f = finding(measured, "never_run");
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
   EXPECT_THAT(f->message, HasSubstr("Code that had never run on hardware gave 1 measurement: "
                                     "mma.sync.nvfp4"));
-  const auto skipped = with(Status::kSkipped);
-  EXPECT_EQ(finding(skipped, "never_run"), nullptr);
+  EXPECT_EQ(finding(run_with(with_status(Status::kSkipped)), "never_run"), nullptr);
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
 }
 
 TEST(Findings, PowerCapNamesTheWorstCase) {
-  const auto p = sample::h200_run();
-  const Finding* f = finding(p, "power_cap");
-  ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->device, kUuid);
-  EXPECT_THAT(f->message, HasSubstr("power cap of 700 W"));
-  EXPECT_THAT(f->message, HasSubstr("1395 of 1980 MHz"));
-  EXPECT_EQ(evidence(*f, "measurement"), "gemm.fp16/load:sustained");
-  EXPECT_EQ(evidence(*f, "power"), "701 W");
-  EXPECT_EQ(evidence(*f, "measurements_affected"), "4");
-}
-
-TEST(Findings, PowerCapWithoutReadableNumbersStillNamesTheCap) {
-  const auto p = run_with([](Profile& run) {
-    run.devices[0].power_limit_w.reset();
-    for (Measurement& m : run.measurements) m.conditions.sm_clock_hz.reset();
-  });
-  const Finding* f = finding(p, "power_cap");
-  ASSERT_NE(f, nullptr);
-  EXPECT_THAT(f->message, HasSubstr("The power cap lowered the SM clock in"));
+  const Finding& f = *finding(sample::h200_run(), "power_cap");
+  EXPECT_EQ(f.device, kUuid);
+  EXPECT_THAT(f.message, HasSubstr("power cap of 700 W"));
+  EXPECT_THAT(f.message, HasSubstr("1395 of 1980 MHz"));
+  EXPECT_EQ(evidence(f, "measurement"), "gemm.fp16/load:sustained");
+  EXPECT_EQ(evidence(f, "power"), "701 W");
+  EXPECT_EQ(evidence(f, "measurements_affected"), "4");
+  // The cap is named without readable numbers too.
+  const auto p = run_with(all_of(gpu([](auto& d) { d.power_limit_w.reset(); }),
+                                 everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); })));
+  ASSERT_NE(finding(p, "power_cap"), nullptr);
+  EXPECT_THAT(finding(p, "power_cap")->message, HasSubstr("The power cap lowered the SM clock in"));
 }
 
 TEST(Findings, UnsupportedIsOnePerDevice) {
@@ -474,52 +438,44 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
 }
 
 TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
-  const auto soaked = [](std::string id, Params params, std::string device) {
+  const auto soaked = [](std::string id, Params params = {}, std::string device = kUuid) {
     Measurement m = sample::measurement(std::move(id), std::move(params), Quantity::kByteRate, 5e10,
                                         std::move(device));
     m.verified = false;
     m.launch = {{"compared_words", std::int64_t{5000}},
                 {"differing_words", std::int64_t{1}},
                 {"first_difference", "byte 0x40 of a copy"}};
-    return m;
+    return with(m);
   };
-  const auto host = soaked("soak.host_link", {}, kUuid);
-  const auto f = appears("wrong_results", Severity::kError,
-                         [&](Profile& run) { run.measurements.push_back(host); });
+  const auto host_link = soaked("soak.host_link");
   EXPECT_EQ(
-      f.message,
+      appears("wrong_results", Severity::kError, host_link).message,
       "Copies arrive with wrong data: 1 of 5000 words that were compared. First in "
       "soak.host_link: byte 0x40 of a copy. The GPU, its link or the host's memory is faulty: "
       "do not use them before it is known which.");
-  const auto pair = appears("wrong_results", Severity::kError, [&](Profile& run) {
-    run.measurements.push_back(soaked("soak.pairs", {{"pair", "0-1"}}, std::string(kNodeDevice)));
-  });
+  const auto pair = appears("wrong_results", Severity::kError,
+                            soaked("soak.pairs", {{"pair", "0-1"}}, std::string(kNodeDevice)));
   EXPECT_EQ(pair.device, kNodeDevice);
   EXPECT_THAT(pair.message, HasSubstr("Either GPU or the link between them is faulty"));
   // Wrong memory comes first.
-  const auto both = appears("wrong_results", Severity::kError, [&](Profile& run) {
-    run.measurements.push_back(host);
-    run.measurements.push_back(soaked("soak.memory", {}, kUuid));
-  });
-  EXPECT_THAT(both.message, HasSubstr("The device gives wrong results: 2 of 1.0 × 10⁴ words that "
-                                      "were compared. First in soak.memory: "));
+  EXPECT_THAT(
+      appears("wrong_results", Severity::kError, all_of(host_link, soaked("soak.memory"))).message,
+      HasSubstr("The device gives wrong results: 2 of 1.0 × 10⁴ words that "
+                "were compared. First in soak.memory: "));
 }
 
-TEST(Findings, FailuresOfTheHostAreSaidToo) {
-  const auto p = run_with(
-      [](Profile& run) { find(run, "host.fma.fp32/threads:192").status = Status::kError; });
-  ASSERT_NE(finding(p, "failed"), nullptr);
-  EXPECT_EQ(finding(p, "failed")->device, kHostDevice);
-}
-
-TEST(Findings, OnePerDeviceForEachDevice) {
-  const auto p = sample::run_with([](Profile& run) {
+TEST(Findings, NameTheirDevice) {
+  EXPECT_EQ(
+      finding(run_with(at("host.fma.fp32/threads:192", [](auto& m) { m.status = Status::kError; })),
+              "failed")
+          ->device,
+      kHostDevice);
+  const auto p = run_with([](Profile& run) {
     run.devices.push_back(run.devices[0]);
     run.devices[1].uuid = "GPU-2";
     run.devices[1].pcie.width = 8;
   });
-  const auto narrow = std::ranges::count(p.findings, "pcie_link_narrow", &Finding::code);
-  EXPECT_EQ(narrow, 1);
+  EXPECT_EQ(std::ranges::count(p.findings, "pcie_link_narrow", &Finding::code), 1);
   EXPECT_EQ(finding(p, "pcie_link_narrow")->device, "GPU-2");
 }
 

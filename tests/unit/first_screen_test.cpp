@@ -6,28 +6,25 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "bench/catalog.hpp"
-#include "harness/conclude/conclusions.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/profile/population.hpp"
-#include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/make_screen.hpp"
 #include "harness/show/show.hpp"
-#include "harness/show/topics.hpp"
 #include "harness/values/resources.hpp"
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace peakline {
 namespace {
 
+using sample::concluded;
+using sample::reference;
+using sample::without_gpus;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -52,43 +49,6 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-std::size_t widest_of(const std::string& text) {
-  std::istringstream lines(text);
-  std::size_t widest = 0;
-  for (std::string line; std::getline(lines, line);) widest = std::max(widest, text_width(line));
-  return widest;
-}
-
-Profile reference(const std::string& name) {
-  static std::map<std::string, Profile> read;
-  const auto [found, is_new] = read.try_emplace(name);
-  if (is_new)
-    found->second =
-        read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
-  return found->second;
-}
-
-// The profile with conclusions of the whole catalogue.
-Profile concluded(Profile profile, bool only_quick = false) {
-  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
-  if (profile.devices.size() > 1) {
-    input.gpus.clear();
-    for (const DeviceFacts& device : profile.devices) input.gpus.push_back(device.index);
-  }
-  bench::Registry registry;
-  bench::register_all(registry, input);
-  if (only_quick) {
-    profile.mode = "quick";
-    std::erase_if(profile.measurements, [&](const Measurement& m) {
-      const Benchmark* benchmark = find_benchmark(registry.benchmarks(), m.id);
-      return benchmark == nullptr || std::ranges::none_of(benchmark->points, [&](const Point& p) {
-               return p.quick && p.params == m.params;
-             });
-    });
-  }
-  return with_conclusions(std::move(profile), registry.benchmarks());
-}
-
 // Eight GPUs; the last six measured what the second of two did.
 Profile eight_gpus() {
   Profile profile = reference("nvidia-h200-x2");
@@ -108,14 +68,17 @@ Profile eight_gpus() {
   return concluded(std::move(profile));
 }
 
-Profile without_gpus(Profile profile) {
-  profile.devices.clear();
-  std::erase_if(profile.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  return profile;
+void add_ceiling(Profile& profile, const std::string& device, const char* name, double value) {
+  Ceiling& row = profile.ceilings.emplace_back();
+  row.device = device;
+  row.resource = name;
+  row.basis = Basis::kMeasured;
+  row.value = value;
+  row.unit = "B/s";
 }
 
 TEST(FirstScreen, AnswersForOneGpu) {
-  const Profile profile = reference("nvidia-h200");
+  const Profile profile = reference();
   const std::string text = screen(profile);
   EXPECT_LE(lines_of(text), kMostLines) << text;
   EXPECT_THAT(text, StartsWith("PASS  gpu0, NVIDIA H200: "));
@@ -247,7 +210,7 @@ TEST(FirstScreen, HeadlinesOfOneGpuAloneDoNoHarm) {
 }
 
 TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
-  const std::string text = screen(concluded(reference("nvidia-h200"), true));
+  const std::string text = screen(concluded(reference(), true));
   EXPECT_LE(lines_of(text), kMostLines) << text;
   EXPECT_THAT(text, HasSubstr("\nRun    quick, complete, "));
   EXPECT_THAT(text, HasSubstr("Not part of a quick run: BF16 sustained, FP8 sustained. peakline "
@@ -256,7 +219,7 @@ TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
   EXPECT_THAT(text, HasSubstr(" TFLOP/s  large GEMMs from rest; "));
   EXPECT_THAT(text, Not(HasSubstr("achievable")));
 
-  Profile some = reference("nvidia-h200");
+  Profile some = reference();
   some.command = {"peakline", "run", "--quick", "--filter", "hbm"};
   std::erase_if(some.measurements, [](const Measurement& m) { return part_of(m.id) != "hbm"; });
   EXPECT_THAT(screen(concluded(std::move(some), true)),
@@ -264,14 +227,14 @@ TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
 }
 
 TEST(FirstScreen, OfAHostAlone) {
-  const std::string text = screen(concluded(without_gpus(reference("nvidia-h200"))));
+  const std::string text = screen(concluded(without_gpus()));
   EXPECT_THAT(text, StartsWith("CANNOT JUDGE  no GPU in the profile\n\nHost  "));
   EXPECT_THAT(text, HasSubstr("\n  memory read      about 100 GB/s    varies\n"));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("MFU")), Not(HasSubstr("Host link"))));
 }
 
 TEST(FirstScreen, WhatMayVaryTenfoldIsNotPrintedInBold) {
-  const Profile host = concluded(without_gpus(reference("nvidia-h200")));
+  const Profile host = concluded(without_gpus());
   EXPECT_THAT(screen(host, 80, true), HasSubstr("\033[33mabout 100 GB/s\033[0m"));
   const std::string all = show_all(host, {.color = true, .width = 80});
   EXPECT_THAT(all, HasSubstr("\033[2mabout 100 GB/s\033[0m"));
@@ -279,7 +242,7 @@ TEST(FirstScreen, WhatMayVaryTenfoldIsNotPrintedInBold) {
 }
 
 TEST(FirstScreen, APartialRunSaysSo) {
-  Profile profile = reference("nvidia-h200");
+  Profile profile = reference();
   profile.complete = false;
   profile.measurements.resize(600);
   const std::string text = screen(concluded(std::move(profile)));
@@ -290,7 +253,7 @@ TEST(FirstScreen, APartialRunSaysSo) {
 }
 
 TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
-  Profile profile = reference("nvidia-h200");
+  Profile profile = reference();
   profile.devices[0].name = "NVIDIA H300";
   const std::string text = screen(concluded(std::move(profile)));
   EXPECT_LE(lines_of(text), kMostLines) << text;
@@ -304,24 +267,21 @@ TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("An MFU of 50 %")), Not(HasSubstr("papers"))));
 }
 
-TEST(FirstScreen, OfAGpuWithoutFp8) {
-  Profile profile = sample::h200_run();
-  EXPECT_THAT(screen(profile), HasSubstr("Not measured in this run: FP8 burst, FP8 sustained."));
-  profile.devices[0].compute_major = 8;
-  EXPECT_THAT(screen(sample::derived(profile)), Not(HasSubstr("FP8")));
-}
-
-TEST(FirstScreen, OfAMigSlice) {
-  Profile profile = sample::h200_run();
-  profile.devices[0].name = "NVIDIA H200 MIG 1g.18gb";
-  profile.devices[0].mig_enabled = true;
-  const std::string text = screen(sample::derived(profile));
-  EXPECT_THAT(text, HasSubstr("\nGPU 0  NVIDIA H200 MIG 1g.18gb, MIG slice, "));
-  EXPECT_THAT(text, HasSubstr("\n  warning  MIG is on: "));
+TEST(FirstScreen, OfAGpuWithoutFp8OrAMigSlice) {
+  EXPECT_THAT(screen(sample::h200_run()),
+              HasSubstr("Not measured in this run: FP8 burst, FP8 sustained."));
+  EXPECT_THAT(screen(sample::run_with(sample::gpu([](auto& d) { d.compute_major = 8; }))),
+              Not(HasSubstr("FP8")));
+  EXPECT_THAT(screen(sample::run_with(sample::gpu([](auto& d) {
+                d.name = "NVIDIA H200 MIG 1g.18gb";
+                d.mig_enabled = true;
+              }))),
+              AllOf(HasSubstr("\nGPU 0  NVIDIA H200 MIG 1g.18gb, MIG slice, "),
+                    HasSubstr("\n  warning  MIG is on: ")));
 }
 
 TEST(FirstScreen, PacketsOfUnknownSizeAreNotGuessed) {
-  Profile profile = reference("nvidia-h200");
+  Profile profile = reference();
   profile.devices[0].pcie.max_payload_bytes.reset();
   const std::string text = screen(concluded(std::move(profile)));
   EXPECT_THAT(text, HasSubstr("\nHost link: the size of its packets, whose headers take a part, is "
@@ -330,24 +290,23 @@ TEST(FirstScreen, PacketsOfUnknownSizeAreNotGuessed) {
 }
 
 TEST(FirstScreen, ACardThatFailsIsToldFirst) {
-  Profile profile = reference("nvidia-h200");
-  for (Ceiling& row : profile.ceilings)
-    if (row.resource == "tensor.bf16" && row.basis == Basis::kBurst) row.value *= 0.85;
+  Profile profile = reference();
+  sample::ceiling(profile, "tensor.bf16", Basis::kBurst).value *= 0.85;
   EXPECT_THAT(screen(profile), AllOf(StartsWith("FAIL  gpu0, NVIDIA H200: tensor.bf16/burst"),
                                      HasSubstr("\n  peakline check FILE names all that fails\n")));
 }
 
 TEST(FirstScreen, WhyAFigureIsMissingStandsBelowIt) {
-  Profile profile = sample::h200_run();
-  Measurement& m = sample::find(profile, "gemm.bf16/load:sustained");
-  m.status = Status::kError;
-  m.reason = "the worker was killed";
-  EXPECT_THAT(screen(sample::derived(profile)),
+  EXPECT_THAT(screen(sample::run_with(sample::at("gemm.bf16/load:sustained",
+                                                 [](auto& m) {
+                                                   m.status = Status::kError;
+                                                   m.reason = "the worker was killed";
+                                                 }))),
               HasSubstr("\n  BF16 sustained: failed: the worker was killed.\n"));
 }
 
 TEST(FirstScreen, FindingsLeaveRoomForTheRest) {
-  Profile profile = reference("nvidia-h200");
+  Profile profile = reference();
   for (int i = 0; i < 30; ++i)
     profile.findings.insert(profile.findings.begin(),
                             {.code = fmt::format("fault_{}", i),
@@ -361,25 +320,23 @@ TEST(FirstScreen, FindingsLeaveRoomForTheRest) {
   EXPECT_THAT(text, HasSubstr("\n  error    The card has a fault"));
 }
 
+// A full and a quick run, of one GPU, two and none.
+std::vector<Profile> runs_of_every_kind() {
+  return {reference(), reference("nvidia-h200-x2"), concluded(reference(), true),
+          concluded(without_gpus()), sample::h200_run()};
+}
+
 TEST(FirstScreen, FitsTheTerminal) {
-  for (const Profile& profile :
-       {reference("nvidia-h200"), reference("nvidia-h200-x2"),
-        concluded(reference("nvidia-h200"), true),
-        concluded(without_gpus(reference("nvidia-h200"))), sample::h200_run()})
+  for (const Profile& profile : runs_of_every_kind())
     for (const std::size_t width : {60, 72, 80, 120})
-      EXPECT_LE(widest_of(screen(profile, width)), width) << screen(profile, width);
+      EXPECT_LE(widest_line(screen(profile, width)), width) << screen(profile, width);
 }
 
 TEST(FirstScreen, StorageHasALineWhereItWasMeasured) {
-  Profile profile = reference("nvidia-h200");
+  Profile profile = reference();
   EXPECT_THAT(screen(profile), Not(HasSubstr("Storage")));
   profile.resources.push_back(resource("storage.read"));
-  Ceiling& row = profile.ceilings.emplace_back();
-  row.device = std::string(kHostDevice);
-  row.resource = "storage.read";
-  row.basis = Basis::kMeasured;
-  row.value = 3.21e9;
-  row.unit = "B/s";
+  add_ceiling(profile, std::string(kHostDevice), "storage.read", 3.21e9);
   StorageFacts& storage = profile.host.storage.emplace();
   storage.source = "/dev/nvme0n1p1";
   storage.file_system = "ext4";
@@ -393,14 +350,8 @@ TEST(FirstScreen, StorageHasALineWhereItWasMeasured) {
 TEST(FirstScreen, StorageHasRandomReadsAndTheWayToTheSlowestGpu) {
   Profile profile = reference("nvidia-h200-x2");
   profile.resources.push_back(resource("input.pipeline"));
-  for (std::size_t gpu : {0U, 1U}) {
-    Ceiling& row = profile.ceilings.emplace_back();
-    row.device = profile.devices[gpu].uuid;
-    row.resource = "input.pipeline";
-    row.basis = Basis::kMeasured;
-    row.value = gpu == 0 ? 2.5e9 : 2.1e9;
-    row.unit = "B/s";
-  }
+  add_ceiling(profile, profile.devices[0].uuid, "input.pipeline", 2.5e9);
+  add_ceiling(profile, profile.devices[1].uuid, "input.pipeline", 2.1e9);
   Curve& curve = profile.curves.emplace_back();
   curve.device = std::string(kHostDevice);
   curve.topic = "storage";
@@ -418,10 +369,9 @@ TEST(FirstScreen, StorageHasRandomReadsAndTheWayToTheSlowestGpu) {
 }
 
 TEST(FirstScreen, HasAsManyCellsARowAsColumnsAndSaysWhatItPrints) {
-  for (const Profile& profile :
-       {reference("nvidia-h200"), reference("nvidia-h200-x2"),
-        concluded(reference("nvidia-h200"), true),
-        concluded(without_gpus(reference("nvidia-h200"))), sample::h200_run(), Profile{}}) {
+  std::vector<Profile> profiles = runs_of_every_kind();
+  profiles.emplace_back();
+  for (const Profile& profile : profiles) {
     const Screen found = make_screen(profile, checks_of(profile));
     const std::string text = screen(profile, 1000);
     EXPECT_FALSE(found.sections.empty());
@@ -456,105 +406,6 @@ TEST(FirstScreen, AHostileProfileCannotDriveTheTerminal) {
 
 TEST(FirstScreen, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {
   EXPECT_LT(growth([](const Profile& p) { screen(p); }), kMostGrowth);
-}
-
-std::string topic(const Profile& profile, const std::string& name, std::size_t width = 100) {
-  return show_topics(profile, std::vector{name}, {.color = false, .width = width});
-}
-
-TEST(ShowTopics, AreFoundByTheirNames) {
-  const Profile profile = reference("nvidia-h200");
-  for (const char* name : {"memory map", "Memory-Map", "MEMORY_MAP"})
-    EXPECT_THAT(topic(profile, name), HasSubstr("\nMemory map  size as stated"));
-  EXPECT_EQ(topic(profile, "memory"), "");
-  EXPECT_EQ(topic(profile, ""), "");
-  EXPECT_THAT(show_topics(profile, std::vector<std::string>{"links", "caches", "memory map"}, {}),
-              AllOf(HasSubstr("\nMemory map  size"), HasSubstr("\nReads keep the rate")));
-}
-
-TEST(ShowTopics, HoldSentenceAndFigures) {
-  const std::string text = topic(reference("nvidia-h200"), "caches", 80);
-  EXPECT_THAT(text, StartsWith("GPU 0 · NVIDIA H200"));
-  EXPECT_THAT(text, HasSubstr("\nReads keep the rate of the L1 up to 208 KiB per SM, "));
-  EXPECT_THAT(text, HasSubstr("L1 33034 GB/s up to 208 KiB per SM; "));
-  EXPECT_THAT(text, HasSubstr("level l1"));
-  EXPECT_LE(widest_of(text), 80U);
-}
-
-TEST(ShowTopics, MfuNamesThePeaksAsTheFirstScreenDoes) {
-  const std::string text = topic(reference("nvidia-h200"), "mfu");
-  for (const char* line :
-       {"                     published  burst    %  achievable    %  model    %\n",
-        "  BF16 Tensor Cores        989    831 84.0         701 70.8    658 66.5\n",
-        "  FP32 GEMM               66.9   55.7 83.3        55.0 82.2      –\n"})
-    EXPECT_THAT(text, HasSubstr(line));
-  for (const char* other : {"datasheet", "sustained  ", "model-shaped", "CUDA cores"})
-    EXPECT_THAT(text, Not(HasSubstr(other)));
-  EXPECT_LE(widest_of(topic(reference("nvidia-h200"), "mfu", 60)), 60U);
-  // A quick run has no sustained rates.
-  EXPECT_THAT(topic(concluded(reference("nvidia-h200"), true), "mfu"),
-              HasSubstr("  BF16 Tensor Cores        989    831 84.0"));
-  // Of a card that nothing is published of, the rate is computed.
-  Profile unknown = reference("nvidia-h200");
-  std::erase_if(unknown.ceilings,
-                [](const Ceiling& row) { return row.basis == Basis::kDatasheet; });
-  EXPECT_THAT(topic(unknown, "mfu"), AllOf(HasSubstr("  BF16 Tensor Cores     (1071)"),
-                                           HasSubstr("In brackets: computed")));
-}
-
-TEST(ShowTopics, EveryOneThatIsListedIsThere) {
-  for (const Profile& profile : {reference("nvidia-h200-x2"), without_gpus(sample::h200_run())}) {
-    const std::vector<std::string> topics = topics_of(profile);
-    EXPECT_THAT(topics, testing::Contains("findings"));
-    for (const std::string& name : topics) EXPECT_NE(topic(profile, name, 60), "") << name;
-  }
-}
-
-const std::vector<TopicWord> kWords = {{"caches", {"caches", "memory map"}},
-                                       {"l2", {"caches", "memory map"}},
-                                       {"l2cache", {"caches", "memory map"}},
-                                       {"nvlink", {"GPU to GPU"}},
-                                       {"nccl", {"collectives"}}};
-
-TEST(ChooseTopics, ByAWordOrItsBeginningInAnyCase) {
-  const std::vector<std::string> own = {"toy sums"};
-  const auto names = [&](const char* wanted) { return choose_topics(kWords, own, wanted).names; };
-  for (const char* wanted : {"caches", "ca", "CACHE", "l2", "l"})
-    EXPECT_THAT(names(wanted), testing::ElementsAre("caches", "memory map")) << wanted;
-  for (const char* wanted : {"nvlink", "NVL", "gpu to gpu", "GPU-to-GPU"})
-    EXPECT_THAT(names(wanted), testing::ElementsAre("GPU to GPU")) << wanted;
-  EXPECT_THAT(names("memory-map"), testing::ElementsAre("memory map"));
-  EXPECT_THAT(choose_topics(kWords, std::vector<std::string>{"NCCL"}, "nccl").names,
-              testing::ElementsAre("collectives", "NCCL"));
-  EXPECT_THAT(names("Toy_Sums"), testing::ElementsAre("toy sums"));
-  for (const char* wanted : {"", " ", "cachesx", "gpu", "toy"})
-    EXPECT_TRUE(names(wanted).empty()) << wanted;
-}
-
-TEST(ChooseTopics, WhatCouldBeSeveralIsNoneOfThem) {
-  const ChosenTopics chosen = choose_topics(kWords, {}, "N");
-  EXPECT_TRUE(chosen.names.empty());
-  EXPECT_THAT(chosen.ambiguous, testing::ElementsAre("nvlink", "nccl"));
-}
-
-TEST(ChooseTopics, EveryTopicOfTheCatalogueHasAWord) {
-  bench::CatalogInput input{.threads = 16, .soak_s = 60, .verified_soak_s = 60, .storage = true};
-  bench::Registry registry;
-  bench::register_all(registry, input);
-  std::set<std::string> topics;
-  for (const Benchmark& benchmark : registry.benchmarks()) {
-    for (const CurveRule& curve : benchmark.curves) topics.insert(curve.topic);
-    for (const Topic& declared : benchmark.topics) topics.insert(declared.name);
-  }
-  const std::vector<std::string> parts = topics_of(reference("nvidia-h200-x2"));
-  topics.insert(parts.begin(), parts.end());
-  std::set<std::string> named;
-  for (const TopicWord& word : bench::topic_words()) {
-    EXPECT_THAT(std::string(word.word), testing::MatchesRegex("[a-z0-9]+"));
-    EXPECT_EQ(choose_topics(bench::topic_words(), {}, word.word).names.size(), word.names.size());
-    named.insert(word.names.begin(), word.names.end());
-  }
-  EXPECT_EQ(named, topics);
 }
 
 }  // namespace

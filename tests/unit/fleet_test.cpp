@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <sstream>
 
 #include "harness/show/fleet.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/texts.hpp"
 #include "tests/unit/unsteady.hpp"
 
 namespace peakline {
@@ -21,20 +21,17 @@ using ::testing::Not;
 // Without populations.
 Fleet study(const std::vector<FleetProfile>& nodes) { return study_fleet(nodes, {}); }
 
+std::string uuid_of(int number) {
+  return fmt::format("GPU-{:08}-2222-3333-4444-555555555555", number);
+}
+
 // A run of one H200 on the node; figures times `factor`.
 FleetProfile node(int number, double factor = 1) {
   Profile p = sample::h200_run();
   p.host.hostname = fmt::format("node{:02}", number);
-  const std::string uuid = fmt::format("GPU-{:08}-2222-3333-4444-555555555555", number);
-  for (Measurement& m : p.measurements) {
-    if (m.device != sample::kUuid) continue;
-    m.device = uuid;
-    if (!m.value || !m.summary) continue;
-    *m.value *= factor;
-    for (double* time : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high})
-      *time /= factor;
-  }
-  p.devices[0].uuid = uuid;
+  for (Measurement& m : p.measurements)
+    if (m.device == sample::kUuid) sample::scale(m, factor);
+  sample::rename(p, sample::kUuid, uuid_of(number));
   p.devices[0].before.ecc.uncorrected = p.devices[0].after.ecc.uncorrected = 0;
   return {.file = p.host.hostname + ".json", .profile = sample::derived(std::move(p))};
 }
@@ -80,10 +77,6 @@ TEST(Fleet, DevicesThatAreAlikeAreNoProofOfTheirLevel) {
   }
 }
 
-TEST(Fleet, ADeviceAloneCannotBeJudged) {
-  EXPECT_EQ(study(fleet_of(1)).verdict(), Outcome::kCannotJudge);
-}
-
 // Two distant levels: either may be the healthy one.
 TEST(Fleet, TwoLevelsCannotBeJudged) {
   auto nodes = fleet_of(10);
@@ -126,37 +119,42 @@ TEST(Fleet, FindsWhatFallsBehindAndSaysWhy) {
   }
 }
 
-TEST(Fleet, ALowerClockAtThePowerCapIsASlowChip) {
-  auto nodes = fleet_of(8);
-  for (FleetProfile& n : nodes) {
-    for (Ceiling& row : n.profile.ceilings) {
-      row.conditions.sm_clock_hz = 1500e6;
-      row.conditions.throttle_reasons = {"sw_power_cap"};
-    }
-  }
-  scale(nodes[2].profile, "tensor.bf16", 0.9);
-  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.sm_clock_hz = 1350e6;
-  EXPECT_EQ(ceiling(member(study(nodes), "node03"), "tensor.bf16").cause,
+// At 87 °C, where its peers have 62.
+TEST(Fleet, ASlowDeviceHasACause) {
+  using Change = void (*)(Conditions&);
+  const auto cause = [](Change of_all, Change of_slow) {
+    auto nodes = fleet_of(8);
+    scale(nodes[2].profile, "tensor.bf16", 0.9);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (Ceiling& row : nodes[i].profile.ceilings) {
+        row.conditions.temperature_c = i == 2 ? 87 : 62;
+        of_all(row.conditions);
+        if (i == 2) of_slow(row.conditions);
+      }
+    return ceiling(member(study(nodes), "node03"), "tensor.bf16").cause;
+  };
+  const Change unchanged = [](Conditions&) {};
+  EXPECT_EQ(cause(unchanged, unchanged), "");
+  EXPECT_EQ(cause(unchanged, [](Conditions& c) { c.throttle_reasons = {"sw_thermal"}; }),
+            "heat: 87 °C, peers 62 °C");
+  EXPECT_EQ(cause(unchanged,
+                  [](Conditions& c) {
+                    c.throttle_reasons = {"sw_thermal"};
+                    c.temperature_c.reset();
+                  }),
+            "heat");
+  // A lower clock at the power cap: a slow chip.
+  EXPECT_EQ(cause(
+                [](Conditions& c) {
+                  c.sm_clock_hz = 1500e6;
+                  c.throttle_reasons = {"sw_power_cap"};
+                },
+                [](Conditions& c) { c.sm_clock_hz = 1350e6; }),
             "SM clock 10 % below the peers', at the power cap");
 }
 
-TEST(Fleet, ASlowDeviceThatIsHotIsSaidToBe) {
-  auto nodes = fleet_of(8);
-  const auto heat = [&](FleetProfile& node, double celsius) {
-    for (Ceiling& row : node.profile.ceilings) row.conditions.temperature_c = celsius;
-  };
-  for (FleetProfile& n : nodes) heat(n, 62);
-  scale(nodes[2].profile, "tensor.bf16", 0.9);
-  heat(nodes[2], 87);
-  const auto cause = [&] { return ceiling(member(study(nodes), "node03"), "tensor.bf16").cause; };
-  EXPECT_EQ(cause(), "");
-  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.throttle_reasons = {"sw_thermal"};
-  EXPECT_EQ(cause(), "heat: 87 °C, peers 62 °C");
-  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.temperature_c.reset();
-  EXPECT_EQ(cause(), "heat");
-}
-
-TEST(Fleet, OfTwoThatDifferNobodyKnowsWhichIsHealthy) {
+TEST(Fleet, ADeviceAloneAndTwoThatDifferCannotBeJudged) {
+  EXPECT_EQ(study(fleet_of(1)).verdict(), Outcome::kCannotJudge);
   auto nodes = fleet_of(2);
   scale(nodes[0].profile, "hbm.read", 0.9);
   const Fleet fleet = study(nodes);
@@ -166,11 +164,10 @@ TEST(Fleet, OfTwoThatDifferNobodyKnowsWhichIsHealthy) {
 
 TEST(Fleet, WhatMostHaveIsMissing) {
   auto nodes = fleet_of(6);
-  Profile& without = nodes[1].profile;
-  std::erase_if(without.ceilings, [](const Ceiling& row) { return row.resource == "hbm.read"; });
+  std::erase_if(nodes[1].profile.ceilings,
+                [](const Ceiling& row) { return row.resource == "hbm.read"; });
   const Fleet fleet = study(nodes);
-  const FleetMember& incomplete = member(fleet, "node02");
-  EXPECT_EQ(incomplete.verdict(), Outcome::kCannotJudge);
+  EXPECT_EQ(member(fleet, "node02").verdict(), Outcome::kCannotJudge);
   EXPECT_THAT(fleet_text(fleet, true, {}), HasSubstr("HBM read: not measured"));
 }
 
@@ -189,8 +186,7 @@ TEST(Fleet, AnErrorOfADeviceIsAFault) {
 TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   auto nodes = fleet_of(8);
   Profile& lost = nodes[4].profile;
-  lost.devices.clear();
-  std::erase_if(lost.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  sample::remove_gpus(lost);
   lost = sample::derived(std::move(lost));
   const Fleet fleet = study(nodes);
   EXPECT_FALSE(fleet.sound());
@@ -246,18 +242,9 @@ TEST(Fleet, NamesADeviceThatIsUnsteady) {
   const auto fleet = [](double speed, int count) {
     std::vector<FleetProfile> nodes;
     for (int i = 0; i < count; ++i) {
-      Profile p = sample::measured_h200();
+      Profile p = sample::reference();
       p.host.hostname = fmt::format("node{:02}", i);
-      const std::string before = p.devices[0].uuid;
-      p.devices[0].uuid = fmt::format("GPU-{:08}-2222-3333-4444-555555555555", i);
-      const auto rename = [&](auto& rows) {
-        for (auto& row : rows)
-          if (row.device == before) row.device = p.devices[0].uuid;
-      };
-      rename(p.measurements);
-      rename(p.ceilings);
-      rename(p.missing_ceilings);
-      rename(p.findings);
+      sample::rename(p, p.devices[0].uuid, uuid_of(i));
       if (i == 1) sample::slow_down_midway(p, speed);
       nodes.push_back({.file = p.host.hostname + ".json", .profile = std::move(p)});
     }
@@ -289,9 +276,7 @@ TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
 TEST(Fleet, FitsANarrowTerminal) {
   auto nodes = fleet_of(6);
   scale(nodes[2].profile, "hbm.read", 0.9);
-  const std::string text = fleet_text(study(nodes), true, {.width = 80});
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), 80u) << line;
+  EXPECT_LE(widest_line(fleet_text(study(nodes), true, {.width = 80})), 80U);
 }
 
 TEST(Fleet, CsvQuotesWhatItMust) {

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <string>
 
-#include "bench/catalog.hpp"
-#include "harness/conclude/conclusions.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/measurement.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
@@ -28,7 +27,7 @@ constexpr double kFaster = 346.0 / 55.5;
 
 // An H200's profile as if copies took NVLink-C2C.
 Profile behind_c2c() {
-  Profile profile = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
+  Profile profile = sample::reference();
   DeviceFacts& gpu = profile.devices[0];
   gpu.c2c = {.count = kLinks, .bytes_per_s = kLinkBytesPerSecond};
   gpu.pcie = {};
@@ -36,18 +35,9 @@ Profile behind_c2c() {
   for (Measurement& m : profile.measurements) {
     m.conditions.pcie_generation = m.conditions.pcie_width = std::nullopt;
     const bool copies = m.id.starts_with("pcie.") && m.id.find("pageable") == std::string::npos;
-    if (!copies || !m.value || m.unit != "B/s") continue;
-    *m.value *= kFaster;
-    for (double& time : m.samples_s) time /= kFaster;
-    if (m.summary)
-      for (double* time : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high,
-                           &m.summary->min, &m.summary->max})
-        *time /= kFaster;
+    if (copies && m.unit == "B/s") sample::scale(m, kFaster);
   }
-  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
-  bench::Registry registry;
-  bench::register_all(registry, input);
-  return with_conclusions(std::move(profile), registry.benchmarks());
+  return sample::concluded(std::move(profile));
 }
 
 TEST(HostLink, OfAGpuBehindC2cIsNotPcie) {
@@ -89,17 +79,14 @@ TEST(HostLink, IsKeptInTheProfileAndSaid) {
 TEST(HostLink, WithoutARateOfItsLinksHasNoLimit) {
   Profile profile = behind_c2c();
   profile.devices[0].c2c = C2cLinks{};
-  bench::Registry registry;
-  bench::register_all(registry, {.threads = 1});
-  profile = with_conclusions(std::move(profile), registry.benchmarks());
+  profile = sample::concluded(std::move(profile));
   const std::string& gpu = profile.devices[0].uuid;
   EXPECT_NE(find_ceiling(profile.ceilings, gpu, "c2c.h2d", Basis::kMeasured), nullptr);
   EXPECT_EQ(find_ceiling(profile.ceilings, gpu, "c2c.h2d", Basis::kTheoretical), nullptr);
 }
 
 TEST(MigInstance, HasNoTheoryOfItsCard) {
-  Profile profile = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
-  DeviceFacts gpu = profile.devices[0];
+  DeviceFacts gpu = sample::reference().devices[0];
   EXPECT_TRUE(theoretical_memory_bandwidth(gpu));
   EXPECT_FALSE(is_mig_instance(gpu));
   gpu.uuid = "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f";

@@ -105,12 +105,9 @@ class MadeUpFamily : public ::testing::Test {
   Profile profile_;
 };
 
-TEST_F(MadeUpFamily, IsInThePlan) {
+TEST_F(MadeUpFamily, IsInPlanAndProfile) {
   ASSERT_EQ(plan_.size(), 2U);
   EXPECT_EQ(plan_.devices[0].points[0].name, "toy.sum/bytes:65536");
-}
-
-TEST_F(MadeUpFamily, IsInTheProfile) {
   const Profile read = profile_from_json(to_json(profile_), "toy");
   ASSERT_EQ(read.measurements.size(), 2U);
   EXPECT_EQ(read.measurements[1].verified, true) << read.measurements[1].reason;
@@ -138,14 +135,11 @@ TEST_F(MadeUpFamily, HasItsLimit) {
   EXPECT_THAT(above.missing_ceilings[0].reason, HasSubstr("implausible"));
 }
 
-TEST_F(MadeUpFamily, IsShown) {
+TEST_F(MadeUpFamily, IsShownAndCompared) {
   const std::string text = show_all(profile_, {});
   EXPECT_THAT(text, HasSubstr("Toy sum"));
   EXPECT_THAT(text, HasSubstr("large arrays"));
   EXPECT_THAT(show_json(profile_, {}), HasSubstr("toy.sum"));
-}
-
-TEST_F(MadeUpFamily, IsCompared) {
   const CompareResult result =
       compare(std::span(&profile_, 1), std::span(&profile_, 1), {.threshold = 0.03});
   ASSERT_EQ(result.devices.size(), 1U);

@@ -115,29 +115,23 @@ TEST(MemoryMap, IsATableWithEmptyCells) {
   EXPECT_TRUE(derive_memory_map(host).empty());
 }
 
-TEST(FarPart, IsAFindingWhereLatenciesShowIt) {
-  const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
-  ASSERT_NE(finding(p, "l2_far_part"), nullptr);
-  EXPECT_EQ(finding(p, "l2_far_part")->message,
+TEST(FarPart, IsAFindingWhereLatenciesOrRatesShowIt) {
+  const Profile by_latency = with_l2(kTwoParts, 142, 259, 49.5);
+  ASSERT_NE(finding(by_latency, "l2_far_part"), nullptr);
+  EXPECT_EQ(finding(by_latency, "l2_far_part")->message,
             "The L2 has a near and a far part: a load takes 142 ns from the part near to its SM, "
             "which holds 28 MiB, and 259 ns from the other.");
-  EXPECT_EQ(finding(p, "l2_far_part")->severity, Severity::kInfo);
-}
-
-TEST(FarPart, IsAFindingWhereRatesShowIt) {
+  EXPECT_EQ(finding(by_latency, "l2_far_part")->severity, Severity::kInfo);
+  // In an L2 of one part there is none.
   Profile p = with_l2(kOnePart, 200, 207, 49.5);
+  EXPECT_EQ(finding(p, "l2_far_part"), nullptr);
+  EXPECT_FALSE(level(p, "l2")->far_latency_s);
+  EXPECT_FALSE(level(p, "l2")->near_bytes);
   p.curves.back().figures.push_back(of_level("l2", role::kFullRate, 20 * kMiB));
   p.findings = derive_findings(p, sample::benchmarks());
   ASSERT_NE(finding(p, "l2_far_part"), nullptr);
   EXPECT_EQ(finding(p, "l2_far_part")->message,
             "The L2 has a near and a far part: reads reach its full rate up to 20 MiB only.");
-}
-
-TEST(FarPart, IsNoneInAnL2OfOnePart) {
-  const Profile p = with_l2(kOnePart, 200, 207, 49.5);
-  EXPECT_EQ(finding(p, "l2_far_part"), nullptr);
-  EXPECT_FALSE(level(p, "l2")->far_latency_s);
-  EXPECT_FALSE(level(p, "l2")->near_bytes);
   // Both parts' latencies contradict the step.
   EXPECT_EQ(finding(with_l2(kTwoParts, 142, 150, 49.5), "l2_far_part"), nullptr);
 }

@@ -81,6 +81,12 @@ TEST(ConcurrentPoints, AreAllAtOnceAndThenAlone) {
   EXPECT_EQ(point_name("x", benchmark.points[2].params), "x/gpu:4/beside:all");
   EXPECT_EQ(round_of(benchmark, benchmark.points[2]).size(), 3U);
   EXPECT_EQ(round_of(benchmark, benchmark.points[5]).size(), 1U);
+  // They say nothing unless all GPUs work.
+  for (const Point& point : bench::concurrent_points({0, 1}, {})) {
+    const bool all = text_param(point.params, "beside") == "all";
+    EXPECT_EQ(point.whole_round, all);
+    EXPECT_EQ(point.round > 0, all);
+  }
 }
 
 TEST(NodeFaults, GiveUpAPairAndThenAGpu) {
@@ -145,14 +151,6 @@ TEST(Round, IsWholeIfAllOfItBegin) {
   const std::jthread one(member), other(member);
 }
 
-TEST(ConcurrentPoints, SayNothingUnlessAllGpusWork) {
-  for (const Point& point : bench::concurrent_points({0, 1}, {})) {
-    const bool all = text_param(point.params, "beside") == "all";
-    EXPECT_EQ(point.whole_round, all);
-    EXPECT_EQ(point.round > 0, all);
-  }
-}
-
 TEST(FirstGpu, IsOfThePairOrTheGpuItself) {
   EXPECT_EQ(first_gpu({{"pair", std::string("12-3")}}), 12);
   EXPECT_EQ(second_gpu({{"pair", std::string("12-3")}}), 3);
@@ -164,10 +162,9 @@ TEST(FirstGpu, IsOfThePairOrTheGpuItself) {
 // H200s on a switch.
 Profile node(int gpus = 2) {
   Profile profile = sample::h200_run();
-  const DeviceFacts first = profile.devices.front();
+  profile.devices.resize(gpus, sample::h200());
   for (int i = 0; i < gpus; ++i) {
-    if (i > 0) profile.devices.push_back(first);
-    DeviceFacts& gpu = profile.devices.back();
+    DeviceFacts& gpu = profile.devices[i];
     gpu.index = i;
     if (i > 0) gpu.uuid.back() = static_cast<char>('0' + i);
     gpu.nvlinks = {.version = 4, .count = 18, .bytes_per_s = 26.562e9, .to_switch = true};
@@ -180,11 +177,10 @@ Profile node(int gpus = 2) {
 Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB) {
   Measurement m = sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", bytes}},
                                       Quantity::kByteRate, rate, std::string(kNodeDevice));
+  const double times_longer = static_cast<double>(bytes) / m.work.bytes_read;
+  sample::scale(m, 1 / times_longer);
   m.work.bytes_read = static_cast<double>(bytes);
-  const double seconds = m.work.bytes_read / rate;
-  m.summary =
-      Summary{seconds, seconds * 0.999, seconds * 1.001, seconds * 0.99, seconds * 1.02, 20};
-  m.samples_s.assign(20, seconds);
+  m.value = rate;
   return m;
 }
 
@@ -196,6 +192,12 @@ Benchmarks benchmarks() {
     return registry;
   }();
   return kRegistry.benchmarks();
+}
+
+// Conclusions of the node's measurements.
+Profile with_reads(Profile profile, const std::vector<Measurement>& reads) {
+  profile.measurements.insert(profile.measurements.end(), reads.begin(), reads.end());
+  return with_conclusions(std::move(profile), benchmarks());
 }
 
 const Ceiling* ceiling(const Profile& p, std::string_view resource,
@@ -219,10 +221,7 @@ TEST(Node, ConditionsNameItsLinksAndNccl) {
 }
 
 TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
-  Profile profile = node();
-  profile.measurements.push_back(read("0-1", 393e9));
-  profile.measurements.push_back(read("1-0", 394e9));
-  profile = with_conclusions(std::move(profile), benchmarks());
+  Profile profile = with_reads(node(), {read("0-1", 393e9), read("1-0", 394e9)});
   ASSERT_NE(ceiling(profile, "nvlink.read"), nullptr);
   EXPECT_EQ(ceiling(profile, "nvlink.read")->value, 394e9);
   EXPECT_EQ(ceiling(profile, "nvlink.read.0-1")->value, 393e9);
@@ -245,11 +244,8 @@ TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
 }
 
 TEST(Node, IsComparedWithItself) {
-  Profile before = node(), after = node();
-  before.measurements.push_back(read("0-1", 393e9));
-  after.measurements.push_back(read("0-1", 300e9));
-  before = with_conclusions(std::move(before), benchmarks());
-  after = with_conclusions(std::move(after), benchmarks());
+  const Profile before = with_reads(node(), {read("0-1", 393e9)}),
+                after = with_reads(node(), {read("0-1", 300e9)});
   const CompareResult result = compare(std::span(&before, 1), std::span(&after, 1), {});
   const auto found = std::ranges::find_if(result.devices, [](const DeviceComparison& device) {
     return device.base_name.starts_with("node");
@@ -265,9 +261,7 @@ TEST(Node, IsComparedWithItself) {
 }
 
 TEST(Node, AboveTheLinksIsImplausible) {
-  Profile profile = node();
-  profile.measurements.push_back(read("0-1", 460e9));
-  profile = with_conclusions(std::move(profile), benchmarks());
+  const Profile profile = with_reads(node(), {read("0-1", 460e9)});
   EXPECT_TRUE(profile.measurements.back().flags.implausible);
   EXPECT_EQ(ceiling(profile, "nvlink.read"), nullptr);
 }
@@ -316,14 +310,9 @@ TEST(PeerLimit, IsThatOfPcieWhereNoNvlinksLeadThere) {
 }
 
 TEST(Node, SaysHowFastItsPairsAre) {
-  Profile profile = node(3);
-  for (const auto& [bytes, rate] :
-       {std::pair<std::int64_t, double>{4096, 1e9}, {1 << 20, 210e9}, {64 << 20, 380e9}})
-    profile.measurements.push_back(read("0-1", rate, bytes));
-  profile.measurements.push_back(read("0-1", 393e9));
-  profile.measurements.push_back(read("1-0", 392e9));
-  profile.measurements.push_back(read("0-2", 310e9));
-  profile = with_conclusions(std::move(profile), benchmarks());
+  const Profile profile = with_reads(
+      node(3), {read("0-1", 1e9, 4096), read("0-1", 210e9, 1 << 20), read("0-1", 380e9, 64 << 20),
+                read("0-1", 393e9), read("1-0", 392e9), read("0-2", 310e9)});
   const auto curve = std::ranges::find(profile.curves, "GPU to GPU", &Curve::topic);
   ASSERT_NE(curve, profile.curves.end());
   EXPECT_EQ(curve->device, kNodeDevice);
@@ -341,9 +330,11 @@ TEST(Node, SaysHowFastItsPairsAre) {
 TEST(Node, APairWithFewerLinksIsNotSlow) {
   Profile profile = node(3);
   profile.devices[0].peers[1].nvlinks = 12;
-  profile.measurements = {read("0-1", 393e9), read("1-0", 392e9), read("0-2", 262e9)};
-  profile = with_conclusions(std::move(profile), benchmarks());
-  EXPECT_EQ(finding(profile, "slow_pair"), nullptr);
+  profile.measurements.clear();
+  EXPECT_EQ(
+      finding(with_reads(profile, {read("0-1", 393e9), read("1-0", 392e9), read("0-2", 262e9)}),
+              "slow_pair"),
+      nullptr);
 }
 
 TEST(Concurrent, SaysWhatIsLeftOfAlone) {
@@ -372,11 +363,9 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
   EXPECT_EQ(figure_of(even, {.name = "share"}), 1);
   EXPECT_EQ(figure_of(even, {.name = "least_share"}), 1);
   EXPECT_EQ(even.figures[0].unit, "B/s");
-  Profile with_host = node();
-  with_host.measurements.push_back(sample::measurement(
-      "pcie.concurrent.both", {{"gpu", std::int64_t{0}}, {"beside", std::string("all")}},
-      Quantity::kByteRate, 5e10, std::string(kNodeDevice)));
-  const Profile said = with_conclusions(std::move(with_host), benchmarks());
+  const Profile said = with_reads(
+      node(), {sample::measurement("pcie.concurrent.both", {{"gpu", 0}, {"beside", "all"}},
+                                   Quantity::kByteRate, 5e10, std::string(kNodeDevice))});
   const auto host = std::ranges::find(said.curves, "host links at once", &Curve::topic);
   ASSERT_NE(host, said.curves.end());
   EXPECT_EQ(host->sentence, "the host's CPUs read its memory at 680 GB/s and copy at 590 GB/s");
@@ -388,34 +377,31 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
 TEST(LinkFindings, AreOfWhatIsDownSlowOrRefused) {
   const auto derived = [](auto change) {
     Profile profile = node();
-    change(profile.devices[1]);
+    change(profile);
     return sample::derived(profile);
   };
-  const Profile sound = derived([](DeviceFacts&) {});
+  const Profile sound = derived([](Profile&) {});
   for (const char* code : {"nvlink_down", "nvlink_slow", "peer_access_refused"})
     EXPECT_EQ(finding(sound, code), nullptr);
 
-  const Profile down = derived([](DeviceFacts& gpu) { gpu.nvlinks.down = {3, 17}; });
+  const Profile down = derived([](Profile& p) { p.devices[1].nvlinks.down = {3, 17}; });
   ASSERT_NE(finding(down, "nvlink_down"), nullptr);
   EXPECT_EQ(finding(down, "nvlink_down")->severity, Severity::kWarning);
   EXPECT_EQ(finding(down, "nvlink_down")->device, down.devices[1].uuid);
   EXPECT_THAT(finding(down, "nvlink_down")->message, HasSubstr("16 of 18"));
-
-  Profile both = node();
-  for (DeviceFacts& gpu : both.devices) gpu.nvlinks.down = {17};
-  both = sample::derived(both);
+  const Profile both = derived([](Profile& p) {
+    for (DeviceFacts& gpu : p.devices) gpu.nvlinks.down = {17};
+  });
   EXPECT_EQ(finding(both, "nvlink_down")->severity, Severity::kInfo);
-  for (DeviceFacts& gpu : both.devices) {
-    gpu.nvlinks.count = 2;
-    gpu.nvlinks.down = {0, 1};
-  }
-  EXPECT_EQ(finding(sample::derived(both), "nvlink_down"), nullptr);
+  const Profile all = derived([](Profile& p) {
+    for (DeviceFacts& gpu : p.devices) gpu.nvlinks.count = 2, gpu.nvlinks.down = {0, 1};
+  });
+  EXPECT_EQ(finding(all, "nvlink_down"), nullptr);
 
-  const Profile slow = derived([](DeviceFacts& gpu) { gpu.nvlinks.slow = {5}; });
+  const Profile slow = derived([](Profile& p) { p.devices[1].nvlinks.slow = {5}; });
   EXPECT_THAT(finding(slow, "nvlink_slow")->message, HasSubstr("NVLink 5 is slower"));
-
-  const Profile refused =
-      derived([](DeviceFacts& gpu) { gpu.peers[0].refused = "the chipset does not support it"; });
+  const Profile refused = derived(
+      [](Profile& p) { p.devices[1].peers[0].refused = "the chipset does not support it"; });
   EXPECT_THAT(finding(refused, "peer_access_refused")->message, HasSubstr("chipset"));
 }
 

@@ -130,9 +130,7 @@ TEST(ScaleLayout, IsTilesOf32LinesOf16Bytes) {
   EXPECT_EQ(scale_offset(128, 0, 5), 1024);  // 5 scales fill two tiles
   EXPECT_EQ(scale_bytes(128, 4), 512);
   EXPECT_EQ(scale_bytes(129, 5), 2048);
-}
-
-TEST(ScaleLayout, GivesEachScaleAPlaceOfItsOwn) {
+  // Each scale has a place of its own.
   for (const auto& [rows, blocks] : {std::pair(1, 1), {128, 4}, {130, 6}, {384, 16}}) {
     std::set<std::int64_t> places;
     for (std::int64_t row = 0; row < round_up(rows, kScaleTileRows); ++row)

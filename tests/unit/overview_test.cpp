@@ -12,14 +12,19 @@
 namespace peakline {
 namespace {
 
+using sample::at;
 using sample::find;
+using sample::run_with;
 using ::testing::HasSubstr;
 
 const ComputeRow& compute(const Overview& o, std::string_view resource, Basis basis) {
-  for (const ComputeRow& row : o.devices.at(0).compute) {
+  for (const ComputeRow& row : o.devices.at(0).compute)
     if (row.resource == resource && row.basis == basis) return row;
-  }
   throw std::out_of_range("no row " + std::string(resource));
+}
+
+std::string why(const Profile& p, std::string_view resource, Basis basis) {
+  return compute(overview(p), resource, basis).why;
 }
 
 TEST(Overview, PutsTheFourPeaksSideBySide) {
@@ -34,59 +39,57 @@ TEST(Overview, PutsTheFourPeaksSideBySide) {
 }
 
 TEST(Overview, NamesTheLargestLoss) {
-  auto p = sample::h200_run();
-  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kSustained).why, "power cap: 1410 MHz");
-  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "kernel: 79 %");
-  EXPECT_EQ(compute(overview(p), "cuda_core.fp64", Basis::kBurst).why, "at the limit");
-
-  auto& m = find(p, "gemm.bf16/load:sustained");
-  m.conditions.throttle_reasons = {"hw_thermal"};
-  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
-            "thermal limit: 1410 MHz");
-  find(p, "gemm.bf16/load:sustained").conditions.throttle_reasons.clear();
-  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+  const Profile usual = sample::h200_run();
+  EXPECT_EQ(why(usual, "tensor.bf16", Basis::kSustained), "power cap: 1410 MHz");
+  EXPECT_EQ(why(usual, "tensor.bf16", Basis::kBurst), "kernel: 79 %");
+  EXPECT_EQ(why(usual, "cuda_core.fp64", Basis::kBurst), "at the limit");
+  const auto why_sustained = [](const sample::Change& change) {
+    return why(run_with(change), "tensor.bf16", Basis::kSustained);
+  };
+  const char* point = "gemm.bf16/load:sustained";
+  EXPECT_EQ(
+      why_sustained(at(point, [](auto& m) { m.conditions.throttle_reasons = {"hw_thermal"}; })),
+      "thermal limit: 1410 MHz");
+  EXPECT_EQ(why_sustained(at(point, [](auto& m) { m.conditions.throttle_reasons.clear(); })),
             "clock: 1410 MHz");
-  find(p, "gemm.bf16/load:sustained").conditions.sm_clock_hz.reset();
-  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+  EXPECT_EQ(why_sustained(at(point, [](auto& m) { m.conditions.sm_clock_hz.reset(); })),
             "clock not read");
-  p.devices[0].compute_major = 13;
-  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+  EXPECT_EQ(why_sustained(sample::gpu([](auto& d) { d.compute_major = 13; })),
             "theoretical peak not known");
 }
 
 TEST(Overview, AProductsHalfRateIsNoLossOfTheRun) {
-  auto p = sample::h200_run();
-  DeviceFacts& d = p.devices[0];
-  d.name = "NVIDIA GeForce RTX 5090";
-  d.compute_major = 12;
-  d.sm_count = 170;
-  d.sm_clock_max_hz = 3090e6;
-  auto& m = find(p, "gemm.bf16/load:burst");
-  m.conditions.sm_clock_hz = 2600e6;
-  m.value = 0.8 * 170 * 512 * 2600e6;
-  const auto why = [&] {
-    return compute(overview(sample::derived(p)), "tensor.bf16", Basis::kBurst).why;
+  const auto why_burst = [](double share, double clock_hz) {
+    return why(run_with([&](Profile& p) {
+                 DeviceFacts& d = p.devices[0];
+                 d.name = "NVIDIA GeForce RTX 5090";
+                 d.compute_major = 12;
+                 d.sm_count = 170;
+                 d.sm_clock_max_hz = 3090e6;
+                 Measurement& m = find(p, "gemm.bf16/load:burst");
+                 m.conditions.sm_clock_hz = clock_hz;
+                 m.value = share * 170 * 512 * clock_hz;
+               }),
+               "tensor.bf16", Basis::kBurst);
   };
-  EXPECT_EQ(why(), "half rate; kernel: 80 %");
+  EXPECT_EQ(why_burst(0.8, 2600e6), "half rate; kernel: 80 %");
   // Compared with the higher of NVIDIA's two clocks; the other one is named.
-  find(p, "gemm.bf16/load:burst").value = 0.95 * 170 * 512 * 2600e6;
-  EXPECT_EQ(why(), "half rate; clock: 2600 MHz (boost: 2407)");
-  find(p, "gemm.bf16/load:burst").conditions.sm_clock_hz = 3090e6;
-  find(p, "gemm.bf16/load:burst").value = 170.0 * 512 * 3090e6;
-  EXPECT_EQ(why(), "half rate; at the limit");
+  EXPECT_EQ(why_burst(0.95, 2600e6), "half rate; clock: 2600 MHz (boost: 2407)");
+  EXPECT_EQ(why_burst(1, 3090e6), "half rate; at the limit");
 }
 
 TEST(Overview, LossesThatAreEachTooSmallToNameAreNone) {
-  const auto why = [](double share, double clock_share) {
-    auto p = sample::h200_run();
-    auto& m = find(p, "fma.fp64/load:burst");
-    m.value = share * 128.0 * 132 * 1980e6;
-    m.conditions.sm_clock_hz = clock_share * 1980e6;
-    return compute(overview(sample::derived(p)), "cuda_core.fp64", Basis::kBurst).why;
+  const auto why_burst = [](double share, double clock_share) {
+    return why(run_with(at("fma.fp64/load:burst",
+                           [&](auto& m) {
+                             m.value = share * 128.0 * 132 * 1980e6;
+                             m.conditions.sm_clock_hz = clock_share * 1980e6;
+                           })),
+               "cuda_core.fp64", Basis::kBurst);
   };
-  EXPECT_EQ(why(0.992, 0.996), "at the limit");
-  EXPECT_EQ(why(0.984, 0.985), "clock: 1950 MHz");
-  EXPECT_EQ(why(0.980, 0.996), "kernel: 98 %");
+  EXPECT_EQ(why_burst(0.992, 0.996), "at the limit");
+  EXPECT_EQ(why_burst(0.984, 0.985), "clock: 1950 MHz");
+  EXPECT_EQ(why_burst(0.980, 0.996), "kernel: 98 %");
 }
 
 TEST(Overview, TellsASlowChipFromALowPowerCap) {
@@ -102,44 +105,38 @@ TEST(Overview, TellsASlowChipFromALowPowerCap) {
 }
 
 TEST(Overview, WhatIsMissingHasAReason) {
-  const auto why = [](auto spoil) {
-    auto p = sample::h200_run();
-    spoil(find(p, "gemm.tf32/load:burst"));
-    const auto content = overview(sample::derived(p));
+  const auto why_missing = [](const std::function<void(Measurement&)>& spoil) {
+    const auto content = overview(run_with(at("gemm.tf32/load:burst", spoil)));
     const ComputeRow& row = compute(content, "tensor.tf32", Basis::kBurst);
     EXPECT_FALSE(row.measured);
     return row.why;
   };
-  EXPECT_EQ(why([](Measurement& m) {
-              m.status = Status::kError;
-              m.reason = "the worker was killed";
-            }),
+  const auto not_ok = [](Status status, const char* reason) {
+    return [=](Measurement& m) {
+      m.status = status;
+      m.reason = reason;
+    };
+  };
+  EXPECT_EQ(why_missing(not_ok(Status::kError, "the worker was killed")),
             "failed: the worker was killed");
-  EXPECT_EQ(why([](Measurement& m) {
-              m.status = Status::kSkipped;
-              m.reason = "no cuBLASLt";
-            }),
-            "skipped: no cuBLASLt");
-  EXPECT_EQ(why([](Measurement& m) { m.flags.implausible = true; }),
+  EXPECT_EQ(why_missing(not_ok(Status::kSkipped, "no cuBLASLt")), "skipped: no cuBLASLt");
+  EXPECT_EQ(why_missing([](Measurement& m) { m.flags.implausible = true; }),
             "implausible: above what the hardware can do");
-  EXPECT_EQ(why([](Measurement& m) { m.verified = false; }), "wrong result");
+  EXPECT_EQ(why_missing([](Measurement& m) { m.verified = false; }), "wrong result");
 }
 
 TEST(Overview, OnlyAnUnfinishedRunOwesSustainedFigures) {
-  auto p = sample::h200_run();
-  std::erase_if(p.measurements, [](const Measurement& m) {
-    return text_param(m.params, "load") == std::optional<std::string>("sustained");
+  Profile p = run_with([](Profile& run) {
+    std::erase_if(run.measurements,
+                  [](const Measurement& m) { return text_param(m.params, "load") == "sustained"; });
   });
-  p = sample::derived(p);
-  EXPECT_THROW(compute(overview(p), "tensor.bf16", Basis::kSustained), std::out_of_range);
+  EXPECT_THROW(why(p, "tensor.bf16", Basis::kSustained), std::out_of_range);
   p.complete = false;
-  const auto content = overview(p);
-  EXPECT_EQ(compute(content, "tensor.bf16", Basis::kSustained).why, "not measured in this run");
+  EXPECT_EQ(why(p, "tensor.bf16", Basis::kSustained), "not measured in this run");
 }
 
 TEST(Overview, HeadlinesNameTheirReference) {
-  auto p = sample::h200_run();
-  const auto content = overview(p);
+  const auto content = overview(sample::h200_run());
   const auto& figures = content.devices[0].headlines;
   ASSERT_EQ(figures.size(), 8U);
   EXPECT_DOUBLE_EQ(*figures[0].value, 4583e9);
@@ -151,16 +148,14 @@ TEST(Overview, HeadlinesNameTheirReference) {
   EXPECT_DOUBLE_EQ(*figures[4].reference, 989.4e12);
   EXPECT_EQ(figures[6].missing, "not measured in this run");
   EXPECT_EQ(figures[6].unit, "FLOP/s");  // of its reference
-}
-
-TEST(Overview, ADeviceWithoutBf16IsJudgedByFp16) {
-  auto p = sample::h200_run();
-  p.devices[0].compute_major = 7;
-  p.devices[0].compute_minor = 5;
-  const auto content = overview(sample::derived(p));
-  ASSERT_EQ(content.devices[0].headlines.size(), 6U);
-  EXPECT_EQ(content.devices[0].headlines[3].label, "FP16 burst");
-  EXPECT_EQ(content.devices[0].headlines[4].label, "FP16 sustained");
+  // A device without BF16 is judged by FP16.
+  const auto turing = overview(run_with(sample::gpu([](auto& d) {
+    d.compute_major = 7;
+    d.compute_minor = 5;
+  })));
+  ASSERT_EQ(turing.devices[0].headlines.size(), 6U);
+  EXPECT_EQ(turing.devices[0].headlines[3].label, "FP16 burst");
+  EXPECT_EQ(turing.devices[0].headlines[4].label, "FP16 sustained");
 }
 
 TEST(Overview, BandwidthSaysHowItWasReached) {
@@ -188,9 +183,8 @@ TEST(Overview, TheHostComesLast) {
   ASSERT_EQ(content.devices.size(), 2U);
   EXPECT_EQ(content.devices[1].device, kHostDevice);
   EXPECT_EQ(content.devices[1].compute.at(0).why, "192 threads");
+  EXPECT_TRUE(overview({}).devices.empty());
 }
-
-TEST(Overview, OfAnEmptyProfileIsEmpty) { EXPECT_TRUE(overview({}).devices.empty()); }
 
 TEST(Labels, NameDevicesByIndex) {
   auto p = sample::h200_run();

@@ -25,7 +25,6 @@ namespace peakline {
 namespace {
 
 const std::string kOneGpu = PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json";
-const std::string kTwoGpus = PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200-x2.json";
 
 // Another run of the machine, with something of everything that comparisons read.
 Profile changed(Profile profile) {
@@ -56,8 +55,8 @@ Profile changed(Profile profile) {
 
 TEST(Packed, NoComparisonSaysAnythingElse) {
   std::vector<Profile> whole;
-  for (const std::string& file : {kOneGpu, kTwoGpus}) {
-    whole.push_back(read_profile(file));
+  for (const char* name : {"nvidia-h200", "nvidia-h200-x2"}) {
+    whole.push_back(sample::reference(name));
     whole.push_back(changed(whole.back()));
   }
   std::vector<Profile> small = whole;

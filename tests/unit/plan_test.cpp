@@ -1,19 +1,31 @@
+// What a run is asked for: points, devices, options of workers, environment, file name.
+
 #include "harness/run/plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <string>
 
 #include "bench/pairs.hpp"
+#include "harness/cli/output_file.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/run/build_facts.hpp"
+#include "harness/run/device_run.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace peakline::bench {
 namespace {
 
+using ::testing::_;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 class PlanTest : public ::testing::Test {
@@ -46,12 +58,7 @@ class PlanTest : public ::testing::Test {
   }
 
   std::string refusal(const std::vector<std::string>& gpus, bool quick, const std::string& filter) {
-    try {
-      make_plan(registry_, gpus, quick, filter);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return message_of<UsageError>([&] { make_plan(registry_, gpus, quick, filter); });
   }
 
   Registry registry_;
@@ -94,15 +101,12 @@ TEST_F(PlanTest, WhatADeviceCannotHaveTakesNoTime) {
   EXPECT_DOUBLE_EQ(plan.seconds(), with_all);
 }
 
-TEST_F(PlanTest, QuickLeavesOutWhatIsNotPartOfIt) {
+TEST_F(PlanTest, QuickAndFilterLeaveOutWhatIsNotPartOfThem) {
   const std::vector<std::string> gpus = {"GPU-a"};
-  const Plan plan = make_plan(registry_, gpus, true, "");
+  Plan plan = make_plan(registry_, gpus, true, "");
   EXPECT_THAT(names(plan.devices[1]), ElementsAre("plan.link/bytes:4096", "plan.mixed/load:burst"));
-}
-
-TEST_F(PlanTest, FilterIsSearchedInNameAndParameters) {
-  const std::vector<std::string> gpus = {"GPU-a"};
-  const Plan plan = make_plan(registry_, gpus, false, "bytes:8|d:burst$");
+  // The filter is searched in name and parameters.
+  plan = make_plan(registry_, gpus, false, "bytes:8|d:burst$");
   ASSERT_EQ(plan.devices.size(), 1);
   EXPECT_THAT(names(plan.devices[0]), ElementsAre("plan.link/bytes:8192", "plan.mixed/load:burst"));
 }
@@ -132,12 +136,11 @@ TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
 }
 
 std::vector<DeviceFacts> two_gpus() {
-  DeviceFacts first, second;
-  first.uuid = "GPU-0123aaaa-0000-0000-0000-000000000000";
-  first.index = 0;
-  second.uuid = "GPU-0123bbbb-0000-0000-0000-000000000000";
-  second.index = 1;
-  return {first, second};
+  std::vector<DeviceFacts> gpus(2);
+  gpus[0].uuid = "GPU-0123aaaa-0000-0000-0000-000000000000";
+  gpus[1].uuid = "GPU-0123bbbb-0000-0000-0000-000000000000";
+  for (int i : {0, 1}) gpus[i].index = i;
+  return gpus;
 }
 
 std::vector<int> indices(const std::vector<DeviceFacts>& devices) {
@@ -158,12 +161,9 @@ TEST(SelectGpus, TakesIndicesAndUuids) {
 TEST(SelectGpus, NamesThoseThereAre) {
   const auto all = two_gpus();
   for (const char* wrong : {"2", "GPU-ffff", "GPU-", "GPU-0123", "0,,1", "-1", "0 "}) {
-    try {
-      select_gpus(all, wrong);
-      FAIL() << wrong;
-    } catch (const UsageError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("1 (" + all[1].uuid + ")"));
-    }
+    EXPECT_THAT(message_of<UsageError>([&] { select_gpus(all, wrong); }),
+                HasSubstr("1 (" + all[1].uuid + ")"))
+        << wrong;
   }
   for (const char* nothing : {",", ""}) EXPECT_THROW(select_gpus(all, nothing), UsageError);
 }
@@ -199,14 +199,57 @@ TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {
 
 TEST_F(NodePlan, NeedsTwoGpus) {
   const std::vector<std::string> one = {"GPU-a"}, apart = {"GPU-a", "GPU-b"};
-  for (const auto& gpus : {one, apart}) {
-    try {
-      make_plan(registry_, gpus, false, "^node", false);
-      FAIL() << "no error";
-    } catch (const UsageError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("between GPUs, and no two are measured"));
-    }
-  }
+  for (const auto& gpus : {one, apart})
+    EXPECT_THAT(message_of<UsageError>([&] { make_plan(registry_, gpus, false, "^node", false); }),
+                HasSubstr("between GPUs, and no two are measured"));
+}
+
+TEST(WorkerArguments, CarryEveryOption) {
+  RunOptions options;
+  options.quick = true;
+  options.max_noise = 0.02;
+  options.min_samples = 80;
+  options.seed = 18446744073709551615u;
+  options.verify = false;
+  options.profile = true;
+  EXPECT_THAT(worker_arguments("host", options),
+              ::testing::ElementsAre("--device", "host", "--max-noise", "2", "--min-samples", "80",
+                                     "--seed", "18446744073709551615", "--quick", "--no-verify",
+                                     "--profile"));
+}
+
+TEST(Environment, NamesWhatChangesResults) {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
+  ::setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+  ::setenv("NCCL_ALGO", "tree", 1);
+  ::setenv("NCCL_VERSION", "2.28.3", 1);
+  ::setenv("NCCL_NVLS_ENABLE", "0", 1);
+  ::setenv("CUDA_HOME", "/usr/local/cuda", 1);
+  EXPECT_THAT(relevant_environment(),
+              IsSupersetOf({Pair("CUBLAS_WORKSPACE_CONFIG", ":4096:8"),
+                            Pair("NVIDIA_TF32_OVERRIDE", "0"), Pair("NCCL_ALGO", "tree")}));
+  for (const char* name : {"CUDA_HOME", "NCCL_VERSION", "NCCL_NVLS_ENABLE"})
+    EXPECT_THAT(relevant_environment(), Not(Contains(Pair(name, _)))) << name;
+  ::setenv("NCCL_NVLS_ENABLE", "1", 1);
+  EXPECT_THAT(relevant_environment(), Contains(Pair("NCCL_NVLS_ENABLE", "1")));
+  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
+  ::unsetenv("NVIDIA_TF32_OVERRIDE");
+  for (const char* name : {"NCCL_ALGO", "NCCL_VERSION", "NCCL_NVLS_ENABLE"}) ::unsetenv(name);
+  ::unsetenv("CUDA_HOME");
+}
+
+TEST(FileNamePart, HoldsNothingThatAFileNameCannot) {
+  EXPECT_EQ(file_name_part("node7"), "node7");
+  EXPECT_EQ(file_name_part("Node_7.example-site.org"), "Node_7.example-site.org");
+  EXPECT_EQ(file_name_part("../../x"), "x");
+  EXPECT_EQ(file_name_part("a/b"), "a-b");
+  EXPECT_EQ(file_name_part(".hidden"), "hidden");
+  EXPECT_EQ(file_name_part("-rf"), "rf");
+  EXPECT_EQ(file_name_part("caf\xc3\xa9 \033"), "caf----");
+  EXPECT_EQ(file_name_part(std::string("a\0b", 3)), "a-b");
+  EXPECT_EQ(file_name_part(""), "host");
+  EXPECT_EQ(file_name_part("../"), "host");
+  EXPECT_EQ(file_name_part(std::string(300, 'x')), std::string(64, 'x'));
 }
 
 }  // namespace

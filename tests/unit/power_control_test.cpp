@@ -1,3 +1,5 @@
+// Loads under power control: their length, settling and oscillations.
+
 #include "harness/statistics/power_control.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +8,12 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <numeric>
+#include <random>
+#include <stdexcept>
 #include <vector>
+
+#include "harness/statistics/swings.hpp"
 
 namespace peakline {
 namespace {
@@ -56,12 +63,10 @@ Loaded loaded(const Device& device, std::optional<double> tolerance = kLoadToler
   return load;
 }
 
-TEST(LoadLength, IsAsPlannedWhereTheLoadHasSettled) {
+TEST(LoadLength, IsAsPlannedWhereTheLoadHasSettledAndASecondWhereItIsSteady) {
   EXPECT_EQ(loaded(with_swings).part.from_s, kPlanned.from_s);
   EXPECT_EQ(loaded(with_swings).part.counted_s, kPlanned.counted_s);
-}
-
-TEST(LoadLength, IsASecondWhereTheLoadIsSteady) {
+  // A second suffices where the load is steady.
   for (const Device& device : {Device(at_once), Device(of_little_power)}) {
     EXPECT_EQ(loaded(device).part.from_s, kPlanned.from_s);
     EXPECT_NEAR(loaded(device).part.counted_s, 1, 2 * kStepSeconds);
@@ -150,12 +155,87 @@ TEST(Burst, CountUntilThePowerControlAnswers) {
   EXPECT_EQ(parts_of_burst(LittlePower{.allows_s = 0.005}.trains(0.03)), 3u);
   EXPECT_TRUE(rested(LittlePower{.allows_s = 0.005}.trains(0.03)));
   EXPECT_EQ(parts_of_burst(std::vector<TrainParts>{{1.0}}), 1u);  // under a profiler
-}
-
-TEST(Burst, NeedLongerRestsWhereTheDeviceHasNotRecovered) {
+  // They need longer rests where the device has not recovered.
   const LittlePower slow{.allows_s = 0.025, .recovers = 0.1};
   EXPECT_FALSE(rested(LittlePower(slow).trains(0.03)));
   EXPECT_TRUE(rested(LittlePower(slow).trains(0.12)));
+}
+
+constexpr std::size_t kPeriod = 48;
+
+TEST(Swings, OfOneStateDoNotDiffer) {
+  EXPECT_LT(shift_of_swings({1.0, 1.004, 0.998}), 0.01);
+  EXPECT_GT(shift_of_swings({1.0, 1.004, 1.03}), 0.01);
+}
+
+// Times of a load with a short, deep dip per period, as on an H200, from `phase` on.
+std::vector<double> swinging(std::size_t count, std::size_t phase, double noise = 0.005) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> around(0, noise);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double angle =
+        2 * std::numbers::pi * static_cast<double>(i + phase) / static_cast<double>(kPeriod);
+    values.push_back(1 + 0.08 * std::exp(4 * (std::cos(angle) - 1)) + around(random));
+  }
+  return values;
+}
+
+TEST(Swings, FindsThePeriod) {
+  for (std::size_t phase = 0; phase < kPeriod; phase += 5) {
+    const auto period = swing_period(swinging(3 * kPeriod, phase));
+    ASSERT_TRUE(period) << phase;
+    EXPECT_NEAR(static_cast<double>(*period), kPeriod, 2) << phase;
+  }
+}
+
+TEST(Swings, NoiseAndSteadyValuesHaveNone) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> around(1, 0.02);
+  std::vector<double> noise(150);
+  for (double& value : noise) value = around(random);
+  EXPECT_FALSE(swing_period(noise));
+  EXPECT_FALSE(swing_period(std::vector<double>(150, 1.0)));
+  EXPECT_FALSE(swing_period({}));
+}
+
+// The phase does not matter, while the mean of 1.5 oscillations moves by over 1 %.
+TEST(Swings, TheirMeanDoesNotDependOnThePhase) {
+  std::vector<double> by_swings, plain;
+  for (std::size_t phase = 0; phase < kPeriod; phase += 3) {
+    const std::vector<double> values = swinging(3 * kPeriod + kPeriod / 2, phase);
+    std::vector<double> means = swing_means(values, 7).means;
+    ASSERT_EQ(means.size(), 7u);
+    std::ranges::sort(means);
+    by_swings.push_back(means[3]);
+    const std::vector<double> cut(values.begin(), values.begin() + 3 * kPeriod / 2);
+    plain.push_back(std::accumulate(cut.begin(), cut.end(), 0.0) / static_cast<double>(cut.size()));
+  }
+  const auto spread = [](const std::vector<double>& values) {
+    return std::ranges::max(values) / std::ranges::min(values) - 1;
+  };
+  EXPECT_LT(spread(by_swings), 0.003);
+  EXPECT_GT(spread(plain), 0.01);
+}
+
+TEST(Swings, WithoutSwingsTheMeansAreOfThirds) {
+  const SwingMeans thirds = swing_means(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3);
+  EXPECT_EQ(thirds.means, (std::vector<double>{2, 5, 8}));
+  EXPECT_EQ(thirds.length, 3u);
+  EXPECT_THROW(swing_means(std::vector<double>{1, 2}, 3), std::invalid_argument);
+  // A few intervals of a load stand for themselves.
+  EXPECT_EQ(load_means(std::vector<double>{1, 2, 3}).means, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(load_means(std::vector<double>{1, 2, 3}).length, 1u);
+  EXPECT_EQ(load_means(std::vector<double>(70, 1.0)).means.size(), 7u);
+}
+
+TEST(Swings, OneInTenMayLieApartFromSteadyValues) {
+  std::vector<double> values(40, 1.0);
+  values[3] = 1.5;
+  EXPECT_TRUE(steady(values));
+  for (std::size_t i = 0; i < values.size(); i += 5) values[i] = 1.02;
+  EXPECT_FALSE(steady(values));
+  EXPECT_TRUE(steady({}));
 }
 
 }  // namespace

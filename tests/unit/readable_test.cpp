@@ -11,6 +11,7 @@
 #include "harness/run/session.hpp"
 #include "tests/unit/sample_catalog.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace peakline {
 namespace {
@@ -22,10 +23,11 @@ Profile read_again(const Profile& profile) {
   return profile_from_json(to_json(profile), "profile");
 }
 
-bench::RunSettings settings() {
+Profile end_of_run(Profile profile, bool anonymize = false) {
   bench::RunSettings settings;
+  settings.anonymize = anonymize;
   settings.benchmarks = sample::benchmarks();
-  return settings;
+  return bench::concluded(std::move(profile), settings);
 }
 
 std::vector<std::string> left_out(const Profile& profile) {
@@ -36,14 +38,16 @@ std::vector<std::string> left_out(const Profile& profile) {
 }
 
 TEST(Readable, WhatKeepsTheRulesStaysAsItIs) {
-  const Profile profile = bench::concluded(sample::h200_run(), settings());
+  const Profile profile = end_of_run(sample::h200_run());
   EXPECT_THAT(left_out(profile), IsEmpty());
   for (const Measurement& m : profile.measurements) EXPECT_EQ(readable(m), m);
   EXPECT_EQ(read_again(profile).ceilings.size(), profile.ceilings.size());
 }
 
+Measurement hbm_read() { return sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12); }
+
 TEST(Readable, AMeasurementWithoutAValueIsAnError) {
-  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
+  Measurement m = hbm_read();
   m.samples_s[3] = -3600;
   m.summary.reset();
   const Measurement kept = readable(m);
@@ -52,10 +56,14 @@ TEST(Readable, AMeasurementWithoutAValueIsAnError) {
   EXPECT_EQ(kept.device, m.device);
   EXPECT_FALSE(kept.value);
   EXPECT_THAT(kept.reason, HasSubstr("samples_s[3]: expected a number above 0, found -3600"));
+  // So is a figure that is no number.
+  m = hbm_read();
+  m.summary->max = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(readable(m).status, Status::kError);
 }
 
 TEST(Readable, AMeasurementLosesOnlyWhatBreaksARule) {
-  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
+  Measurement m = hbm_read();
   m.conditions.power_w = -5;
   m.reason = "a remark";
   m.conditions.temperature_c = 50;
@@ -67,14 +75,8 @@ TEST(Readable, AMeasurementLosesOnlyWhatBreaksARule) {
   EXPECT_THAT(kept.reason, HasSubstr("a remark; left out: hbm.read: conditions.power_w"));
 }
 
-TEST(Readable, AFigureThatIsNoNumberIsAnErrorToo) {
-  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
-  m.summary->max = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(readable(m).status, Status::kError);
-}
-
 TEST(Readable, ARowThatBreaksARuleIsNamed) {
-  Profile profile = bench::concluded(sample::h200_run(), settings());
+  Profile profile = end_of_run(sample::h200_run());
   const std::size_t ceilings = profile.ceilings.size();
   Ceiling& row = profile.ceilings.at(0);
   const std::string resource = row.resource;
@@ -98,24 +100,15 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
 }
 
 std::string refusal(Profile profile) {
-  std::string found = "none";
-  try {
-    require_readable(profile, "p.json");
-  } catch (const ProfileError& error) {
-    found = error.what();
-  }
-  try {
-    profile_from_json(to_json(profile), "p.json");
-    EXPECT_EQ(found, "none");
-  } catch (const ProfileError& error) {
-    EXPECT_EQ(found, error.what());
-  }
+  const auto found = message_of<ProfileError>([&] { require_readable(profile, "p.json"); });
+  EXPECT_EQ(found,
+            message_of<ProfileError>([&] { profile_from_json(to_json(profile), "p.json"); }));
   return found;
 }
 
 TEST(Readable, IsWhatAReaderTakes) {
-  const Profile profile = bench::concluded(sample::h200_run(), settings());
-  EXPECT_EQ(refusal(profile), "none");
+  const Profile profile = end_of_run(sample::h200_run());
+  EXPECT_EQ(refusal(profile), "no error");
   const auto altered = [&](auto&& alter) {
     Profile changed = profile;
     alter(changed);
@@ -142,7 +135,7 @@ TEST(Readable, IsWhatAReaderTakes) {
   EXPECT_EQ(altered([](Profile& p) {
               p.measurements[0].params = {{"n", std::int64_t{-5}}};
             }),
-            "none");
+            "no error");
   EXPECT_EQ(altered([](Profile& p) { p.duration_s = -1; }),
             "p.json: duration_s: expected a number that is not negative, found -1");
   EXPECT_EQ(altered([](Profile& p) { p.devices.at(0).peers = {{.index = -1}}; }),
@@ -150,14 +143,19 @@ TEST(Readable, IsWhatAReaderTakes) {
             "found -1");
 }
 
-TEST(Readable, AnAnonymizedProfileNamesItToo) {
-  bench::RunSettings anonymous = settings();
-  anonymous.anonymize = true;
+TEST(Readable, AnAnonymizedProfileNamesItTooButNoDevice) {
   Profile profile = sample::h200_run();
   profile.devices.at(0).sm_count = -1;
-  profile = bench::concluded(std::move(profile), anonymous);
+  profile = end_of_run(std::move(profile), true);
   EXPECT_EQ(left_out(profile).size(), 1u);
   EXPECT_EQ(read_again(profile).findings, profile.findings);
+  const std::string uuid = sample::kUuid;
+  ASSERT_FALSE(profile.ceilings.empty());
+  for (const Ceiling& ceiling : profile.ceilings) {
+    EXPECT_TRUE(ceiling.device == kHostDevice || uuid.starts_with(ceiling.device))
+        << ceiling.device;
+    EXPECT_LT(ceiling.device.size(), uuid.size());
+  }
 }
 
 // Two of twenty samples took a minute, as on a paused machine.
@@ -168,10 +166,9 @@ TEST(Readable, StalledSamplesLeaveAProfile) {
   m.samples_s[5] = 400;
   m.summary = Summary{1e-3, 1e-3, 60, 1e-3, 400, 20};
   EXPECT_GT(next_run_half_width(spread_of(m, 0.001)), 10);
-  profile = bench::concluded(std::move(profile), settings());
-  const Ceiling* row = find_ceiling(profile.ceilings, kHostDevice, "memory.read", Basis::kMeasured);
-  ASSERT_NE(row, nullptr);
-  EXPECT_FALSE(row->ci_low || row->ci_high);
+  profile = end_of_run(std::move(profile));
+  const Ceiling& row = sample::ceiling(profile, "memory.read", Basis::kMeasured);
+  EXPECT_FALSE(row.ci_low || row.ci_high);
   EXPECT_TRUE(sample::find(profile, "host.memory.read/threads:192").flags.unstable);
   EXPECT_THAT(left_out(profile), IsEmpty());
   EXPECT_EQ(read_again(profile).measurements.size(), profile.measurements.size());
@@ -181,10 +178,8 @@ TEST(Readable, StalledSamplesLeaveAProfile) {
 TEST(Readable, WhatRunsDifferByIsNoFaultOfARun) {
   Profile profile = sample::h200_run();
   profile.host.virtualization = "kvm";
-  profile = bench::concluded(std::move(profile), settings());
-  const Ceiling* row = find_ceiling(profile.ceilings, kHostDevice, "memory.read", Basis::kMeasured);
-  ASSERT_NE(row, nullptr);
-  EXPECT_FALSE(row->ci_low);
+  profile = end_of_run(std::move(profile));
+  EXPECT_FALSE(sample::ceiling(profile, "memory.read", Basis::kMeasured).ci_low);
   EXPECT_FALSE(sample::find(profile, "host.memory.read/threads:192").flags.unstable);
 }
 

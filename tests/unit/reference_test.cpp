@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/catalog.hpp"
-#include "harness/conclude/conclusions.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/measurement.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
@@ -72,22 +71,13 @@ std::vector<std::string> curve_differences(const std::vector<Curve>& stored,
 
 class Reference : public testing::TestWithParam<const char*> {
  protected:
-  const Profile stored_ =
-      read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, GetParam()));
+  const Profile& stored_ = sample::reference(GetParam());
 };
 
 // If this fails, `peakline_reconclude PROFILE OUT` updates the reference.
 TEST_P(Reference, SaysWhatFollowsFromItsMeasurements) {
-  bench::CatalogInput input{.threads = stored_.host.usable_threads.value_or(1)};
-  if (stored_.devices.size() > 1) {
-    input.gpus.clear();
-    for (const DeviceFacts& device : stored_.devices) input.gpus.push_back(device.index);
-  }
-  bench::Registry registry;
-  bench::register_all(registry, input);
   // As stored in a file.
-  const Profile derived =
-      profile_from_json(to_json(with_conclusions(stored_, registry.benchmarks())), GetParam());
+  const Profile derived = profile_from_json(to_json(sample::concluded(stored_)), GetParam());
   EXPECT_THAT(curve_differences(stored_.curves, derived.curves), IsEmpty());
   EXPECT_THAT(differences(stored_.ceilings, derived.ceilings), IsEmpty());
   EXPECT_THAT(differences(stored_.findings, derived.findings), IsEmpty());

@@ -9,6 +9,7 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/registry.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::sample {
 
@@ -19,6 +20,18 @@ inline Benchmarks benchmarks() {
     return registry;
   }();
   return kRegistry.benchmarks();
+}
+
+// The catalogue that a run of the profile's machine had.
+inline bench::Registry catalog_of(const Profile& profile) {
+  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
+  if (profile.devices.size() > 1) {
+    input.gpus.clear();
+    for (const DeviceFacts& device : profile.devices) input.gpus.push_back(device.index);
+  }
+  bench::Registry registry;
+  bench::register_all(registry, input);
+  return registry;
 }
 
 // The rule of a registered benchmark; of several, the one at this index.

@@ -3,6 +3,8 @@
 // A full run on an H200, for tests to modify.
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/conclusions.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/conclude/factors.hpp"
 #include "harness/conclude/findings.hpp"
@@ -65,6 +68,41 @@ inline Measurement& find(Profile& profile, std::string_view name) {
   throw std::out_of_range("no measurement " + std::string(name));
 }
 
+// The first of any device.
+inline Ceiling& ceiling(Profile& profile, std::string_view resource, Basis basis) {
+  for (Ceiling& row : profile.ceilings)
+    if (row.resource == resource && row.basis == basis) return row;
+  throw std::out_of_range("no ceiling " + std::string(resource));
+}
+
+// As if measured at `factor` times the rate.
+inline void scale(Measurement& m, double factor) {
+  if (m.value) *m.value *= factor;
+  for (double& time_s : m.samples_s) time_s /= factor;
+  if (!m.summary) return;
+  Summary& s = *m.summary;
+  for (double* time_s : {&s.median, &s.ci_low, &s.ci_high, &s.min, &s.max}) *time_s /= factor;
+}
+
+// Gives a device another UUID. before: by value, since it may be that of a row.
+inline void rename(Profile& profile, std::string before, const std::string& uuid) {
+  const auto rename_in = [&](auto& rows, auto id) {
+    for (auto& row : rows)
+      if (row.*id == before) row.*id = uuid;
+  };
+  rename_in(profile.devices, &DeviceFacts::uuid);
+  rename_in(profile.measurements, &Measurement::device);
+  rename_in(profile.ceilings, &Ceiling::device);
+  rename_in(profile.missing_ceilings, &MissingCeiling::device);
+  rename_in(profile.findings, &Finding::device);
+}
+
+// As on a machine where no GPU was found.
+inline void remove_gpus(Profile& profile) {
+  profile.devices.clear();
+  std::erase_if(profile.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+}
+
 // nullptr without one.
 inline const Finding* finding(const Profile& profile, std::string_view code) {
   const auto found = std::ranges::find(profile.findings, code, &Finding::code);
@@ -93,9 +131,66 @@ inline const Profile& h200_run() {
 
 inline DeviceFacts h200() { return h200_run().devices[0]; }
 
-// With a change.
-template <class Change>
-Profile run_with(Change change) {
+// A measured profile of reports/reference.
+inline const Profile& reference(const std::string& name = "nvidia-h200") {
+  static std::map<std::string, Profile> read;
+  const auto found = read.find(name);
+  if (found != read.end()) return found->second;
+  return read[name] = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/" + name + ".json");
+}
+
+// The profile with conclusions of the whole catalogue.
+inline Profile concluded(Profile profile, bool only_quick = false) {
+  const bench::Registry registry = catalog_of(profile);
+  if (only_quick) {
+    profile.mode = "quick";
+    std::erase_if(profile.measurements, [&](const Measurement& m) {
+      const Benchmark* benchmark = find_benchmark(registry.benchmarks(), m.id);
+      return benchmark == nullptr || std::ranges::none_of(benchmark->points, [&](const Point& p) {
+               return p.quick && p.params == m.params;
+             });
+    });
+  }
+  return with_conclusions(std::move(profile), registry.benchmarks());
+}
+
+// The measured host alone.
+inline Profile without_gpus() {
+  Profile profile = reference();
+  remove_gpus(profile);
+  return profile;
+}
+
+// Changes to a profile, and to parts of one.
+using Change = std::function<void(Profile&)>;
+
+inline Change gpu(const std::function<void(DeviceFacts&)>& change) {
+  return [change](Profile& run) { change(run.devices[0]); };
+}
+inline Change host(const std::function<void(HostFacts&)>& change) {
+  return [change](Profile& run) { change(run.host); };
+}
+inline Change at(const char* point, const std::function<void(Measurement&)>& change) {
+  return [point, change](Profile& run) { change(find(run, point)); };
+}
+inline Change everywhere(const std::function<void(Measurement&)>& change) {
+  return [change](Profile& run) { std::ranges::for_each(run.measurements, change); };
+}
+// Of a benchmark's points.
+inline Change each(std::string_view id, const std::function<void(Measurement&)>& change) {
+  return everywhere([id, change](Measurement& m) {
+    if (m.id == id) change(m);
+  });
+}
+inline Change with(const Measurement& m) {
+  return [m](Profile& run) { run.measurements.push_back(m); };
+}
+inline Change all_of(const Change& first, const Change& second) {
+  return [=](Profile& run) { first(run), second(run); };
+}
+
+// The sample run with a change.
+inline Profile run_with(const Change& change) {
   Profile p = h200_run();
   change(p);
   return derived(std::move(p));

@@ -5,20 +5,27 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
+#include "bench/catalog.hpp"
 #include "harness/show/check.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/topics.hpp"
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace peakline {
 namespace {
 
+using sample::concluded;
 using sample::find;
+using sample::reference;
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // The line of the text that contains `part`.
 std::string line_with(const std::string& text, std::string_view part) {
@@ -29,16 +36,9 @@ std::string line_with(const std::string& text, std::string_view part) {
   return "no line with " + std::string(part);
 }
 
-std::size_t widest_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::size_t widest = 0;
-  for (std::string line; std::getline(lines, line);) widest = std::max(widest, text_width(line));
-  return widest;
-}
-
 TEST(ShowAll, OpensWithMachineAndHeadlines) {
   const auto text = show_all(sample::h200_run(), {});
-  EXPECT_THAT(text, ::testing::StartsWith("peakline 0.1.0 · full run · 2026-11-20 20:17 UTC"));
+  EXPECT_THAT(text, StartsWith("peakline 0.1.0 · full run · 2026-11-20 20:17 UTC"));
   EXPECT_THAT(text, HasSubstr("node7 · 2 x AMD EPYC 9654 96-Core Processor, 192 cores · 1.5 TiB"));
   EXPECT_THAT(text, HasSubstr("GPU 0 · NVIDIA H200 · 132 SMs, 1980 MHz · 140 GiB · 700 W"));
   const auto values = line_with(text, "692 TFLOP/s");
@@ -168,10 +168,12 @@ TEST(ShowAll, FitsTheTerminal) {
 }
 
 TEST(ShowAll, WhatARunLeftOutHasNoReasonInTheTable) {
-  auto p = sample::h200_run();
-  std::erase_if(p.measurements, [](const Measurement& m) { return m.id.starts_with("gemm."); });
-  p = sample::derived(p);
-  const auto text = show_all(p, {});
+  const auto text = show_all(sample::run_with([](Profile& p) {
+                               std::erase_if(p.measurements, [](const Measurement& m) {
+                                 return m.id.starts_with("gemm.");
+                               });
+                             }),
+                             {});
   EXPECT_THAT(text, HasSubstr("  not measured  "));
   EXPECT_THAT(text, Not(HasSubstr("why: in the table")));
 }
@@ -202,49 +204,36 @@ TEST(ShowAll, APartialRunSaysSo) {
 }
 
 TEST(ShowAll, ColorOnlyWhenAsked) {
-  const auto p = sample::h200_run();
-  EXPECT_THAT(show_all(p, {.color = false}), Not(HasSubstr("\033")));
-  EXPECT_THAT(show_all(p, {.color = true}), HasSubstr("\033[1m"));
+  EXPECT_THAT(show_all(sample::h200_run(), {.color = false}), Not(HasSubstr("\033")));
+  EXPECT_THAT(show_all(sample::h200_run(), {.color = true}), HasSubstr("\033[1m"));
 }
 
 TEST(ShowAll, AHostileProfileCannotDriveTheTerminal) {
   auto p = sample::h200_run();
-  p.host.hostname = "evil\033]0;title\a\nhost";
-  p.devices[0].name = "GPU\r\033[2J";
-  EXPECT_THAT(show_all(p, {}), Not(HasSubstr("\033")));
-  EXPECT_THAT(show_all(p, {}), Not(HasSubstr("\r")));
+  p.tool = p.findings[0].message = "x\nFORGED";
+  p.rooflines[0].ridge_points[0].compute = p.rooflines[0].ridge_points[0].memory = "x\nFORGED";
+  p.host.hostname = "evil\033]0;title\a\nFORGED";
+  p.devices[0].name = "GPU\r\033[2J\nFORGED";
+  const std::string text = show_all(p, {});
+  for (const char* obeyed : {"\033", "\r", "\nFORGED"}) EXPECT_THAT(text, Not(HasSubstr(obeyed)));
 }
 
-TEST(ShowAll, AHostAloneIsAProfileToo) {
-  auto p = sample::h200_run();
-  p.devices.clear();
-  std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
-  p = sample::derived(p);
-  const auto text = show_all(p, {});
+TEST(ShowAll, OfAHostAloneOrOfNothing) {
+  const auto text = show_all(sample::run_with(sample::remove_gpus), {});
   EXPECT_THAT(text, HasSubstr("680 GB/s"));
   EXPECT_THAT(text, HasSubstr("Findings\n  none"));
   EXPECT_THAT(text, Not(HasSubstr("GPU")));
-}
-
-TEST(ShowAll, SeveralDevicesAreTold) {
-  auto p = sample::h200_run();
-  p.devices.push_back(p.devices[0]);
-  p.devices[1].uuid = "GPU-2";
-  p.devices[1].index = 1;
-  p.devices[1].pcie.width = 8;
-  p = sample::derived(p);
-  EXPECT_THAT(show_all(p, {}), HasSubstr("warning  GPU 1: The PCIe link ran at 5.0 x8 under load"));
-}
-
-TEST(ShowAll, OfAnEmptyProfileDoesNotFail) {
   EXPECT_THAT(show_all({}, {}), HasSubstr("Findings\n  none"));
 }
 
-TEST(ShowAll, ALineBreakInAProfileBeginsNoLine) {
-  auto p = sample::h200_run();
-  p.tool = p.host.hostname = p.devices[0].name = p.findings[0].message = "x\nFORGED";
-  p.rooflines[0].ridge_points[0].compute = p.rooflines[0].ridge_points[0].memory = "x\nFORGED";
-  EXPECT_THAT(show_all(p, {}), Not(HasSubstr("\nFORGED")));
+TEST(ShowAll, FindingsNameOneOfSeveralDevices) {
+  const auto p = sample::run_with([](Profile& run) {
+    run.devices.push_back(run.devices[0]);
+    run.devices[1].uuid = "GPU-2";
+    run.devices[1].index = 1;
+    run.devices[1].pcie.width = 8;
+  });
+  EXPECT_THAT(show_all(p, {}), HasSubstr("warning  GPU 1: The PCIe link ran at 5.0 x8 under load"));
 }
 
 TEST(ShowAll, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {
@@ -277,11 +266,11 @@ TEST(ShowJson, SaysTheSame) {
 }
 
 TEST(ShowJson, WhatIsMissingIsNull) {
-  auto p = sample::h200_run();
-  find(p, "gemm.bf16/load:sustained").status = Status::kError;
-  const auto document = nlohmann::json::parse(show_json(sample::derived(p), {}));
-  EXPECT_TRUE(document["devices"][0]["headlines"][4]["value"].is_null());
-  EXPECT_EQ(document["devices"][0]["headlines"][4]["missing"], "failed");
+  const auto p = sample::run_with(
+      sample::at("gemm.bf16/load:sustained", [](auto& m) { m.status = Status::kError; }));
+  const auto headline = nlohmann::json::parse(show_json(p, {}))["devices"][0]["headlines"][4];
+  EXPECT_TRUE(headline["value"].is_null());
+  EXPECT_EQ(headline["missing"], "failed");
 }
 
 TEST(ShowJson, IsAscii) {
@@ -291,12 +280,108 @@ TEST(ShowJson, IsAscii) {
   EXPECT_TRUE(
       std::ranges::all_of(document, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   EXPECT_EQ(nlohmann::json::parse(document)["hostname"], p.host.hostname);
+  p.host.hostname = "\xff\xfe";  // not UTF-8
+  EXPECT_NO_THROW(nlohmann::json::parse(show_json(p, {})));
 }
 
-TEST(ShowJson, TextThatIsNotUtf8DoesNotCostTheDocument) {
-  auto p = sample::h200_run();
-  p.host.hostname = "\xff\xfe";
-  EXPECT_NO_THROW(nlohmann::json::parse(show_json(p, {})));
+std::string topic(const Profile& profile, const std::string& name, std::size_t width = 100) {
+  return show_topics(profile, std::vector{name}, {.color = false, .width = width});
+}
+
+TEST(ShowTopics, AreFoundByTheirNames) {
+  const Profile profile = reference();
+  for (const char* name : {"memory map", "Memory-Map", "MEMORY_MAP"})
+    EXPECT_THAT(topic(profile, name), HasSubstr("\nMemory map  size as stated"));
+  EXPECT_EQ(topic(profile, "memory"), "");
+  EXPECT_EQ(topic(profile, ""), "");
+  EXPECT_THAT(show_topics(profile, std::vector<std::string>{"links", "caches", "memory map"}, {}),
+              AllOf(HasSubstr("\nMemory map  size"), HasSubstr("\nReads keep the rate")));
+}
+
+TEST(ShowTopics, HoldSentenceAndFigures) {
+  const std::string text = topic(reference(), "caches", 80);
+  EXPECT_THAT(text, StartsWith("GPU 0 · NVIDIA H200"));
+  EXPECT_THAT(text, HasSubstr("\nReads keep the rate of the L1 up to 208 KiB per SM, "));
+  EXPECT_THAT(text, HasSubstr("L1 33034 GB/s up to 208 KiB per SM; "));
+  EXPECT_THAT(text, HasSubstr("level l1"));
+  EXPECT_LE(widest_line(text), 80U);
+}
+
+TEST(ShowTopics, MfuNamesThePeaksAsTheFirstScreenDoes) {
+  const std::string text = topic(reference(), "mfu");
+  for (const char* line :
+       {"                     published  burst    %  achievable    %  model    %\n",
+        "  BF16 Tensor Cores        989    831 84.0         701 70.8    658 66.5\n",
+        "  FP32 GEMM               66.9   55.7 83.3        55.0 82.2      –\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  for (const char* other : {"datasheet", "sustained  ", "model-shaped", "CUDA cores"})
+    EXPECT_THAT(text, Not(HasSubstr(other)));
+  EXPECT_LE(widest_line(topic(reference(), "mfu", 60)), 60U);
+  // A quick run has no sustained rates.
+  EXPECT_THAT(topic(concluded(reference(), true), "mfu"),
+              HasSubstr("  BF16 Tensor Cores        989    831 84.0"));
+  // Of a card that nothing is published of, the rate is computed.
+  Profile unknown = reference();
+  std::erase_if(unknown.ceilings,
+                [](const Ceiling& row) { return row.basis == Basis::kDatasheet; });
+  EXPECT_THAT(topic(unknown, "mfu"), AllOf(HasSubstr("  BF16 Tensor Cores     (1071)"),
+                                           HasSubstr("In brackets: computed")));
+}
+
+TEST(ShowTopics, EveryOneThatIsListedIsThere) {
+  for (const Profile& profile :
+       {reference("nvidia-h200-x2"), sample::derived(sample::without_gpus())}) {
+    const std::vector<std::string> topics = topics_of(profile);
+    EXPECT_THAT(topics, ::testing::Contains("findings"));
+    for (const std::string& name : topics) EXPECT_NE(topic(profile, name, 60), "") << name;
+  }
+}
+
+const std::vector<TopicWord> kWords = {{"caches", {"caches", "memory map"}},
+                                       {"l2", {"caches", "memory map"}},
+                                       {"l2cache", {"caches", "memory map"}},
+                                       {"nvlink", {"GPU to GPU"}},
+                                       {"nccl", {"collectives"}}};
+
+TEST(ChooseTopics, ByAWordOrItsBeginningInAnyCase) {
+  const std::vector<std::string> own = {"toy sums"};
+  const auto names = [&](const char* wanted) { return choose_topics(kWords, own, wanted).names; };
+  for (const char* wanted : {"caches", "ca", "CACHE", "l2", "l"})
+    EXPECT_THAT(names(wanted), ::testing::ElementsAre("caches", "memory map")) << wanted;
+  for (const char* wanted : {"nvlink", "NVL", "gpu to gpu", "GPU-to-GPU"})
+    EXPECT_THAT(names(wanted), ::testing::ElementsAre("GPU to GPU")) << wanted;
+  EXPECT_THAT(names("memory-map"), ::testing::ElementsAre("memory map"));
+  EXPECT_THAT(choose_topics(kWords, std::vector<std::string>{"NCCL"}, "nccl").names,
+              ::testing::ElementsAre("collectives", "NCCL"));
+  EXPECT_THAT(names("Toy_Sums"), ::testing::ElementsAre("toy sums"));
+  for (const char* wanted : {"", " ", "cachesx", "gpu", "toy"})
+    EXPECT_TRUE(names(wanted).empty()) << wanted;
+}
+
+TEST(ChooseTopics, WhatCouldBeSeveralIsNoneOfThem) {
+  const ChosenTopics chosen = choose_topics(kWords, {}, "N");
+  EXPECT_TRUE(chosen.names.empty());
+  EXPECT_THAT(chosen.ambiguous, ::testing::ElementsAre("nvlink", "nccl"));
+}
+
+TEST(ChooseTopics, EveryTopicOfTheCatalogueHasAWord) {
+  bench::CatalogInput input{.threads = 16, .soak_s = 60, .verified_soak_s = 60, .storage = true};
+  bench::Registry registry;
+  bench::register_all(registry, input);
+  std::set<std::string> topics;
+  for (const Benchmark& benchmark : registry.benchmarks()) {
+    for (const CurveRule& curve : benchmark.curves) topics.insert(curve.topic);
+    for (const Topic& declared : benchmark.topics) topics.insert(declared.name);
+  }
+  const std::vector<std::string> parts = topics_of(reference("nvidia-h200-x2"));
+  topics.insert(parts.begin(), parts.end());
+  std::set<std::string> named;
+  for (const TopicWord& word : bench::topic_words()) {
+    EXPECT_THAT(std::string(word.word), ::testing::MatchesRegex("[a-z0-9]+"));
+    EXPECT_EQ(choose_topics(bench::topic_words(), {}, word.word).names.size(), word.names.size());
+    named.insert(word.names.begin(), word.names.end());
+  }
+  EXPECT_EQ(named, topics);
 }
 
 }  // namespace

@@ -43,6 +43,13 @@ Measurement around(double time_s, double work = kWork) {
   return sitting(std::move(blocks), work);
 }
 
+// One sitting a run, at these times.
+Measurement of_runs(const std::vector<double>& times) {
+  Visits visits;
+  for (const double time : times) visits.push_back({around(time)});
+  return merged(visits, 1);
+}
+
 TEST(Sittings, ThoseOfOneRunBecomeOneRecord) {
   Measurement first = around(1.0), second = around(1.001);
   first.conditions.sm_clock_hz = 1.9e9;
@@ -88,12 +95,6 @@ TEST(Sittings, OfWhatOthersSlowCountByTheirFastestBlocks) {
   EXPECT_EQ(values_of_runs(runs), (std::vector{*first.value, *second.value}));
 }
 
-TEST(Sittings, ASingleOneStaysAsItIs) {
-  const Measurement only = around(1.0);
-  EXPECT_EQ(merged({{only}}, kTolerance), only);
-  EXPECT_THROW(merged({}, kTolerance), std::invalid_argument);
-}
-
 TEST(Sittings, FailureOrWrongResultInOneIsOneOfAll) {
   Measurement failed = around(1.0);
   failed.status = Status::kError;
@@ -132,7 +133,7 @@ TEST(Sittings, AWrongResultOfALaterRunKeepsItsPlace) {
                                    {"sm", "SM 17"}}));
 }
 
-TEST(Sittings, OfAnotherWorkKeepTheirValue) {
+TEST(Sittings, OfAnotherWorkAndSingleOnesKeepTheirValue) {
   // The search chose a GEMM twice as large, slightly faster.
   const Measurement m = merged({{around(1.0)}, {around(1.99, 2 * kWork)}}, kTolerance);
   EXPECT_NEAR(*m.value, kWork / 0.9975, kWork * 1e-3);
@@ -141,6 +142,10 @@ TEST(Sittings, OfAnotherWorkKeepTheirValue) {
   time.unit = "s";
   time.value = time.summary->median;
   EXPECT_NEAR(*merged({{time}, {time}}, kTolerance).value, 2e-6, 1e-9);
+  // A single one stays as it is.
+  const Measurement only = around(1.0);
+  EXPECT_EQ(merged({{only}}, kTolerance), only);
+  EXPECT_THROW(merged({}, kTolerance), std::invalid_argument);
 }
 
 TEST(Sittings, ARecordHoldsNoMoreThanItsLimit) {
@@ -194,28 +199,19 @@ TEST(Sittings, SpreadHasItsParts) {
   EXPECT_NEAR(*two.sittings, 0.001, 1e-6);  // half of the difference
 
   // Runs that agree better than their class, and runs that do not.
-  const auto runs = [](std::vector<double> times) {
-    Visits visits;
-    for (const double time : times) visits.push_back({around(time)});
-    return spread_of(merged(visits, 1), 0.002);
-  };
-  EXPECT_LT(runs({1, 1, 1, 1}).runs, 0.0018);
-  EXPECT_GT(runs({1, 1.01, 0.99, 1}).runs, 0.004);
-  EXPECT_EQ(runs({1, 1, 1, 1}).runs_measured, 4);
+  EXPECT_LT(spread_of(of_runs({1, 1, 1, 1}), 0.002).runs, 0.0018);
+  EXPECT_GT(spread_of(of_runs({1, 1.01, 0.99, 1}), 0.002).runs, 0.004);
+  EXPECT_EQ(spread_of(of_runs({1, 1, 1, 1}), 0.002).runs_measured, 4);
 }
 
 TEST(Sittings, WhatIsAssumedOfAClassGivesWayToAFewRuns) {
-  const auto assumed = [](std::vector<double> times) {
-    Visits visits;
-    for (const double time : times) visits.push_back({around(time)});
-    return spread_of(merged(visits, 1), 0.002, "NVIDIA H200");
-  };
   RunSpread alone;
   alone.runs = 0.004;
   alone.assumed_from = "NVIDIA H200";
   EXPECT_NEAR(next_run_half_width(alone), 2.776 * std::sqrt(2) * 0.004, 1e-5);
-  EXPECT_LT(assumed({1, 1, 1, 1, 1}).runs, 0.003);
-  EXPECT_LT(next_run_half_width(assumed({1, 1, 1, 1, 1})), next_run_half_width(alone) / 2);
+  const RunSpread five = spread_of(of_runs({1, 1, 1, 1, 1}), 0.002, "NVIDIA H200");
+  EXPECT_LT(five.runs, 0.003);
+  EXPECT_LT(next_run_half_width(five), next_run_half_width(alone) / 2);
 }
 
 TEST(Sittings, RunsThatWereKeptCountLikeTheClass) {
@@ -427,11 +423,9 @@ TEST(Coverage, OfNeighboursThatResembleEachOtherHolds) {
     const Shares strong = shares({.noise = noise, .correlation = 0.9});
     EXPECT_GE(strong.covered, 0.90) << noise;
     EXPECT_GE(strong.honest, 0.98) << noise;
-    const Shares stronger = shares({.noise = noise, .correlation = 0.97});
     // Noise of 0.3 % stays within the next run's interval.
-    if (noise > 0.005) {
-      EXPECT_GE(stronger.flagged, 0.95);
-    }
+    const Shares stronger = shares({.noise = noise, .correlation = 0.97});
+    EXPECT_GE(stronger.flagged, noise > 0.005 ? 0.95 : 0) << noise;
     EXPECT_GE(stronger.honest, 0.98) << noise;
   }
 }
@@ -444,13 +438,9 @@ TEST(Coverage, DriftIsFlaggedFromWhereItMatters) {
 
 TEST(Coverage, TwoStatesAreFlagged) {
   // Visited many times per sitting, a few times, and seldom, where only sittings may differ.
-  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.005}).flagged, 0.99);
-  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.05}).flagged, 0.9);
-  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 1}).flagged, 0.5);
-}
-
-// An H200's clock sometimes drops by a step, which does not move the median.
-TEST(Coverage, AStateThatIsVisitedSeldomIsNotFlagged) {
+  for (const auto& [dwell_s, least] : {std::pair(0.005, 0.99), {0.05, 0.9}, {1.0, 0.5}})
+    EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = dwell_s}).flagged, least) << dwell_s;
+  // An H200's clock sometimes drops by a step, which does not move the median.
   for (const double dwell_s : {0.002, 0.01, 0.02}) {
     const Shares seldom =
         shares({.noise = 0.0005, .gap = 0.0075, .dwell_s = dwell_s, .slower = 0.1});
@@ -592,9 +582,7 @@ TEST(Coverage, OfInstructionsThatDifferFromSittingToSittingHolds) {
 // A GEMM under sustained load, whose rate power control modulates by 8 %.
 TEST(Coverage, OfLoadsHoldsAndTheirDriftAndStatesAreFlagged) {
   constexpr double kUsual = 0.0055;
-  RunSpread usual;
-  usual.runs = kUsual;
-  const double tolerance = 2 * next_run_half_width(usual);
+  const double tolerance = tolerance_of(kUsual);
   const auto loads = [&](Disturbance disturbance) {
     disturbance.run_to_run = kUsual;
     return shares(disturbance, kUsual,

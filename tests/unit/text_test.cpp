@@ -1,21 +1,30 @@
+// Text for people: what is printable, units, tables.
+
 #include "harness/values/text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "harness/show/text_table.hpp"
 #include "harness/values/closest.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
 
-TEST(Printable, LeavesTextAsItIs) {
+TEST(Printable, LeavesTextAsItIsAndShortensByCharacters) {
   EXPECT_EQ(printable(""), "");
   EXPECT_EQ(printable("±0.1 % – °C, 測定, 🙂"), "±0.1 % – °C, 測定, 🙂");
+  EXPECT_EQ(printable("°°°°", 4), "°°°°");
+  EXPECT_EQ(printable("°°°°°", 4), "°°°…");
+  EXPECT_EQ(printable("\033\033\033", 2), "�…");
+  EXPECT_EQ(printable("ab", 1), "…");
 }
 
 TEST(Printable, ReplacesWhatATerminalWouldObey) {
@@ -55,13 +64,6 @@ TEST(Printable, ReplacesEachByteThatIsNotUtf8) {
   EXPECT_EQ(printable("\xe2\x82z"), "��z");
 }
 
-TEST(Printable, ShortensByCharacters) {
-  EXPECT_EQ(printable("°°°°", 4), "°°°°");
-  EXPECT_EQ(printable("°°°°°", 4), "°°°…");
-  EXPECT_EQ(printable("\033\033\033", 2), "�…");
-  EXPECT_EQ(printable("ab", 1), "…");
-}
-
 TEST(EditDistance, CountsWhatTurnsOneTextIntoTheOther) {
   EXPECT_EQ(edit_distance("", ""), 0);
   EXPECT_EQ(edit_distance("", "run"), 3);
@@ -76,6 +78,179 @@ TEST(DidYouMean, NamesWhatDiffersLeast) {
   EXPECT_EQ(did_you_mean("los-percent", names, "--"), "; did you mean --loss_percent?");
   EXPECT_EQ(did_you_mean("x", names), "");
   EXPECT_EQ(did_you_mean(std::string(1'000'000, 'x'), names), "");
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(FormatNumber, ThreeSignificantDigitsAndAllBeforeThePoint) {
+  EXPECT_EQ(format_number(4583.4), "4583");
+  EXPECT_EQ(format_number(805.04), "805");
+  EXPECT_EQ(format_number(54.44), "54.4");
+  EXPECT_EQ(format_number(5.444), "5.44");
+  EXPECT_EQ(format_number(0.06217), "0.0622");
+  EXPECT_EQ(format_number(-12.34), "-12.3");
+  EXPECT_EQ(format_number(0), "0");
+  // Rounding that carries drops a decimal.
+  EXPECT_EQ(format_number(9.996), "10.0");
+  EXPECT_EQ(format_number(99.96), "100");
+  EXPECT_EQ(format_number(999.6), "1000");
+}
+
+TEST(FormatTime, ChoosesThePrefix) {
+  EXPECT_EQ(format_time(8.7e-7), "870 ns");
+  EXPECT_EQ(format_time(12.3e-6), "12.3 us");
+  EXPECT_EQ(format_time(1.2e-3), "1.20 ms");
+  EXPECT_EQ(format_time(118.2), "118 s");
+  EXPECT_EQ(format_time(999.7e-9), "1.00 us");
+  EXPECT_EQ(format_time(0), "0 s");
+  EXPECT_EQ(format_time(3e-12), "0.00300 ns");
+}
+
+TEST(FormatSize, BinaryPrefixesAndWholeNumbers) {
+  EXPECT_EQ(format_size(4096), "4 KiB");
+  EXPECT_EQ(format_size(1.5 * kGiB), "1.5 GiB");
+  EXPECT_EQ(format_size(128), "128 B");
+  EXPECT_EQ(format_size(1024 * kMiB), "1 GiB");
+  EXPECT_EQ(format_size(0), "0 B");
+}
+
+TEST(FormatRate, BandwidthStaysInGigabytes) {
+  EXPECT_EQ(format_rate(4.583e12, "B/s"), "4583 GB/s");
+  EXPECT_EQ(format_rate(54.4e9, "B/s"), "54.4 GB/s");
+  EXPECT_EQ(format_rate(7.5e6, "B/s"), "7.50 MB/s");
+  EXPECT_EQ(format_rate(805e12, "FLOP/s"), "805 TFLOP/s");
+  EXPECT_EQ(format_rate(999.96e9, "FLOP/s"), "1.00 TFLOP/s");
+  EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
+}
+
+TEST(FormatOther, ClockPercentUnitlessAndCounts) {
+  EXPECT_EQ(format_clock(1.98e9), "1980 MHz");
+  EXPECT_EQ(format_percent(0.953), "95.3 %");
+  EXPECT_EQ(format_value(712, "W"), "712 W");
+  EXPECT_EQ(format_value(1e-6, "s"), "1.00 us");
+  EXPECT_EQ(format_value(4096, "B"), "4 KiB");
+  EXPECT_EQ(format_value(1.98e9, "Hz"), "1980 MHz");
+  EXPECT_EQ(format_value(3, ""), "3.00");
+  EXPECT_EQ(format_count(0, "point"), "0 points");
+  EXPECT_EQ(format_count(1, "point"), "1 point");
+  EXPECT_EQ(format_count(2, "point"), "2 points");
+}
+
+TEST(Format, WhatIsNotFiniteIsNeverANumber) {
+  EXPECT_EQ(format_time(kNan), kNotKnown);
+  EXPECT_EQ(format_size(kNan), kNotKnown);
+  EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity(), "B/s"), kNotKnown);
+  EXPECT_EQ(format_clock(kNan), kNotKnown);
+  EXPECT_EQ(format_percent(kNan), kNotKnown);
+  EXPECT_EQ(format_value(kNan, "W"), kNotKnown);
+}
+
+TEST(FormatMagnitude, WhatCannotBeCountedOutHasTwoDigits) {
+  EXPECT_EQ(format_magnitude(870), "870");
+  EXPECT_EQ(format_magnitude(9999), "9999");
+  EXPECT_EQ(format_magnitude(10000), "1.0 × 10⁴");
+  EXPECT_EQ(format_magnitude(3.42e12), "3.4 × 10¹²");
+  EXPECT_EQ(format_magnitude(9.96e9), "1.0 × 10¹⁰");
+  EXPECT_EQ(format_magnitude(kNan), kNotKnown);
+}
+
+TEST(TextWidth, CountsCodePointsAndNoMarkers) {
+  EXPECT_EQ(text_width("abc"), 3U);
+  EXPECT_EQ(text_width("±0.1 % – °C"), 11U);
+  EXPECT_EQ(text_width(styled(Style::kBold, "805")), 3U);
+  EXPECT_EQ(text_width(""), 0U);
+}
+
+TEST(Wrapped, BreaksAtBlanksThatSeparateNoUnit) {
+  EXPECT_EQ(wrapped("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrapped("unbreakable", 4), (std::vector<std::string>{"unbreakable"}));
+  EXPECT_EQ(wrapped("a\nb\t c", 80), (std::vector<std::string>{"a b c"}));
+  EXPECT_EQ(wrapped("", 10), (std::vector<std::string>{""}));
+  // A number stays with its unit.
+  EXPECT_EQ(wrapped("runs at 1980 MHz", 13), (std::vector<std::string>{"runs at", "1980 MHz"}));
+  EXPECT_EQ(wrapped("reaches 95 % of it", 11), (std::vector<std::string>{"reaches", "95 % of it"}));
+  EXPECT_EQ(wrapped("1 2 3", 1), (std::vector<std::string>{"1", "2", "3"}));
+  // A hanging indent.
+  EXPECT_EQ(hanging("note  ", "aaaaaaaaa bbbbbbbbb", 22), "note  aaaaaaaaa\n      bbbbbbbbb\n");
+}
+
+TEST(TerminalText, ColorIsOptional) {
+  const std::string text = styled(Style::kRed, "bad");
+  EXPECT_EQ(terminal_text(text, true), "\033[31mbad\033[0m");
+  EXPECT_EQ(terminal_text(text, false), "bad");
+}
+
+TEST(TerminalText, ForeignControlCharactersNeverReachTheTerminal) {
+  EXPECT_EQ(terminal_text("a\033[2Jb\rc\bd\x7f", true), "a�[2Jb�c�d�");
+  EXPECT_EQ(terminal_text("\x01\x02\x03\x04\x05\x06", true), "������");
+  EXPECT_EQ(terminal_text("a\xC2\x9Bz", false), "a�z");  // U+009B, the one-byte escape
+  EXPECT_EQ(terminal_text("line\nline – °C\n", false), "line\nline – °C\n");
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string rendered(std::vector<TextTable::Column> columns, const Rows& rows, std::size_t width) {
+  TextTable table(std::move(columns));
+  for (const auto& row : rows) table.row(row);
+  return table.render(width);
+}
+
+TEST(Table, AlignsToTheWidestCell) {
+  EXPECT_EQ(
+      rendered({left(0), right(2)}, {{"name", "value"}, {"a", "–"}, {"longer name", "12"}}, 80),
+      "name         value\na                –\nlonger name     12\n");
+  // No line ends in blanks.
+  EXPECT_EQ(rendered({left(0), left(2)}, {{"a"}, {"wide cell", "x"}}, 80), "a\nwide cell  x\n");
+}
+
+TEST(Table, HeadingsTakeNoColumnAndWrapUnderThemselves) {
+  TextTable table({left(0), right(1)});
+  table.heading("a heading longer than all of the table");
+  table.row({"a", "1"});
+  table.heading("  a remark that is too long");
+  EXPECT_EQ(table.render(80),
+            "a heading longer than all of the table\na 1\n  a remark that is too long\n");
+  EXPECT_EQ(table.render(20),
+            "a heading longer\nthan all of the\ntable\na 1\n  a remark that is\n  too long\n");
+}
+
+TEST(Table, TheLastColumnWrapsUnderItself) {
+  EXPECT_EQ(rendered({left(0), left(2)}, {{"id", "some words that are too long"}}, 20),
+            "id  some words that\n    are too long\n");
+}
+
+TEST(Table, LeavesOutWhatItCanDispenseWith) {
+  const auto narrow = [](std::size_t width) {
+    return rendered({left(0), right(1), right(1, 1), right(1, 2)},
+                    {{"name", "value", "more", "most"}, {"a", "1", "2", "3"}}, width);
+  };
+  EXPECT_EQ(narrow(20), "name value more most\na        1    2    3\n");
+  EXPECT_EQ(narrow(19), "name value more\na        1    2\n");
+  EXPECT_EQ(narrow(14), "name value\na        1\n");
+  // Columns of one rank go together.
+  EXPECT_EQ(rendered({left(0), right(1, 1), right(1, 1)}, {{"name", "one", "two"}}, 11), "name\n");
+}
+
+TEST(Table, NamesWrapWhereNothingCanBeLeftOut) {
+  EXPECT_EQ(rendered({left(0), right(1), left(1)},
+                     {{"synchronization.dependent_launch/start", "1.0", "same"},
+                      {"short", "2.0", "as cards differ in their model"}},
+                     40),
+            "synchronization.    1.0 same\n"
+            "dependent_launch/\n"
+            "start\n"
+            "short               2.0 as cards differ\n"
+            "                        in their model\n");
+}
+
+TEST(Section, WrapsItsRemark) {
+  EXPECT_EQ(terminal_text(section("Title", "a remark that is too long for it", 24), false),
+            "Title  a remark that is\n       too long for it\n");
+}
+
+TEST(Table, RefusesMoreCellsThanColumns) {
+  TextTable table({left(0)});
+  EXPECT_THROW(table.row({"a", "b"}), std::invalid_argument);
 }
 
 }  // namespace

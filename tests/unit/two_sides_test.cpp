@@ -1,21 +1,31 @@
 #include "harness/judge/two_sides.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
+#include <span>
 
 #include "harness/judge/compare.hpp"
-#include "harness/profile/profile.hpp"
+#include "harness/judge/repeatability.hpp"
+#include "harness/show/repeatability.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/resources.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr double kDefaultThreshold = CompareOptions{}.threshold;
 constexpr double kFalseAlarms = 0.01, kFalseAlarmsOfOneRun = 0.001;
 constexpr Site kGpu;
+
+Judgement judge_one(const ComparedFigure& figure, double threshold = kDefaultThreshold) {
+  return judge(std::span(&figure, 1), threshold, kFalseAlarms)[0];
+}
 
 TEST(Judge, OneRunASideKnowsItsClassAlone) {
   const UsualSpread steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
@@ -32,9 +42,7 @@ TEST(Judge, OneRunASideKnowsItsClassAlone) {
 TEST(Judge, RunsThatWereKeptCountLikeThoseAtHand) {
   const UsualSpread expected = {.run_to_run = 0.01, .usual_half_width = 0.01};
   const auto verdict = [&](const KeptSpread& kept) {
-    const std::vector<ComparedFigure> figures = {
-        {.base = {100}, .next = {97}, .expected = &expected, .kept = kept}};
-    return judge(figures, kDefaultThreshold, kFalseAlarms)[0].verdict;
+    return judge_one({.base = {100}, .next = {97}, .expected = &expected, .kept = kept}).verdict;
   };
   EXPECT_EQ(verdict({}), Verdict::kInconclusive);
   EXPECT_EQ(verdict({.deviation = 0.001, .degrees = 40}), Verdict::kSlower);
@@ -67,20 +75,17 @@ TEST(Judge, AnOutlierIsItsFiguresAffair) {
 
 TEST(Judge, SaysHowManyRunsWouldSettleIt) {
   const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  const auto of_runs = [&](std::size_t n, double next) {
+    return ComparedFigure{
+        .base = std::vector(n, 100.0), .next = std::vector(n, next), .expected = &varying};
+  };
   const auto runs = [&](double next, std::size_t n, double threshold) {
-    const std::vector<ComparedFigure> figures = {{.base = std::vector<double>(n, 100.0),
-                                                  .next = std::vector<double>(n, next),
-                                                  .expected = &varying}};
-    const auto judgements = judge(figures, threshold, kFalseAlarms);
-    EXPECT_EQ(judgements[0].verdict, Verdict::kInconclusive);
-    return judgements[0].runs_to_settle;
+    const Judgement found = judge_one(of_runs(n, next), threshold);
+    EXPECT_EQ(found.verdict, Verdict::kInconclusive);
+    return found.runs_to_settle;
   };
   ASSERT_TRUE(runs(100, 1, 0.02).has_value());
-  const std::vector<ComparedFigure> settled = {
-      {.base = std::vector<double>(*runs(100, 1, 0.02), 100.0),
-       .next = std::vector<double>(*runs(100, 1, 0.02), 101.0),
-       .expected = &varying}};
-  EXPECT_EQ(judge(settled, 0.02, kFalseAlarms)[0].verdict, Verdict::kSame);
+  EXPECT_EQ(judge_one(of_runs(*runs(100, 1, 0.02), 101), 0.02).verdict, Verdict::kSame);
   EXPECT_EQ(runs(98, 20, 0.02), std::nullopt);    // exactly at the threshold
   EXPECT_EQ(runs(100, 1, 0.0001), std::nullopt);  // no sensible number
 }
@@ -88,16 +93,14 @@ TEST(Judge, SaysHowManyRunsWouldSettleIt) {
 TEST(Judge, SaysWhichThresholdWouldSettleIt) {
   const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
   for (const double offset : {0.0, 0.005}) {
-    const std::vector<ComparedFigure> figures = {
-        {.base = {100}, .next = {98}, .expected = &varying, .offset = offset}};
-    const Judgement open = judge(figures, 0.005, kFalseAlarms)[0];
+    const ComparedFigure figure = {
+        .base = {100}, .next = {98}, .expected = &varying, .offset = offset};
+    const Judgement open = judge_one(figure, 0.005);
     ASSERT_EQ(open.verdict, Verdict::kInconclusive);
     ASSERT_TRUE(open.threshold_to_settle);
-    const auto verdict = [&](double share) {
-      return judge(figures, share * *open.threshold_to_settle, kFalseAlarms)[0].verdict;
-    };
-    EXPECT_EQ(verdict(1.0001), Verdict::kSame);
-    EXPECT_EQ(verdict(0.999), Verdict::kInconclusive);
+    const double settles = *open.threshold_to_settle;
+    EXPECT_EQ(judge_one(figure, 1.0001 * settles).verdict, Verdict::kSame);
+    EXPECT_EQ(judge_one(figure, 0.999 * settles).verdict, Verdict::kInconclusive);
   }
 }
 
@@ -162,16 +165,14 @@ struct Simulated {
 
 // The GPU's; the host is virtual and never judged.
 std::vector<Simulated> reference(Deviation deviation) {
-  static const Profile profile =
-      read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
   std::vector<Simulated> ceilings;
-  for (const Ceiling& c : profile.ceilings)
+  for (const Ceiling& c : sample::reference().ceilings)
     if (!c.measurement.empty() && c.device != kHostDevice) ceilings.push_back({c, deviation(c)});
   EXPECT_GT(ceilings.size(), 30U);
   return ceilings;
 }
 
-struct Outcome {
+struct Simulation {
   double alarms = 0;          // share of comparisons with any "slower"
   double inconclusive = 0;    // mean number of ceilings
   double width = 0;           // mean of ratio_high - ratio_low
@@ -179,13 +180,13 @@ struct Outcome {
 };
 
 // The new side is slower by `loss`.
-Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
-                 std::size_t next_runs, double threshold = kDefaultThreshold, double loss = 0,
-                 int comparisons = 1000) {
+Simulation simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
+                    std::size_t next_runs, double threshold = kDefaultThreshold, double loss = 0,
+                    int comparisons = 1000) {
   const double share = 1.0 / comparisons;
   std::mt19937_64 random(20261121);
   std::normal_distribution<double> normal;
-  Outcome outcome{.found = std::vector<double>(ceilings.size())};
+  Simulation outcome{.found = std::vector<double>(ceilings.size())};
   for (int i = 0; i < comparisons; ++i) {
     std::vector<ComparedFigure> figures;
     for (const auto& [ceiling, deviation] : ceilings) {
@@ -238,8 +239,8 @@ TEST(Simulation, FiveRunsASideLeaveLittleInconclusive) {
 
 TEST(Simulation, OneRunASideFindsLosses) {
   const auto ceilings = reference(as_expected);
-  const Outcome small = simulate(ceilings, 1, 1, kDefaultThreshold, 0.03);
-  const Outcome large = simulate(ceilings, 1, 1, kDefaultThreshold, 0.05);
+  const Simulation small = simulate(ceilings, 1, 1, kDefaultThreshold, 0.03);
+  const Simulation large = simulate(ceilings, 1, 1, kDefaultThreshold, 0.05);
   for (std::size_t i = 0; i < ceilings.size(); ++i) {
     const Ceiling& c = ceilings[i].ceiling;
     const bool varies = power_limited(c.resource, c.basis);
@@ -250,7 +251,7 @@ TEST(Simulation, OneRunASideFindsLosses) {
 TEST(Simulation, FiveRunsASideFindLosses) {
   const auto expect_found = [](const std::vector<Simulated>& ceilings, double threshold,
                                double loss) {
-    const Outcome outcome = simulate(ceilings, 5, 5, threshold, loss);
+    const Simulation outcome = simulate(ceilings, 5, 5, threshold, loss);
     for (std::size_t i = 0; i < ceilings.size(); ++i)
       EXPECT_GE(outcome.found[i], 0.95)
           << ceiling_name(ceilings[i].ceiling.resource, ceilings[i].ceiling.basis);
@@ -281,14 +282,49 @@ TEST(Simulation, AFurtherRunNarrowsTheIntervals) {
   }
 }
 
-TEST(Simulation, AProfileIsTheSameAsItself) {
-  std::vector<ComparedFigure> figures;
-  for (const auto& [c, deviation] : reference(as_expected))
-    figures.push_back({.base = {c.value},
-                       .next = {c.value},
-                       .expected = &usual_spread(c.resource, c.basis, kGpu)});
-  for (const Judgement& j : judge(figures, kDefaultThreshold, kFalseAlarms))
-    EXPECT_EQ(j.verdict, Verdict::kSame);
+// A run whose device memory is read `factor` times as fast as usual.
+Profile run(double factor, std::string created, std::string mode = "full") {
+  Profile p = sample::h200_run();
+  for (Measurement& m : p.measurements)
+    if (m.id == "hbm.read") sample::scale(m, factor);
+  p.mode = std::move(mode);
+  p.created = std::move(created);
+  return sample::derived(std::move(p));
+}
+
+const CeilingStudy& read_ceiling(const Study& study) {
+  for (const CeilingStudy& row : study.ceilings)
+    if (row.resource == "hbm.read") return row;
+  throw std::out_of_range("hbm.read was not studied");
+}
+
+TEST(Study, SaysHowFarRunsDifferAndWhetherTheNextLiesInside) {
+  const std::vector<Profile> runs = {run(1, "2026-11-21T10:00:00Z"),
+                                     run(1.0001, "2026-11-21T10:02:00Z"),
+                                     run(0.9, "2026-11-21T10:04:00Z")};
+  const std::vector<Study> studies = study_runs(runs);
+  ASSERT_EQ(studies.size(), 1u);
+  const CeilingStudy& read = read_ceiling(studies[0]);
+  EXPECT_EQ(read.runs, 3u);
+  EXPECT_NEAR(read.spread, 0.1001, 1e-6);
+  EXPECT_DOUBLE_EQ(read.median, 4583e9);
+  // The first two lie inside each other's interval, the third in none.
+  EXPECT_NEAR(read.inside.value(), 2.0 / 6, 1e-12);
+  EXPECT_GT(read.half_width.value(), 0);
+  EXPECT_EQ(studies[0].pairs, 6u);
+  EXPECT_EQ(studies[0].alarms, 2u);  // the third after either of the others
+  EXPECT_THAT(repeatability_text(studies, runs, {.width = 80}),
+              HasSubstr("fails in 2 of 6 ordered pairs: gpu0/hbm.read"));
+}
+
+TEST(Study, KeepsModesApartAndLeavesOutWhatWasRunOnce) {
+  const std::vector<Profile> runs = {run(1, "2026-11-21T10:00:00Z"), run(1, "2026-11-21T10:02:00Z"),
+                                     run(1, "2026-11-21T10:04:00Z", "quick")};
+  const std::vector<Study> studies = study_runs(runs);
+  ASSERT_EQ(studies.size(), 1u);
+  EXPECT_EQ(studies[0].mode, "full");
+  EXPECT_EQ(studies[0].alarms, 0u);
+  EXPECT_TRUE(study_runs(std::span(runs).last(1)).empty());
 }
 
 }  // namespace

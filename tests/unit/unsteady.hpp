@@ -7,18 +7,11 @@
 
 #include "harness/conclude/sittings.hpp"
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/profile/profile.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::sample {
-
-inline Profile measured_h200() {
-  static const Profile kRead =
-      read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
-  return kRead;
-}
 
 // Multiplies each GPU figure (except PCIe both ways, which has no limit) by `speed` in its last
 // sitting, or the second half of its only one, and derives values and spreads again. Returns the

@@ -62,33 +62,23 @@ TEST(Verdicts, RestOnRealCards) {
                                           testing::Ge(6)));
 }
 
-// Each card is judged by the others, as a new one would be.
+// Each card is judged by the others, as a new one would be, and by the other model.
 TEST(Verdicts, AccuseNoHealthyCard) {
   for (const Model& model : models()) {
     SCOPED_TRACE(model.name + ' ' + model.mode);
+    const std::vector<Population> other_models = known_without(model.name);
     for (const auto& [card, runs] : model.cards) {
       Runs others;
       for (const auto& [other, of_other] : model.cards)
         if (other != card) others.insert(others.end(), of_other.begin(), of_other.end());
       const std::vector<Population> populations = populations_of(others);
       for (const CardRun& run : runs) {
-        const Known known = known_of(populations, populations, run.facts, run.mode);
-        ASSERT_NE(known.population, nullptr) << card;
-        EXPECT_EQ(rejected(run, known), std::set<std::string>()) << card;
-      }
-    }
-  }
-}
-
-TEST(Verdicts, AccuseNoHealthyCardByTheOtherModel) {
-  for (const Model& model : models()) {
-    SCOPED_TRACE(model.name + ' ' + model.mode);
-    const std::vector<Population> others = known_without(model.name);
-    for (const auto& [card, runs] : model.cards) {
-      for (const CardRun& run : runs) {
-        const Known known = known_of({}, others, run.facts, run.mode);
-        ASSERT_NE(known.donor, nullptr);
-        EXPECT_EQ(rejected(run, known), std::set<std::string>()) << card;
+        const Known by_cards = known_of(populations, populations, run.facts, run.mode),
+                    by_model = known_of({}, other_models, run.facts, run.mode);
+        ASSERT_NE(by_cards.population, nullptr) << card;
+        ASSERT_NE(by_model.donor, nullptr) << card;
+        for (const Known& known : {by_cards, by_model})
+          EXPECT_EQ(rejected(run, known), std::set<std::string>()) << card;
       }
     }
   }
@@ -191,6 +181,7 @@ constexpr double kSteady = 0.004;  // HBM, L1, links, CUDA cores; all else depen
 TEST(Verdicts, FindLosses) {
   for (const Model& model : models()) {
     SCOPED_TRACE(model.name + ' ' + model.mode);
+    const std::vector<Population> others = known_without(model.name);
     const auto known = [](const CardRun& run) {
       return known_of(bundled_populations(), bundled_populations(), run.facts, run.mode);
     };
@@ -198,27 +189,17 @@ TEST(Verdicts, FindLosses) {
     EXPECT_GE(found(model.cards, 0.05, known, 0, kSteady), 0.99);
     EXPECT_GE(found(model.cards, 0.08, known, kSteady, 1), 0.8);
     EXPECT_GE(found(model.cards, 0.10, known, kSteady, 1), 0.95);
-  }
-}
-
-TEST(Verdicts, FindLossesByTheOtherModel) {
-  for (const Model& model : models()) {
-    SCOPED_TRACE(model.name + ' ' + model.mode);
-    const std::vector<Population> others = known_without(model.name);
-    const auto known = [&](const CardRun& run) {
+    // By the other model.
+    const auto by_other = [&](const CardRun& run) {
       return known_of({}, others, run.facts, run.mode);
     };
-    EXPECT_GE(found(model.cards, 0.10, known, 0, kSteady), 0.99);
-    EXPECT_GE(found(model.cards, 0.10, known, kSteady, 1), 0.8);
-    EXPECT_GE(found(model.cards, 0.15, known, kSteady, 1), 0.99);
-  }
-}
-
-TEST(Verdicts, FindHalfSpeedByFloorsAlone) {
-  for (const Model& model : models()) {
-    SCOPED_TRACE(model.name + ' ' + model.mode);
-    const auto nothing = [](const CardRun&) { return Known{}; };
-    EXPECT_GE(found(model.cards, 0.5, nothing, 0, 1), 0.95);
+    EXPECT_GE(found(model.cards, 0.10, by_other, 0, kSteady), 0.99);
+    EXPECT_GE(found(model.cards, 0.10, by_other, kSteady, 1), 0.8);
+    EXPECT_GE(found(model.cards, 0.15, by_other, kSteady, 1), 0.99);
+    // Half speed by floors alone.
+    EXPECT_GE(found(
+                  model.cards, 0.5, [](const CardRun&) { return Known{}; }, 0, 1),
+              0.95);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "harness/values/figure.hpp"
+// Plain values: measurements, facts, figures and titles.
 
 #include <gtest/gtest.h>
 
@@ -12,11 +12,123 @@
 
 #include "harness/conclude/curves.hpp"
 #include "harness/values/benchmark.hpp"
+#include "harness/values/facts.hpp"
+#include "harness/values/figure.hpp"
+#include "harness/values/measurement.hpp"
+#include "harness/values/picture.hpp"
+#include "harness/values/resources.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
+
+TEST(PointName, JoinsIdAndParameters) {
+  const Params params{{"width", std::int64_t{16}}, {"load", std::string("burst")}};
+  EXPECT_EQ(point_name("hbm.read", params), "hbm.read/width:16/load:burst");
+  EXPECT_EQ(point_name("launch.submit", {}), "launch.submit");
+  // Parameters are found by name and type.
+  EXPECT_EQ(int_param(params, "width"), 16);
+  EXPECT_EQ(int_param(params, "load"), std::nullopt);
+  EXPECT_EQ(text_param(params, "load"), "burst");
+  EXPECT_EQ(text_param(params, "missing"), std::nullopt);
+}
+
+TEST(Names, AreThoseOfTheProfile) {
+  EXPECT_EQ(to_string(Status::kOk), "ok");
+  EXPECT_EQ(to_string(Status::kSkipped), "skipped");
+  EXPECT_EQ(to_string(Status::kError), "error");
+  EXPECT_EQ(to_string(Basis::kTheoretical), "theoretical");
+  EXPECT_EQ(to_string(Basis::kMeasured), "measured");
+  EXPECT_EQ(to_string(Basis::kBurst), "burst");
+  EXPECT_EQ(to_string(Basis::kSustained), "sustained");
+  EXPECT_EQ(to_string(Basis::kModelBurst), "model_burst");
+  EXPECT_EQ(to_string(Basis::kModelShaped), "model_shaped");
+  EXPECT_EQ(to_string(Severity::kInfo), "info");
+  EXPECT_EQ(to_string(Severity::kWarning), "warning");
+  EXPECT_EQ(to_string(ClockSource::kKernel), "kernel");
+  EXPECT_EQ(to_string(ClockSource::kProbe), "probe");
+  EXPECT_EQ(to_string(ClockSource::kNvml), "nvml");
+  EXPECT_EQ(to_string(Resource::Kind::kMemory), "memory");
+  EXPECT_EQ(to_string(Resource::Kind::kCompute), "compute");
+  EXPECT_EQ(to_string(Written::kTime), "time");
+  EXPECT_EQ(to_string(Written::kInteger), "integer");
+  EXPECT_EQ(to_string(Scale::kLog2), "log2");
+  EXPECT_EQ(to_string(PanelKind::kBars), "bars");
+  EXPECT_EQ(to_string(Naming::kLegend), "legend");
+}
+
+TEST(Quantity, NamesItsUnit) {
+  EXPECT_EQ(unit_of(Quantity::kTime), "s");
+  EXPECT_EQ(unit_of(Quantity::kByteRate), "B/s");
+  EXPECT_EQ(unit_of(Quantity::kFlopRate), "FLOP/s");
+  EXPECT_EQ(unit_of(Quantity::kOpRate), "OP/s");
+  EXPECT_DOUBLE_EQ((Work{.bytes_read = 3, .bytes_written = 4, .flops = 5}.bytes()), 7);
+}
+
+TEST(Merge, TheFirstGoesFirst) {
+  DeviceFacts nvml, cuda;
+  nvml.name = "NVIDIA H200";
+  nvml.memory_bytes = 150;
+  nvml.numa_node = 1;
+  cuda.name = "H200";
+  cuda.memory_bytes = 140;
+  cuda.sm_count = 132;
+  cuda.compute_major = 9;
+  nvml.sm_clock_max_hz = 1980e6;
+  cuda.sm_clock_step_hz = 15e6;
+  merge(nvml, cuda);
+  EXPECT_EQ(nvml.sm_clock_step_hz, 15e6);
+  EXPECT_EQ(highest_sm_clock_hz(nvml), 1980e6);
+  nvml.sm_clock_seen_max_hz = 1995e6;
+  EXPECT_EQ(highest_sm_clock_hz(nvml), 1995e6);
+  EXPECT_EQ(nvml.name, "NVIDIA H200");
+  EXPECT_EQ(nvml.memory_bytes, 150);
+  EXPECT_EQ(nvml.numa_node, 1);
+  EXPECT_EQ(nvml.sm_count, 132);
+  EXPECT_EQ(nvml.compute_major, 9);
+}
+
+TEST(Merge, OfNothingAndADeviceIsTheDevice) {
+  DeviceFacts cuda;
+  cuda.uuid = "GPU-1";
+  cuda.name = "H200";
+  cuda.pci_bus_id = "00000000:01:00.0";
+  cuda.pci_device_id = "10de:2335";
+  cuda.pci_subsystem_id = "10de:18be";
+  cuda.compute_major = 9;
+  cuda.compute_minor = 0;
+  cuda.l2_bytes = 60;
+  cuda.numa_node = 0;
+  cuda.power_limit_w = 700;
+  cuda.confidential_computing = "off";
+  cuda.fabric = "completed";
+  DeviceFacts merged;
+  merge(merged, cuda);
+  EXPECT_EQ(merged, cuda);
+}
+
+TEST(NvLinks, OfASwitchLeadToAllOthers) {
+  DeviceFacts gpu;
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 0);
+  gpu.peers = {{.index = 1, .nvlinks = 4}, {.index = 2, .nvlinks = 2}};
+  EXPECT_EQ(nvlinks_to(gpu, 2), 2);
+  EXPECT_EQ(nvlinks_to(gpu, 3), 0);
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 6);
+  gpu.nvlinks.to_switch = true;
+  gpu.peers = {{.index = 1, .nvlinks = 18}, {.index = 2, .nvlinks = 18}};
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 18);
+}
+
+TEST(Facts, FootprintsFollowTheL2) {
+  constexpr std::size_t kMiB = 1 << 20;
+  DeviceFacts device;
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // L2 unknown
+  device.l2_bytes = 4.0 * kMiB;
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);
+  device.l2_bytes = 132644864;  // a B200's
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 506 * kMiB);
+}
 
 Figure a_figure(std::string name, Params by, double value, std::string role = {}) {
   return {.id = "copy.rate",
