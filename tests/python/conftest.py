@@ -34,9 +34,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
+from made_traces import Made, export  # noqa: E402
 from peakline import pictures  # noqa: E402
 from peakline.page.screen import read_screen  # noqa: E402
 from peakline.report import build  # noqa: E402
+from peakline.workload.analysis import Analysis, analyze  # noqa: E402
+from peakline.workload.part import Part  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,3 +242,27 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_profile
+
+
+def idle(analysis: Analysis) -> dict[Part, int]:
+    """The parts of a step in which nothing runs on the device, in ns."""
+    return {part: time for part, time in analysis.parts.items() if part.is_idle}
+
+
+@pytest.fixture
+def analyzed(tmp_path: Path) -> Callable[..., Analysis]:
+    """Analyzes a made-up trace, or the export of Nsight Systems of these tables."""
+
+    def analysis(
+        made: Made | dict[str, list[tuple[Any, ...]]], wanted: str = "", **beside: Any
+    ) -> Analysis:
+        if isinstance(made, dict):
+            (tmp_path / "made.sqlite").unlink(missing_ok=True)
+            path = export(tmp_path / "made.sqlite", made)
+        else:
+            path = made.write(tmp_path / "made.json", **beside)
+        found = analyze(reference(), [path], None, wanted)
+        assert sum(found.parts.values()) == found.nanoseconds
+        return found
+
+    return analysis

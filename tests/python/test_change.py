@@ -1,12 +1,9 @@
 """peakline-report --trace --against: changes between two runs, and what is not comparable."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import ONE_GPU, figure_of, outcome, reference, unfolded
@@ -15,7 +12,7 @@ from peakline.commands.report import main
 from peakline.pictures import Canvas
 from peakline.pictures.change import change_pictures
 from peakline.workload.analysis import analyze
-from peakline.workload.change import Change, Row, compare
+from peakline.workload.change import compare
 from peakline.workload.change_text import headline, lines
 from peakline.workload.part import Part
 
@@ -25,32 +22,32 @@ run = functools.partial(outcome, main)
 
 
 @functools.cache
-def recorded() -> Change:
+def recorded():
     """One model with attention by GEMMs and softmax, then by cuDNN."""
     return compare(*(analyze(reference(ONE_GPU), [path]) for path in (BEFORE, AFTER)))
 
 
-def made(path: Path, length: float, rows: int = 4096, name: str = "gemm", **beside: object) -> Path:
+def made(path, length, rows=4096, name="gemm", **beside):
     """Three steps of one GEMM each. length: of its kernel in µs; rows: of the GEMM."""
     trace = Made()
     trace.steps(0, 1000, 2000)
     for number, start in enumerate((0, 1000, 2000), start=1):
         trace.product(number, rows, 4096, 4096)
-        args: dict[str, Any] = {"External id": number}
+        args = {"External id": number}
         trace.kernel(start + 10, start + 10 + length, start, name, **args)
     return trace.write(path, **beside)
 
 
-def changed(before: Path, after: Path) -> Change:
+def changed(before, after):
     return compare(*(analyze(reference(ONE_GPU), [path]) for path in (before, after)))
 
 
-def row(change: Change, name: str) -> Row:
+def row(change, name):
     (found,) = (row for row in change.kernels if row.name.startswith(name))
     return found
 
 
-def test_the_changes_of_parts_and_of_kernels_add_up() -> None:
+def test_the_changes_of_parts_and_of_kernels_add_up():
     change = recorded()
     assert sum(r.change_s for r in change.parts) == pytest.approx(change.change_s)
     busy = sum(r.change_s for r in change.parts if not Part(r.name).is_idle)
@@ -58,7 +55,7 @@ def test_the_changes_of_parts_and_of_kernels_add_up() -> None:
     assert change.change_s == pytest.approx(change.after.step_s - change.before.step_s)
 
 
-def test_attention_is_what_changed_on_the_device() -> None:
+def test_attention_is_what_changed_on_the_device():
     modules = {r.name: r for r in recorded().modules}
     attention = modules["Sequential / Block / Attention"]
     assert attention.before and attention.after
@@ -71,14 +68,14 @@ def test_attention_is_what_changed_on_the_device() -> None:
     assert (softmax.after, softmax.note) == (None, "only before")
 
 
-def test_a_module_stands_before_those_within_it() -> None:
+def test_a_module_stands_before_those_within_it():
     names = [r.name for r in recorded().modules]
     for place, name in enumerate(names):
         outer = name.rpartition(" / ")[0]
         assert not outer or outer in names[:place]
 
 
-def test_a_kernel_of_the_same_work_is_compared(tmp_path: Path) -> None:
+def test_a_kernel_of_the_same_work_is_compared(tmp_path):
     change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300))
     found = row(change, "gemm")
     assert found.comparable and found.change_s == pytest.approx(-100e-6)
@@ -86,7 +83,7 @@ def test_a_kernel_of_the_same_work_is_compared(tmp_path: Path) -> None:
     assert headline(change) == "A step takes 1.00 ms in both runs"
 
 
-def test_other_shapes_are_not_compared(tmp_path: Path) -> None:
+def test_other_shapes_are_not_compared(tmp_path):
     change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300, rows=2048))
     found = row(change, "gemm")
     assert (found.comparable, found.note) == (False, "other shapes")
@@ -94,7 +91,7 @@ def test_other_shapes_are_not_compared(tmp_path: Path) -> None:
     assert said.startswith("Not comparable: 1 kernel of the same name (300 µs of a step after)")
 
 
-def test_without_shapes_on_a_side_work_is_not_compared(tmp_path: Path) -> None:
+def test_without_shapes_on_a_side_work_is_not_compared(tmp_path):
     shapeless = made(tmp_path / "a.json", 400)
     text = shapeless.read_text().replace('"Input Dims": [[4096, 4096], [4096, 4096]]', '"x": 1')
     shapeless.write_text(text.replace('"Concrete Inputs"', '"y"'))
@@ -107,14 +104,14 @@ def test_without_shapes_on_a_side_work_is_not_compared(tmp_path: Path) -> None:
     assert said == "Shapes were not recorded, so kernels of one name may do other work."
 
 
-def test_another_kernel_for_the_same_product(tmp_path: Path) -> None:
+def test_another_kernel_for_the_same_product(tmp_path):
     change = changed(made(tmp_path / "a.json", 400), made(tmp_path / "b.json", 300, name="nvjet"))
     (found,) = change.kernels
     assert found.comparable and found.change_s == pytest.approx(-100e-6)
     assert found.note.startswith("the same product by another kernel: nvjet (4096 x 4096")
 
 
-def test_other_devices_and_ranks_are_named(tmp_path: Path) -> None:
+def test_other_devices_and_ranks_are_named(tmp_path):
     first = made(tmp_path / "a.json", 400)
     other = made(tmp_path / "b.json", 400, deviceProperties=[{"id": 0, "name": "NVIDIA B200"}])
     found = {f.code: f.text for f in changed(first, other).findings}
@@ -128,7 +125,7 @@ def test_other_devices_and_ranks_are_named(tmp_path: Path) -> None:
     assert not changed(first, first).findings
 
 
-def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path: Path) -> None:
+def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path):
     paths = []
     for name, lengths in (("a", (900, 1000, 1100)), ("b", (920, 1040, 1120))):
         trace = Made()
@@ -141,9 +138,7 @@ def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path: Path) -> Non
     assert "scatter" not in headline(recorded())
 
 
-def test_the_terminal_the_document_and_the_page(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_terminal_the_document_and_the_page(capsys, tmp_path):
     options = (str(ONE_GPU), "--trace", BEFORE, "--against", AFTER)
     code, text, err = run(capsys, *options, "--format", "html,svg", "-o", str(tmp_path))
     assert code == 0, err
@@ -164,7 +159,7 @@ def test_the_terminal_the_document_and_the_page(
     assert found["before"]["step_s"] + found["change_s"] == pytest.approx(found["after"]["step_s"])
 
 
-def test_bars_lead_from_one_step_to_the_other() -> None:
+def test_bars_lead_from_one_step_to_the_other():
     (picture,) = change_pictures(recorded())
     for canvas in (Canvas(), Canvas(True)):
         (axes,) = figure_of(picture, canvas).axes
@@ -176,7 +171,7 @@ def test_bars_lead_from_one_step_to_the_other() -> None:
         assert [bar.get_x() for bar in bars[1:-1]] == pytest.approx(ends[:-1])
 
 
-def test_small_changes_of_kernels_are_summed() -> None:
+def test_small_changes_of_kernels_are_summed():
     text = "\n".join(lines(recorded(), 80))
     assert re.search(r"^all others +\S", text, re.MULTILINE)
 
@@ -197,9 +192,7 @@ def test_small_changes_of_kernels_are_summed() -> None:
         ),
     ],
 )
-def test_options_that_do_not_fit(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], said: str
-) -> None:
+def test_options_that_do_not_fit(capsys, tmp_path, options, said):
     code, out, err = run(capsys, str(ONE_GPU), *options, "-o", str(tmp_path / "out"))
     assert (code, out) == (2, "")
     assert said in err
@@ -214,8 +207,6 @@ def test_options_that_do_not_fit(
         (BEFORE, BEFORE, "slower>0%", 0),
     ],
 )
-def test_failing_where_a_step_became_slower(
-    capsys: pytest.CaptureFixture[str], before: str, after: str, what: str, code: int
-) -> None:
+def test_failing_where_a_step_became_slower(capsys, before, after, what, code):
     options = ("--trace", before, "--against", after, "--json", "--fail-on", what)
     assert run(capsys, str(ONE_GPU), *options)[0] == code

@@ -1,7 +1,5 @@
 """The page's part on a language model, and the option that asks for it."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -12,13 +10,11 @@ from conftest import ONE_GPU
 from peakline.commands import llm
 from peakline.commands.report import main
 
-pytest.importorskip("matplotlib")
-
 CONFIGS = Path(__file__).parent / "data/configs"
 LLAMA = str(CONFIGS / "llama-3-8b.json")
 
 
-def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_answers(tmp_path, capsys):
     assert main([str(ONE_GPU), "--hf-config", LLAMA, "-o", str(tmp_path)]) == 0
     printed = capsys.readouterr().out.replace("\n", " ")
     assert llm.main(["--profile", str(ONE_GPU), "--hf-config", LLAMA, "--json"]) == 0
@@ -54,7 +50,7 @@ def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "First token, by the length of the prompt, no sooner than: " in text
 
 
-def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:
+def test_pictures_of_their_own(tmp_path, ceilings_path):
     arguments = ["--hf-config", LLAMA, "--format", "png", "-o", str(tmp_path)]
     assert main([ceilings_path, *arguments]) == 0
     assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
@@ -70,11 +66,9 @@ def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:
         (["--hf-config", LLAMA, "--device", "host"], "has no rate tensor.bf16 of"),
     ],
 )
-def test_unusable_models(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unusable_models(arguments, said, capsys):
     try:
-        code: int | str | None = main([*arguments, str(ONE_GPU)])
+        code = main([*arguments, str(ONE_GPU)])
     except SystemExit as end:
         code = end.code
     assert code == 2

@@ -1,12 +1,7 @@
 """The page of a fleet, from `peakline fleet --json`."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from peakline.commands.documents import read_document
@@ -18,7 +13,7 @@ from test_report import chromium, needs_chromium
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
-def row(value: float, standing: str = "usual") -> dict[str, Any]:
+def row(value, standing="usual"):
     return {
         "resource": "hbm.read",
         "basis": "measured",
@@ -28,7 +23,7 @@ def row(value: float, standing: str = "usual") -> dict[str, Any]:
     }
 
 
-def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
+def member(node, value, standing="usual"):
     return {
         "node": node,
         "device": "GPU 0",
@@ -44,7 +39,7 @@ def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
 
 
 @pytest.fixture
-def fleet() -> dict[str, Any]:
+def fleet():
     members = [member(f"node{i}", i / 1000) for i in range(9)]
     members += [member("slow", -0.07, "low"), member(HOSTILE, 0.001)]
     ceiling = {
@@ -79,7 +74,7 @@ def fleet() -> dict[str, Any]:
     }
 
 
-def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
+def test_page_names_what_is_wrong(fleet):
     page = fleet_page(fleet)
     assert "A fleet of 11 GPUs in 11 machines" in page
     said = "11 devices judged: 1 FAIL (slow GPU 0), 10 PASS."
@@ -91,7 +86,7 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert "<small>scale ±10 %</small>" in page
 
 
-def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]) -> None:
+def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet):
     (group,) = fleet["groups"]
     (first,) = group["ceilings"]
     flat = {**first, "lowest": 4.58e12, "highest": 4.61e12, "low": 0}
@@ -108,7 +103,7 @@ def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]
     assert re.findall(r'data-strip="(\d)"', page) == ["0", "2", "1"]
 
 
-def test_marks_stand_at_the_values_where_nothing_is_judged(fleet: dict[str, Any]) -> None:
+def test_marks_stand_at_the_values_where_nothing_is_judged(fleet):
     (group,) = fleet["groups"]
     group["judged"] = False
     wanted = [round(100 * member["ceilings"][0]["deviation"], 2) for member in group["members"]]
@@ -117,7 +112,7 @@ def test_marks_stand_at_the_values_where_nothing_is_judged(fleet: dict[str, Any]
     assert strips(fleet_page(fleet))[0]["values"] == wanted
 
 
-def test_a_device_without_peers_is_compared_with_nothing(fleet: dict[str, Any]) -> None:
+def test_a_device_without_peers_is_compared_with_nothing(fleet):
     (group,) = fleet["groups"]
     alone = {**group, "members": group["members"][:1]}
     alone["ceilings"] = [{**group["ceilings"][0], "low": 0, "lowest": 4.6e12, "highest": 4.6e12}]
@@ -127,14 +122,14 @@ def test_a_device_without_peers_is_compared_with_nothing(fleet: dict[str, Any]) 
     assert "of the median" not in page.partition("<script")[0].partition("aria-label")[0]
 
 
-def test_a_gpu_measured_in_two_modes_counts_once(fleet: dict[str, Any]) -> None:
+def test_a_gpu_measured_in_two_modes_counts_once(fleet):
     (group,) = fleet["groups"]
     group["members"] = group["members"][:1]
     fleet["groups"] = [group, {**group, "mode": "quick"}]
     assert "A fleet of 1 GPU in 1 machine" in fleet_page(fleet)
 
 
-def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
+def test_only_gpus_count_as_gpus(fleet):
     for kind in ("host", "node"):
         members = [{**m, "device": kind, "uuid": kind} for m in fleet["groups"][0]["members"]]
         fleet["groups"].append({**fleet["groups"][0], "model": f"a {kind}", "members": members})
@@ -144,15 +139,14 @@ def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
     assert "a node, full runs: 11 nodes" in page
 
 
-def strips(page: str) -> list[dict[str, Any]]:
+def strips(page):
     """The script's data."""
     found = re.search(r'<script type="application/json">(.*?)</script>', page)
     assert found
-    shown: list[dict[str, Any]] = json.loads(found[1])["strips"]
-    return shown
+    return json.loads(found[1])["strips"]
 
 
-def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, Any]) -> None:
+def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet):
     (group,) = fleet["groups"]
     group["ceilings"].append({**group["ceilings"][0], "resource": "hbm.write"})
     slow = next(i for i, m in enumerate(group["members"]) if m["node"] == "slow")
@@ -163,7 +157,7 @@ def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, An
     ]
 
 
-def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
+def test_incomplete_machines_come_first(fleet):
     missing = {"code": "missing", "name": "half/gpu0/hbm.read/measured", "outcome": "fail"}
     fleet["groups"][0]["members"].append(
         {
@@ -181,12 +175,12 @@ def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
     assert places == sorted(places)
 
 
-def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
+def test_page_says_that_nothing_is_judged(fleet):
     fleet["groups"][0]["judged"] = False
     assert "Not judged" in fleet_page(fleet)
 
 
-def test_nothing_in_a_name_is_markup(fleet: dict[str, Any]) -> None:
+def test_nothing_in_a_name_is_markup(fleet):
     assert "<img" not in fleet_page(fleet)
 
 
@@ -194,9 +188,7 @@ def test_nothing_in_a_name_is_markup(fleet: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("typed", "answer"), [("node3", "marked in every strip"), ("node99", "no machine of that name")]
 )
-def test_a_machine_is_found_by_name(
-    fleet: dict[str, Any], tmp_path: Path, typed: str, answer: str
-) -> None:
+def test_a_machine_is_found_by_name(fleet, tmp_path, typed, answer):
     page = fleet_page(fleet).replace("data-find>", f'data-find value="{typed}">', 1)
     path = tmp_path / "fleet.html"
     path.write_text(page, encoding="utf-8")
@@ -206,7 +198,7 @@ def test_a_machine_is_found_by_name(
     assert 'width="300"' not in done.stdout  # the default width of a canvas that was not drawn
 
 
-def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(fleet, tmp_path, capsys):
     path = tmp_path / "fleet.json"
     path.write_text(json.dumps(fleet), encoding="utf-8")
     assert main([str(path)]) == 0
@@ -224,12 +216,7 @@ def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFi
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
     ],
 )
-def test_what_the_page_lacks_is_said_in_one_line(
-    capsys: pytest.CaptureFixture[str],
-    fleet: dict[str, Any],
-    tmp_path: Path,
-    damage: Callable[[dict[str, Any]], None],
-) -> None:
+def test_what_the_page_lacks_is_said_in_one_line(capsys, fleet, tmp_path, damage):
     damage(fleet)
     path = tmp_path / "fleet.json"
     path.write_text(json.dumps(fleet), encoding="utf-8")
@@ -240,7 +227,7 @@ def test_what_the_page_lacks_is_said_in_one_line(
     assert [p.name for p in tmp_path.iterdir()] == ["fleet.json"]
 
 
-def test_other_documents_are_none(tmp_path: Path) -> None:
+def test_other_documents_are_none(tmp_path):
     path = tmp_path / "profile.json"
     for text in ("{", "[]", '{"schema": "peakline-profile"}'):
         path.write_text(text, encoding="utf-8")
@@ -258,9 +245,7 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
         lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
     ],
 )
-def test_damaged_documents_are_refused(
-    fleet: dict[str, Any], tmp_path: Path, damage: Callable[[dict[str, Any]], None]
-) -> None:
+def test_damaged_documents_are_refused(fleet, tmp_path, damage):
     damage(fleet)
     path = tmp_path / "fleet.json"
     path.write_text(json.dumps(fleet), encoding="utf-8")

@@ -1,13 +1,9 @@
 """MFU: values from papers and published checkpoints, and the command."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pickle
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import peakline
 import pytest
@@ -17,7 +13,7 @@ from hypothesis import strategies as st
 from peakline.commands.mfu import main
 
 
-def test_palm_540b() -> None:
+def test_palm_540b():
     # PaLM, table 3 and appendix B: 238.3 k tokens/s on 6144 TPU v4 of 275 TFLOP/s, MFU 46.2 %.
     flops = peakline.transformer_flops(540.35e9, layers=118, heads=48, head_dim=256, sequence=2048)
     assert flops == 6 * 540.35e9 + 12 * 118 * 48 * 256 * 2048
@@ -26,14 +22,14 @@ def test_palm_540b() -> None:
     )
 
 
-def test_megatron_turing_530b() -> None:
+def test_megatron_turing_530b():
     # PaLM, appendix B: 65.43 k tokens/s on 2240 A100 of 312 TFLOP/s: 30.2 % with attention.
     flops = peakline.transformer_flops(530e9, layers=105, heads=128, head_dim=160, sequence=2048)
     share = peakline.mfu(flops * 65.43e3, 1.0, 312e12, devices=2240)
     assert share == pytest.approx(0.302, abs=0.001)
 
 
-def test_small_case_by_hand() -> None:
+def test_small_case_by_hand():
     # N = 10, L = 2, H = 3, Q = 4, T = 5: 6 N = 60, 12 L H Q T = 1440.
     shape = {"params": 10, "layers": 2, "heads": 3, "head_dim": 4, "sequence": 5}
     assert peakline.transformer_flops(**shape) == 1500
@@ -53,7 +49,7 @@ def test_small_case_by_hand() -> None:
         (lambda: peakline.transformer_flops(1, 1, 1, 1, float("nan")), "sequence must be"),
         (lambda: peakline.transformer_flops(1, 1, 6, 1, 1, kv_heads=4), "kv_heads must divide"),
         (lambda: peakline.transformer_flops(1, 1, 1, 1, 1, active_params=2), "cannot be more"),
-        (lambda: peakline.hardware_flops(1, 1, 1, 1, 1, recompute="some"), "recompute must be"),  # type: ignore[arg-type]
+        (lambda: peakline.hardware_flops(1, 1, 1, 1, 1, recompute="some"), "recompute must be"),
         (lambda: peakline.mfu(1, 0, 1), "seconds must be"),
         (lambda: peakline.mfu(1, 1, float("inf")), "peak must be"),
         (lambda: peakline.mfu(-1, 1, 1), "flops must be"),
@@ -69,7 +65,7 @@ def test_small_case_by_hand() -> None:
         (lambda: peakline.Transformer.uniform(1, 1, 1, 1, 1, experts_per_token=2), "exceeds"),
     ],
 )
-def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:
+def test_nonsense_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -79,7 +75,7 @@ PEAK, BURST, MODEL_SHAPED = (
 )
 
 
-def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
+def test_measured_peaks_carry_another_name(profile):
     datasheet = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="datasheet"))
     sustained = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="sustained"))
     assert datasheet.name == "MFU (datasheet)"
@@ -93,14 +89,14 @@ def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
     assert peakline.mfu(1.0, 1.0, 2.0).name == "MFU (basis not stated)"
 
 
-def test_more_than_the_published_peak_is_impossible(profile: peakline.Profile) -> None:
+def test_more_than_the_published_peak_is_impossible(profile):
     with pytest.raises(ValueError, match="impossible"):
         peakline.mfu(1100e12, 1.0, profile.peak("bf16", basis="datasheet"))
     with pytest.raises(ValueError, match="bandwidth"):
         peakline.mfu(1e12, 1.0, profile.bandwidth("hbm"))
 
 
-def test_peaks_survive_pickling(profile: peakline.Profile) -> None:
+def test_peaks_survive_pickling(profile):
     # Training code sends them between processes.
     peak = profile.peak("bf16", basis="burst")
     again = pickle.loads(pickle.dumps(peak))
@@ -116,9 +112,7 @@ def test_peaks_survive_pickling(profile: peakline.Profile) -> None:
     st.integers(1, 512),
     st.integers(1, 10**6),
 )
-def test_order_of_the_variants(
-    params: float, layers: int, heads: int, head_dim: int, sequence: int
-) -> None:
+def test_order_of_the_variants(params, layers, heads, head_dim, sequence):
     shape = (params, layers, heads, head_dim, sequence)
     full = peakline.transformer_flops(*shape)
     causal = peakline.transformer_flops(*shape, causal=True)
@@ -130,7 +124,7 @@ def test_order_of_the_variants(
     ) * (1 + 1e-12)
 
 
-def test_attainable() -> None:
+def test_attainable():
     assert peakline.attainable(100.0, 10.0, 5.0) == 50.0
     assert peakline.attainable(100.0, 10.0, 20.0) == 100.0
 
@@ -142,7 +136,7 @@ MODEL += ["--sequence", "4096"]
 run = functools.partial(outcome, main)
 
 
-def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
+def test_command_prints_both_kinds(capsys, ceilings_path):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
     arguments += MODEL
     named = ["MFU (published)", "of achievable", "of model"]
@@ -186,12 +180,8 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
     ],
 )
 def test_what_lies_above_100_percent_is_named_with_its_remedy(
-    capsys: pytest.CaptureFixture[str],
-    ceilings_path: str,
-    tokens: str,
-    intensity: str,
-    above: dict[str, str],
-) -> None:
+    capsys, ceilings_path, tokens, intensity, above
+):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", intensity]
     arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
     code, out, _ = run(capsys, *arguments)
@@ -224,9 +214,7 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
         (["--dtype", "bf16", "--flops-per-token", "1e12"], "impossible"),
     ],
 )
-def test_command_refuses(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, arguments: list[str], message: str
-) -> None:
+def test_command_refuses(capsys, ceilings_path, arguments, message):
     rest = ["--profile", ceilings_path, "--tokens-per-second", "10000"]
     code, out, err = run(capsys, *rest, *arguments)
     assert code == 2
@@ -234,9 +222,7 @@ def test_command_refuses(
     assert message in err
 
 
-def test_command_takes_a_fleet(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
-) -> None:
+def test_command_takes_a_fleet(capsys, write):
     document = only(document_of())
     fast = str(write(document, "fast.json"))
     slow = str(write(scaled(document, 0.9, "tensor."), "slow.json"))
@@ -253,9 +239,7 @@ def test_command_takes_a_fleet(
     assert run(capsys, "--profile", fast, other, *rest, "--allow-mixed")[0] == 0
 
 
-def test_model_shaped_peaks_are_named(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, profile: peakline.Profile
-) -> None:
+def test_model_shaped_peaks_are_named(capsys, ceilings_path, profile):
     peak = profile.peak("bf16", basis="model_shaped")
     assert (peak, peak.published) == (MODEL_SHAPED, False)
     share = peakline.mfu(MODEL_SHAPED / 2, 1.0, peak)

@@ -1,9 +1,6 @@
 """Populations: what is known of a model's healthy GPUs, from the package and from files."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import jsonschema
 import peakline
@@ -17,7 +14,7 @@ SCHEMA = json.loads((ROOT / "reports/peakline/population.schema.json").read_text
 
 
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.name)
-def test_what_is_part_of_the_package_follows_the_schema(path: Path) -> None:
+def test_what_is_part_of_the_package_follows_the_schema(path):
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(SCHEMA).validate(document)
     populations = peakline.load_populations(path)
@@ -36,12 +33,12 @@ def test_what_is_part_of_the_package_follows_the_schema(path: Path) -> None:
         assert found.facts.model == row["facts"]["model"]
 
 
-def test_loader_reads_what_the_schema_has() -> None:
+def test_loader_reads_what_the_schema_has():
     rows = SCHEMA["properties"]["populations"]["items"]
     check_fields(rows, peakline.Population)
 
 
-def test_the_figures_of_a_model(profile: peakline.Profile) -> None:
+def test_the_figures_of_a_model(profile):
     population = peakline.reference("h200").population
     assert population == profile.population == peakline.population("NVIDIA H200", "full")
     assert (population.facts.model, population.mode) == ("NVIDIA H200", "full")
@@ -55,7 +52,7 @@ def test_the_figures_of_a_model(profile: peakline.Profile) -> None:
     assert peakline.population("h200", "quick").mode == "quick"
 
 
-def test_what_there_is_not() -> None:
+def test_what_there_is_not():
     population = peakline.population("h200", "quick")
     with pytest.raises(
         peakline.PeakError, match=r"no model_shaped figure for tensor.bf16 in .* it"
@@ -79,7 +76,7 @@ def test_what_there_is_not() -> None:
         _ = loaded(document).population
 
 
-def test_a_file_of_several_models(tmp_path: Path) -> None:
+def test_a_file_of_several_models(tmp_path):
     document = json.loads((BUNDLED[0].parent / "nvidia-h200.json").read_text(encoding="utf-8"))
     others = json.loads(json.dumps(document["populations"]).replace("NVIDIA H200", "NVIDIA X100"))
     document["populations"] += others
@@ -96,7 +93,7 @@ def test_a_file_of_several_models(tmp_path: Path) -> None:
         peakline.load_population(path, "full", model="NVIDIA A100")
 
 
-def test_what_is_no_population(tmp_path: Path) -> None:
+def test_what_is_no_population(tmp_path):
     with pytest.raises(peakline.ProfileError, match=r"missing.json: cannot be read: No such file"):
         peakline.load_populations(tmp_path / "missing.json")
     wrong = r'nvidia-h200.json: schema: expected "peakline-population", found "peakline-profile"'

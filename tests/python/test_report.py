@@ -1,7 +1,5 @@
 """report.html and its command, the page also in Chromium."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import functools
@@ -17,9 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
@@ -42,12 +38,10 @@ from conftest import (
     unfolded,
 )
 from peakline.commands.report import main
-from peakline.page.screen import Screen, read_screen
+from peakline.page.screen import read_screen
 from peakline.page.sections import findings
 from peakline.pictures import sentence
 from peakline.report import build, compared, write
-
-pytest.importorskip("matplotlib")
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
@@ -57,43 +51,43 @@ HOSTILE = (
 class Page(html.parser.HTMLParser):
     """Tags, attributes and text of a page."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: list[str] = []
+        self.tags = []
+        self.open = []
+        self.text = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag not in ("meta", "link", "br", "img", "path", "use"):
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag not in ("path", "use"):
             assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text.append(data)
 
 
-def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for") -> str:
+def page_of(document, screen="none was asked for"):
     profile = peakline.loads(json.dumps(document), "node.json")
     return build([profile], screen=screen)["report.html"].decode("utf-8")
 
 
 @pytest.fixture(scope="session")
-def hostile_page() -> str:
+def hostile_page():
     """A page whose every free text is hostile."""
     document = only(document_of(), "hbm.", "instruction.", "synchronization.")
     whole = hostile({**document, "memory_map": document_of()["memory_map"]})
     return page_of(whole, read_screen(hostile(shown_screen())))
 
 
-def hostile(value: Any) -> Any:
+def hostile(value):
     fixed = {
         *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
         *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
@@ -110,13 +104,13 @@ def hostile(value: Any) -> Any:
     return HOSTILE + value if isinstance(value, str) else value
 
 
-def test_a_full_report_is_quick() -> None:
+def test_a_full_report_is_quick():
     # Typical: 7 to 12 for one GPU, 6 to 15 for two.
     assert reference_page(ONE_GPU).work < 18
     assert reference_page(TWO_GPUS).work < 24
 
 
-def test_page_is_well_formed_and_self_contained(page: str) -> None:
+def test_page_is_well_formed_and_self_contained(page):
     page = unfolded(page)
     seen = Page(page)
     assert seen.open == []
@@ -132,7 +126,7 @@ def test_page_is_well_formed_and_self_contained(page: str) -> None:
     assert len(identities) == len(set(identities))
 
 
-def test_policy_allows_the_one_script_alone(page: str) -> None:
+def test_policy_allows_the_one_script_alone(page):
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
@@ -142,7 +136,7 @@ def test_policy_allows_the_one_script_alone(page: str) -> None:
     assert policy.count("unsafe-inline") == 1
 
 
-def test_every_text_is_escaped(hostile_page: str) -> None:
+def test_every_text_is_escaped(hostile_page):
     shown = unfolded(hostile_page)
     seen = Page(shown)
     assert seen.open == []
@@ -151,7 +145,7 @@ def test_every_text_is_escaped(hostile_page: str) -> None:
     assert "alert(1)" in "".join(seen.text)  # shown, not run
 
 
-def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
+def test_what_the_page_says(page, document):
     page = unfolded(page)
     shown = "".join(Page(page).text)
     write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
@@ -186,7 +180,7 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     assert f'data-raw="{float(value)!r}"' in raw
 
 
-def test_findings_are_one_line_that_opens(document: dict[str, Any]) -> None:
+def test_findings_are_one_line_that_opens(document):
     document = only(document)
     document["findings"] = [f for f in document["findings"] if f["code"] in ("noisy", "power_cap")]
     details = findings(loaded(document))
@@ -203,13 +197,13 @@ MOST_BYTES = 1.5e6
 
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_a_real_page_can_be_mailed(path: Path) -> None:
+def test_a_real_page_can_be_mailed(path):
     most = 0.7e6 if len(reference(path).devices) == 1 else MOST_BYTES * 2 / 3
     assert len(reference_page(path).page.encode("utf-8")) <= most
 
 
 @pytest.mark.xfail(reason="a page of eight real GPUs has 2.2 MB", strict=True)
-def test_a_page_of_eight_gpus_can_be_mailed() -> None:
+def test_a_page_of_eight_gpus_can_be_mailed():
     page = reference_page(TWO_GPUS).page
     # Each further GPU adds as much as the second one, plus half of the packed content of both.
     second = page[page.index(">GPU 1: NVIDIA H200</h2>") : page.index("class=name>Host:")]
@@ -217,14 +211,14 @@ def test_a_page_of_eight_gpus_can_be_mailed() -> None:
     assert len(page.encode("utf-8")) + 6 * len(further.encode("utf-8")) <= MOST_BYTES
 
 
-def of_a_host() -> dict[str, Any]:
+def of_a_host():
     document = document_of()
     for key in ("measurements", "ceilings", "rooflines", "curves", "headlines"):
         document[key] = [row for row in document[key] if row["device"] == "host"]
     return {**document, "devices": [], "memory_map": [], "findings": []}
 
 
-def test_partial_profiles_say_so() -> None:
+def test_partial_profiles_say_so():
     document = of_a_host()
     document["complete"] = False
     failed = document["measurements"][0]
@@ -236,7 +230,7 @@ def test_partial_profiles_say_so() -> None:
     assert "killed" in shown
 
 
-def test_figures_that_vary_from_run_to_run_are_flagged() -> None:
+def test_figures_that_vary_from_run_to_run_are_flagged():
     document = of_a_host()
     page = page_of(document)
     assert page.count("varies by tens of percent") == 5
@@ -247,7 +241,7 @@ def test_figures_that_vary_from_run_to_run_are_flagged() -> None:
     assert "varies" not in steady
 
 
-def test_the_page_can_be_used_by_keyboard(page: str) -> None:
+def test_the_page_can_be_used_by_keyboard(page):
     seen = Page(page)
     links = [attributes for tag, attributes in seen.tags if tag == "a"]
     assert links[0] == {"class": "skip", "href": "#content"}
@@ -260,14 +254,14 @@ def test_the_page_can_be_used_by_keyboard(page: str) -> None:
         assert line.count('tabindex="0"') == (line.count("<th") if named else 0)
 
 
-def test_host_alone() -> None:
+def test_host_alone():
     document = of_a_host()
     shown = "".join(Page(page_of(document)).text)
     assert f"Host: {document['host']['cpu_model']}" in shown
     assert "No findings" in shown
 
 
-def test_several_devices() -> None:
+def test_several_devices():
     text = reference_page(TWO_GPUS).page
     first = ["Limits", "Compute", "Memory", "Links", "Launch and synchronization", "In figures"]
     second = [
@@ -287,7 +281,7 @@ def test_several_devices() -> None:
     assert text.count('data-picture="roofline"') == 3  # two devices and the host
 
 
-def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_several_profiles(write, tmp_path):
     one = write(only(document_of()), "one.json")
     two = write(scaled(only(document_of()), 0.9, "tensor."), "two.json")
     out = tmp_path / "out"
@@ -306,7 +300,7 @@ def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
 FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
-def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path: Path) -> None:
+def test_formats(write, document, tmp_path):
     out = tmp_path / "out"
     path = write({**only(document, "hbm."), "rooflines": []})
     assert main([str(path), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
@@ -320,9 +314,7 @@ def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path:
 run = functools.partial(outcome, main)
 
 
-def test_refusals_leave_nothing_behind(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_refusals_leave_nothing_behind(capsys, write, tmp_path):
     good = str(write(of_a_host()))
     bad = tmp_path / "bad.json"
     bad.write_text("{", encoding="utf-8")
@@ -346,12 +338,10 @@ def test_refusals_leave_nothing_behind(
     assert "cannot be written: Not a directory" in err
 
 
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     write({"a.txt": b"old"}, tmp_path)
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr("peakline.report.os.replace", fail)
@@ -361,7 +351,7 @@ def test_a_failed_write_leaves_the_old_file(
     assert (tmp_path / "a.txt").read_bytes() == b"old"
 
 
-def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None:
+def test_default_place_is_beside_the_profile(write):
     path = write(of_a_host(), "node7.json")
     assert main([str(path)]) == 0
     # By default only the page is written.
@@ -371,7 +361,7 @@ def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None
     assert page.stat().st_mode & 0o444
 
 
-def test_a_gzipped_profile_is_read_as_any_other(tmp_path: Path) -> None:
+def test_a_gzipped_profile_is_read_as_any_other(tmp_path):
     path = tmp_path / "node7.json.gz"
     path.write_bytes(gzip.compress(json.dumps(of_a_host()).encode()))
     assert peakline.load(path).measurements
@@ -379,9 +369,7 @@ def test_a_gzipped_profile_is_read_as_any_other(tmp_path: Path) -> None:
     assert (tmp_path / "node7" / "report.html").is_file()
 
 
-def test_without_matplotlib_the_message_says_what_to_install(
-    ceilings_path: str, tmp_path: Path
-) -> None:
+def test_without_matplotlib_the_message_says_what_to_install(ceilings_path, tmp_path):
     code = (
         "import sys, importlib.util; sys.path.insert(0, sys.argv[1]);"
         "find = importlib.util.find_spec;"
@@ -417,13 +405,7 @@ def test_without_matplotlib_the_message_says_what_to_install(
         (["llm", "--help"], 0, "peakline-llm"),
     ],
 )
-def test_module_entry_point(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    code: int,
-    part: str,
-) -> None:
+def test_module_entry_point(capsys, monkeypatch, arguments, code, part):
     monkeypatch.setattr(sys, "argv", ["peakline", *arguments])
     with pytest.raises(SystemExit) as stop:
         runpy.run_module("peakline", run_name="__main__")
@@ -432,7 +414,7 @@ def test_module_entry_point(
     assert part in captured.out + captured.err
 
 
-def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+def started(*arguments, **options):
     return subprocess.Popen(
         [sys.executable, "-m", "peakline", *arguments],
         cwd=ROOT / "reports",
@@ -452,9 +434,7 @@ def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     ],
     ids=["export", "mfu", "report", "help"],
 )
-def test_an_output_that_takes_no_more(
-    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path, arguments: list[str]
-) -> None:
+def test_an_output_that_takes_no_more(write, document, tmp_path, arguments):
     path = str(write({**only(document), "rooflines": []}))
     arguments = [a.format(out=tmp_path / "out") for a in arguments] + [path]
     with open("/dev/full", "w") as full:
@@ -470,7 +450,7 @@ def test_an_output_that_takes_no_more(
     assert (process.returncode, err) == (0, "")
 
 
-def test_the_shell_of_a_notebook_may_run_it(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_shell_of_a_notebook_may_run_it(write, tmp_path):
     jupyters = {"MPLBACKEND": "module://matplotlib_inline.backend_that_is_not_here"}
     process = started(
         "report", str(write(of_a_host())), "-o", str(tmp_path / "out"), env=os.environ | jupyters
@@ -479,7 +459,7 @@ def test_the_shell_of_a_notebook_may_run_it(write: Callable[..., Path], tmp_path
     assert (process.returncode, err) == (0, "")
 
 
-def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_says_nothing(tmp_path):
     # The command blocks on a FIFO without a writer, so that the interrupt hits it there.
     path = tmp_path / "profile.json"
     os.mkfifo(path)
@@ -490,11 +470,11 @@ def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "")
 
 
-def test_every_command_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_is_guarded(monkeypatch):
     project = (ROOT / "pyproject.toml").read_text()
     scripts = dict(re.findall(r'^(peakline-\w+) = "(.+)"$', project, re.MULTILINE))
 
-    def interrupted(*_: object) -> int:
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     for name in ("report", "mfu", "llm"):
@@ -502,9 +482,7 @@ def test_every_command_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert pkgutil.resolve_name(scripts[f"peakline-{name}"])() == 130
 
 
-def test_paths_do_not_steer_the_terminal(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_paths_do_not_steer_the_terminal(capsys, write, tmp_path):
     path = str(write(of_a_host()))
     assert main([path, "-o", str(tmp_path / "a\x1b[2Jb")]) == 0
     assert capsys.readouterr().out.endswith("/a\ufffd[2Jb/report.html\n")
@@ -566,9 +544,8 @@ onload = () => setTimeout(ready, 100);
 """
 
 
-def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def chromium(path, *options):
     """Runs Chromium on a file, with all host names unresolvable."""
-    assert CHROMIUM is not None
     return subprocess.run(
         [
             CHROMIUM,
@@ -607,9 +584,7 @@ wait();
 </script>"""
 
 
-def probed(
-    pages: dict[str, tuple[str, int]], directory: Path, *options: str
-) -> dict[str, tuple[dict[str, Any], list[str]]]:
+def probed(pages, directory, *options):
     """PROBE's results and the console log of each page. pages: HTML and viewport width, by name."""
     # Headless windows are at least 500 px wide, frames are not. The page's policy additionally
     # allows the probe's hash.
@@ -635,11 +610,8 @@ def probed(
     }
 
 
-Seen = dict[str, tuple[dict[str, Any], list[str]]]
-
-
 @pytest.fixture(scope="session")
-def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def light(page, hostile_page, tmp_path_factory):
     """PROBE's results of all pages in the light theme."""
     broken = page.replace("</main>", '<img src="http://example.invalid/x.png"></main>', 1)
     pages = {"hostile": (hostile_page, 390), "broken": (broken, 800)}
@@ -656,7 +628,7 @@ NARROW, WIDE = ([path.stem + end for path in REFERENCES] for end in ("", "-wide"
 
 @needs_chromium
 @pytest.mark.parametrize("name", NARROW + WIDE)
-def test_page_in_chromium(light: Seen, name: str) -> None:
+def test_page_in_chromium(light, name):
     seen, log = light[name]
     assert log == []
     assert seen["width"] == (390 if name in NARROW else 1440)
@@ -672,18 +644,18 @@ def test_page_in_chromium(light: Seen, name: str) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("name", WIDE)
-def test_the_answers_are_above_the_fold(light: Seen, name: str) -> None:
+def test_the_answers_are_above_the_fold(light, name):
     assert light[name][0]["fold"] <= 900
 
 
 @needs_chromium
 @pytest.mark.parametrize("name", NARROW)
-def test_a_phone_shows_whole_answers(light: Seen, name: str) -> None:
+def test_a_phone_shows_whole_answers(light, name):
     assert light[name][0]["cut"] == 0
 
 
 @needs_chromium
-def test_one_gpu_prints_on_few_pages(page: str, tmp_path: Path) -> None:
+def test_one_gpu_prints_on_few_pages(page, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(page, encoding="utf-8")
     chromium(path, f"--print-to-pdf={tmp_path}/page.pdf", "--no-pdf-header-footer")
@@ -693,7 +665,7 @@ def test_one_gpu_prints_on_few_pages(page: str, tmp_path: Path) -> None:
 
 
 @needs_chromium
-def test_a_link_opens_the_group_that_it_leads_into(page: str, tmp_path: Path) -> None:
+def test_a_link_opens_the_group_that_it_leads_into(page, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(page, encoding="utf-8")
     done = chromium(Path(f"{path}#at-pcie-0"), "--dump-dom")
@@ -702,7 +674,7 @@ def test_a_link_opens_the_group_that_it_leads_into(page: str, tmp_path: Path) ->
 
 
 @needs_chromium
-def test_contents_and_sorted_tables(light: Seen) -> None:
+def test_contents_and_sorted_tables(light):
     seen, _ = light[f"{ONE_GPU.stem}-wide"]
     # Answers, what to do, six groups of the GPU, the host, and provenance.
     assert len(seen["linked"]) == 10
@@ -717,7 +689,7 @@ def test_contents_and_sorted_tables(light: Seen) -> None:
 
 
 @needs_chromium
-def test_lines_that_open_show_their_tables(light: Seen, document: dict[str, Any]) -> None:
+def test_lines_that_open_show_their_tables(light, document):
     seen, log = light[f"{ONE_GPU.stem}-wide"]
     assert log == []
     assert seen["folded"] >= 3
@@ -725,7 +697,7 @@ def test_lines_that_open_show_their_tables(light: Seen, document: dict[str, Any]
 
 
 @needs_chromium
-def test_dark_and_light(light: Seen, page: str, tmp_path: Path) -> None:
+def test_dark_and_light(light, page, tmp_path):
     dark = probed({"dark": (page, 800)}, tmp_path, "--blink-settings=preferredColorScheme=0")
     dark_page, light_page = dark["dark"][0], light[f"{ONE_GPU.stem}-wide"][0]
     assert light_page["background"] == "rgb(244, 246, 248)"
@@ -734,7 +706,7 @@ def test_dark_and_light(light: Seen, page: str, tmp_path: Path) -> None:
 
 
 @needs_chromium
-def test_hostile_profile_in_chromium(light: Seen) -> None:
+def test_hostile_profile_in_chromium(light):
     seen, log = light["hostile"]
     assert log == []
     assert seen["requests"] == []
@@ -742,7 +714,7 @@ def test_hostile_profile_in_chromium(light: Seen) -> None:
 
 
 @needs_chromium
-def test_console_errors_and_requests_would_be_seen(light: Seen) -> None:
+def test_console_errors_and_requests_would_be_seen(light):
     # Proves that the other tests would notice.
     _, log = light["broken"]
     assert any("Content Security Policy" in line for line in log)

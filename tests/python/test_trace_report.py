@@ -1,13 +1,10 @@
 """peakline-report --trace: terminal, page, document and exit code."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
 from pathlib import Path
 
-import peakline
 import pytest
 from conftest import (
     GPU,
@@ -42,12 +39,7 @@ HOSTILE = "</script><script>alert(1)</script>\"'&"
 run = functools.partial(outcome, main)
 
 
-def test_the_terminal_gets_parts_that_add_up(
-    capsys: pytest.CaptureFixture[str],
-    profile: peakline.Profile,
-    ceilings_path: str,
-    tmp_path: Path,
-) -> None:
+def test_the_terminal_gets_parts_that_add_up(capsys, profile, ceilings_path, tmp_path):
     out = str(tmp_path / "out")
     code, text, err = run(capsys, ceilings_path, "--trace", ITEM, "-o", out)
     assert code == 0, err
@@ -76,7 +68,7 @@ def test_the_terminal_gets_parts_that_add_up(
         assert f'data-picture="{kind}"' in page
 
 
-def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_says_the_same(capsys):
     code, text, _ = run(capsys, str(ONE_GPU), "--trace", ITEM, "--json")
     assert code == 0
     found = json.loads(text)
@@ -95,7 +87,7 @@ def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["utilization"] == []
 
 
-def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_mfu_of_a_step(capsys, tmp_path):
     flop = 32 * 2 * 4096 * 2048 * 2048
     options = ("--step-flop", str(flop), "--dtype", "bf16", "--json")
     code, text, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *options)
@@ -132,14 +124,14 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         ("impossible", 0),
     ],
 )
-def test_failing_on_a_part(capsys: pytest.CaptureFixture[str], what: str, code: int) -> None:
+def test_failing_on_a_part(capsys, what, code):
     assert run(capsys, str(ONE_GPU), "--trace", ITEM, "--json", "--fail-on", what)[0] == code
 
 
 @pytest.mark.parametrize(
     "text", ["idle", "idle>", "idle>x", "sleep>10%", "idle<10%", "idle>101%", "idle>0.1"]
 )
-def test_a_condition_that_is_none(text: str) -> None:
+def test_a_condition_that_is_none(text):
     with pytest.raises(ValueError, match="such as idle>10%"):
         condition(text)
 
@@ -160,13 +152,7 @@ def test_a_condition_that_is_none(text: str) -> None:
         (["--trace", ITEM, "--device", "host"], "a trace is of a GPU"),
     ],
 )
-def test_options_that_do_not_fit(
-    capsys: pytest.CaptureFixture[str],
-    ceilings_path: str,
-    tmp_path: Path,
-    arguments: list[str],
-    said: str,
-) -> None:
+def test_options_that_do_not_fit(capsys, ceilings_path, tmp_path, arguments, said):
     code, out, err = run(capsys, ceilings_path, *arguments, "-o", str(tmp_path / "out"))
     if "--json" in arguments:
         code, out, err = run(capsys, ceilings_path, *arguments)
@@ -175,7 +161,7 @@ def test_options_that_do_not_fit(
     assert "Traceback" not in err
 
 
-def test_a_page_takes_no_markup_from_a_trace(tmp_path: Path) -> None:
+def test_a_page_takes_no_markup_from_a_trace(tmp_path):
     made = Made()
     made.kernel(0, 100, 0.0, HOSTILE)
     made.kernel(2000, 5000, 1000, f"{HOSTILE}2")
@@ -188,7 +174,7 @@ def test_a_page_takes_no_markup_from_a_trace(tmp_path: Path) -> None:
     assert text.count("<script>") == 1
 
 
-def test_the_picture_of_the_parts() -> None:
+def test_the_picture_of_the_parts():
     analysis = analyze(reference(ONE_GPU), [ITEM])
     waterfall, idle = waterfall_pictures(analysis)
     assert waterfall.headline.startswith("A step takes 2.86 ms")
@@ -208,7 +194,7 @@ def test_the_picture_of_the_parts() -> None:
         assert under.get_ylim() == (0, 100)
 
 
-def test_idle_over_time_adds_up(tmp_path: Path) -> None:
+def test_idle_over_time_adds_up(tmp_path):
     made = Made()
     made.kernel(0, 2500, 0.0)
     made.kernel(7500, 10_000, 10)
@@ -218,7 +204,7 @@ def test_idle_over_time_adds_up(tmp_path: Path) -> None:
     assert found.marks == [0]
 
 
-def test_several_ranks_have_columns(tmp_path: Path) -> None:
+def test_several_ranks_have_columns(tmp_path):
     paths = []
     for rank in (2, 5):
         made = Made()
@@ -245,7 +231,7 @@ def test_several_ranks_have_columns(tmp_path: Path) -> None:
     assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
 
 
-def test_what_is_assumed_of_a_launch_is_named() -> None:
+def test_what_is_assumed_of_a_launch_is_named():
     document = document_of(ONE_GPU)
     document["measurements"] = [
         m for m in document["measurements"] if m["id"] != "launch.round_trip"

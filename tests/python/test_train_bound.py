@@ -1,13 +1,11 @@
 """The least time of a training step, by hand and on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import peakline
 import pytest
-from peakline import Profile, Transformer, from_hf_config, train_bound, units
+from peakline import from_hf_config, train_bound, units
 from test_mfu import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,16 +16,16 @@ TOKENS, SEQUENCE = 524_288, 8192
 
 
 @pytest.fixture(scope="module")
-def node() -> Profile:
+def node():
     return peakline.load(NODE)
 
 
 @pytest.fixture(scope="module")
-def llama() -> Transformer:
+def llama():
     return from_hf_config(LLAMA)
 
 
-def test_forward_flops_by_hand(llama: Transformer) -> None:
+def test_forward_flops_by_hand(llama):
     # Projections, gated MLP and head; half of the attention matrix.
     layer = 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336
     products = 2 * (32 * layer + 4096 * 128256)
@@ -39,7 +37,7 @@ def test_forward_flops_by_hand(llama: Transformer) -> None:
     assert from_hf_config(LLAMA.with_name("nemotron-3-nano-30b.json")).forward_flops(4096) > 6e9
 
 
-def test_a_long_step_is_bound_by_its_products(node: Profile, llama: Transformer) -> None:
+def test_a_long_step_is_bound_by_its_products(node, llama):
     found = train_bound(node, llama, TOKENS, sequence=SEQUENCE)
     best = max(float(node.peak("bf16", basis=basis)) for basis in ("instruction", "burst"))
     flops = 3 * llama.forward_flops(SEQUENCE) * TOKENS
@@ -53,7 +51,7 @@ def test_a_long_step_is_bound_by_its_products(node: Profile, llama: Transformer)
     assert found.missing == ()
 
 
-def test_a_short_step_is_bound_by_what_moves(node: Profile, llama: Transformer) -> None:
+def test_a_short_step_is_bound_by_what_moves(node, llama):
     few = train_bound(node, llama, 2048, 2, sequence=SEQUENCE)
     assert few.limiter == "hbm"
     # A ring over two GPUs sends all gradients once: 2 x 2 bytes x 1 / 2.
@@ -67,22 +65,22 @@ def test_a_short_step_is_bound_by_what_moves(node: Profile, llama: Transformer) 
     assert (far.missing, "links" in far.needs) == (("links",), False)
 
 
-def test_a_mixture_trains_the_chosen_and_stores_all(node: Profile) -> None:
+def test_a_mixture_trains_the_chosen_and_stores_all(node):
     mixtral = from_hf_config(LLAMA.with_name("mixtral-8x7b.json"))
     found = train_bound(node, mixtral, TOKENS, sequence=4096)
     assert found.needs["hbm"] == 34 * 46_702_792_704 / node.bandwidth("hbm")
     assert mixtral.forward_flops(4096) < 2 * 13e9 + 4 * 32 * 4096 * 4096
 
 
-def test_the_host_reads_its_own_memory(node: Profile, llama: Transformer) -> None:
+def test_the_host_reads_its_own_memory(node, llama):
     found = train_bound(node, llama, 2048, sequence=SEQUENCE, dtype="fp32", device="host")
     assert found.limiter == "cpu.fp32"
     assert found.needs["memory"] == 34 * PARAMS / node.bandwidth("memory", device="host")
 
 
-def test_what_cannot_be_bounded(node: Profile, llama: Transformer) -> None:
+def test_what_cannot_be_bounded(node, llama):
     with pytest.raises(ValueError, match="strategy must be ddp or fsdp, not 'zero'"):
-        train_bound(node, llama, 1, 2, "zero", sequence=1)  # type: ignore[arg-type]
+        train_bound(node, llama, 1, 2, "zero", sequence=1)
     with pytest.raises(ValueError, match="tokens must be"):
         train_bound(node, llama, 0, sequence=1)
     with pytest.raises(ValueError, match="sequence must be"):
@@ -91,7 +89,7 @@ def test_what_cannot_be_bounded(node: Profile, llama: Transformer) -> None:
         train_bound(node, llama, 1, sequence=1, dtype="mxfp4")
 
 
-def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Transformer) -> None:
+def test_command(capsys, node, llama):
     arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "16000"]
     arguments += ["--devices", "2", "--hf-config", str(LLAMA), "--sequence", str(SEQUENCE)]
     assert "what this machine allows" not in run(capsys, *arguments)[1]
@@ -116,9 +114,7 @@ def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Trans
         (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
     ],
 )
-def test_options_of_a_step(
-    capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:
+def test_options_of_a_step(capsys, options, message):
     arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "1"]
     code, out, err = run(capsys, *arguments, *options)
     assert (code, out) == (2, "")

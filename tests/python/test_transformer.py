@@ -1,13 +1,9 @@
 """FLOPs by convention, compared with published values, and shapes from config.json."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
@@ -29,16 +25,15 @@ from test_mfu import MODEL, run
 CONFIGS = Path(__file__).parent / "data" / "configs"
 
 
-def config(name: str) -> dict[str, Any]:
+def config(name):
     """The published config of a model."""
-    document: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_text())
-    return document
+    return json.loads((CONFIGS / f"{name}.json").read_text())
 
 
 LLAMA3_8B = config("llama-3-8b")
 
 
-def megatron(layers: int, heads: int, hidden: int) -> Transformer:
+def megatron(layers, heads, hidden):
     """A model of Megatron's papers: plain MLPs of 4 x the width, vocabulary 51200."""
     return Transformer.uniform(
         layers,
@@ -52,7 +47,7 @@ def megatron(layers: int, heads: int, hidden: int) -> Transformer:
     )
 
 
-def test_torchtitan() -> None:
+def test_torchtitan():
     # torchtitan's get_nparams_and_flops of Llama 3 8B at 8192 tokens: 57.914 GFLOP.
     llama = from_hf_config(LLAMA3_8B)
     flops = llama.flops(8192, convention="torchtitan")
@@ -64,7 +59,7 @@ def test_torchtitan() -> None:
     assert llama.flops(8192, convention="nanogpt") / flops == pytest.approx(1.054, abs=0.001)
 
 
-def test_palm() -> None:
+def test_palm():
     # Table 3: 540.35 B parameters; appendix B: MFU 46.2 % at 238.3 k tokens/s on 6144 TPU v4. Gated
     # MLPs, one KV head, tied embeddings.
     palm = Transformer.uniform(
@@ -88,15 +83,13 @@ def test_palm() -> None:
     ],
     ids=["175B", "530B", "1T"],
 )
-def test_megatron_papers(
-    model: Transformer, batch: int, devices: int, seconds: float, share: float
-) -> None:
+def test_megatron_papers(model, batch, devices, seconds, share):
     # The paper counts the whole attention matrix, today's Megatron-LM half of it.
     flops = model.flops(2048, convention="megatron", causal=False) * batch * 2048
     assert peakline.mfu(flops, seconds, 312e12, devices=devices) == pytest.approx(share, abs=6e-4)
 
 
-def test_megatron_program() -> None:
+def test_megatron_program():
     # num_floating_point_operations of Megatron-LM (commit 001b00c) for Llama 3 8B at 8192 tokens:
     # projections and half of the core attention, gated MLP, logits; times 3 for training.
     attention = 4096 * (4096 + 1024 + 1024) + 4096 * 8192 // 2 * 2 + 4096 * 4096
@@ -105,7 +98,7 @@ def test_megatron_program() -> None:
     assert from_hf_config(LLAMA3_8B).flops(8192, convention="megatron") == expected
 
 
-def test_nanogpt() -> None:
+def test_nanogpt():
     # transformer_sizing.ipynb of nanoGPT: 124 337 664 parameters, and 875 062 886 400 FLOP for 1024
     # tokens by PaLM's rule, as estimate_mfu counts them.
     gpt = Transformer.uniform(
@@ -117,7 +110,7 @@ def test_nanogpt() -> None:
     assert gpt.flops(1024) == gpt.flops(1024, convention="nanogpt")
 
 
-def test_torchtitan_with_tied_embeddings() -> None:
+def test_torchtitan_with_tied_embeddings():
     # The only table of Llama 3.2 1B is the output's, too: get_dense_model_nparams_and_flops
     # subtracts nothing in torchtitan 0.3.0, but did in 0.2.2.
     llama = from_hf_config(config("llama-3.2-1b"))
@@ -126,7 +119,7 @@ def test_torchtitan_with_tied_embeddings() -> None:
     assert llama.flops(8192, convention="torchtitan") == llama.flops(8192)
 
 
-def test_torchtitan_of_mixtures() -> None:
+def test_torchtitan_of_mixtures():
     # get_moe_model_nparams_and_flops: DeepSeek's heads have 192 dims for QK and 128 for V; layers
     # with a window count the whole sequence.
     deepseek = from_hf_config(config("deepseek-v3"))
@@ -149,7 +142,7 @@ FLAGS = json.loads((CONFIGS.parent / "class_flags.json").read_text())
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_parameters_of_known_models(name: str) -> None:
+def test_parameters_of_known_models(name):
     transformer, row = from_hf_config(CONFIGS / f"{name}.json"), MODELS[name]
     assert transformer == from_hf_config(config(name))
     params, total = transformer.params(), int(row["total"])
@@ -159,12 +152,12 @@ def test_parameters_of_known_models(name: str) -> None:
         assert params.active / 1e9 == pytest.approx(float(active), rel=0.02)
 
 
-def test_what_a_text_config_leaves_out_is_as_in_its_class() -> None:
+def test_what_a_text_config_leaves_out_is_as_in_its_class():
     scout = from_hf_config({"model_type": "llama4", "text_config": {}})
     assert scout == from_hf_config(config("llama-4-scout"))
 
 
-def test_all_configs_are_tested() -> None:
+def test_all_configs_are_tested():
     assert {path.stem for path in CONFIGS.iterdir()} == set(MODELS)
     texts = [values.get("text_config", values) for values in map(config, MODELS)]
     untested = set(FAMILIES) - {text["model_type"] for text in texts} - set(DEFAULTS)
@@ -173,14 +166,14 @@ def test_all_configs_are_tested() -> None:
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-def test_defaults_of_classes(kind: str) -> None:
+def test_defaults_of_classes(kind):
     row = DEFAULTS[kind]
     model = from_hf_config({"model_type": kind, **row["fields"]})
     assert model.params().total == row["total"]
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-def test_defaults_are_those_of_transformers(kind: str) -> None:
+def test_defaults_are_those_of_transformers(kind):
     torch = pytest.importorskip("torch", reason=NO_TOOLS)
     transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
     shape = transformers.AutoConfig.for_model(kind)
@@ -191,7 +184,7 @@ def test_defaults_are_those_of_transformers(kind: str) -> None:
     assert from_hf_config(written).params().total == total == DEFAULTS[kind]["total"]
 
 
-def test_families_by_the_class_of_the_file() -> None:
+def test_families_by_the_class_of_the_file():
     kimi = {**config("kimi-k2"), "model_type": "kimi_k9"}
     assert from_hf_config(kimi) == from_hf_config(config("kimi-k2"))
     assert (
@@ -205,7 +198,7 @@ def test_families_by_the_class_of_the_file() -> None:
         from_hf_config(other)
 
 
-def test_layers_of_their_own() -> None:
+def test_layers_of_their_own():
     gemma = config("gemma-4-26b-a4b")
     text = gemma["text_config"]
     wide = {"head_dim": 512, "num_key_value_heads": 2}
@@ -220,18 +213,18 @@ def test_layers_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("kind", "flags", "total"), FLAGS)
-def test_flags_of_classes(kind: str, flags: dict[str, Any], total: int) -> None:
+def test_flags_of_classes(kind, flags, total):
     fields = {**DEFAULTS.get(kind, {"fields": {}})["fields"], **flags}
     assert from_hf_config({"model_type": kind, **fields}).params().total == total
 
 
-def test_missing_heads_of_keys_are_as_in_the_class() -> None:
+def test_missing_heads_of_keys_are_as_in_the_class():
     mistral = {k: v for k, v in config("mistral-7b-v0.1").items() if k != "num_key_value_heads"}
     assert from_hf_config(mistral).layers[0].kv_heads == 8
     assert from_hf_config({**mistral, "num_key_value_heads": None}).layers[0].kv_heads == 32
 
 
-def test_sparse_attention_of_known_models() -> None:
+def test_sparse_attention_of_known_models():
     # DeepSeek-V3.2: 64 heads of 128 score all keys and choose 2048 (arXiv:2512.02556).
     model = from_hf_config(config("deepseek-v3.2"))
     tokens = 131072
@@ -248,7 +241,7 @@ def test_sparse_attention_of_known_models() -> None:
     assert {layer.keys for layer in layers} == {2048}
 
 
-def test_megatron_program_of_mamba() -> None:
+def test_megatron_program_of_mamba():
     # hybrid_flops of Megatron-LM (commit 001b00c) for Nemotron-H-56B at 8192 tokens, by token.
     fields, tokens = config("nemotron-h-56b"), 8192
     hidden, pattern = fields["hidden_size"], fields["hybrid_override_pattern"]
@@ -267,7 +260,7 @@ def test_megatron_program_of_mamba() -> None:
     assert from_hf_config(fields).flops(tokens, convention="megatron") == expected
 
 
-def test_megatron_program_of_the_delta_rule() -> None:
+def test_megatron_program_of_the_delta_rule():
     # gdn_layer_flops of the same commit, for Qwen3.5-27B.
     fields = config("qwen3.5-27b")["text_config"]
     hidden, size = fields["hidden_size"], fields["linear_value_head_dim"]
@@ -282,7 +275,7 @@ def test_megatron_program_of_the_delta_rule() -> None:
     assert (layer.heads, layer.cached) == (0, 0)
 
 
-def test_layers_with_a_state() -> None:
+def test_layers_with_a_state():
     nano = from_hf_config(config("nemotron-3-nano-30b"))
     states = [layer for layer in nano.layers if layer.state]
     assert len(states) == 23
@@ -310,7 +303,7 @@ def test_layers_with_a_state() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
+def test_parameters_and_windows_are_those_of_transformers(name):
     torch = pytest.importorskip("torch", reason=NO_TOOLS)
     transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
     values = config(name)
@@ -332,7 +325,7 @@ def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
         ]
 
 
-def attended(sequence: int, window: int, chunked: bool) -> int:
+def attended(sequence, window, chunked):
     """Keys that the queries of a sequence may see, counted one by one."""
     if chunked:
         return sum(i % window + 1 for i in range(sequence))
@@ -341,7 +334,7 @@ def attended(sequence: int, window: int, chunked: bool) -> int:
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["sliding", "chunked"])
 @pytest.mark.parametrize(("sequence", "window"), [(4096, 128), (5000, 1024), (512, 512), (70, 900)])
-def test_windows_by_counting_keys(sequence: int, window: int, chunked: bool) -> None:
+def test_windows_by_counting_keys(sequence, window, chunked):
     one = Layer(Weights(), 3, 10, 6, Window(window, chunked), kv_heads=3, cached=48)
     model = Transformer((one,), 0, 30, True)
     flops = model.attention_flops(sequence, causal=True)
@@ -379,7 +372,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_layers_know_what_decoding_needs(name: str) -> None:
+def test_layers_know_what_decoding_needs(name):
     cached, read, first, expert = SHAPES[name]
     model = from_hf_config(config(name))
     assert sum(layer.cached for layer in model.layers) == cached
@@ -399,7 +392,7 @@ def test_layers_know_what_decoding_needs(name: str) -> None:
         )
 
 
-def test_sparse_attention_by_its_indexer() -> None:
+def test_sparse_attention_by_its_indexer():
     one = Layer(
         Weights(), 3, 10, 6, kv_heads=1, cached=20, keys=100, indexer=Indexer(heads=4, dim=5)
     )
@@ -415,14 +408,14 @@ def test_sparse_attention_by_its_indexer() -> None:
     assert shared.attention_flops(1000, True, True) == chosen
 
 
-def test_a_layer_has_one_mixture() -> None:
+def test_a_layer_has_one_mixture():
     one = mixture(8, 8, 4, 2)
     assert one.total == 4 * 3 * 64 + 8 * 4
     with pytest.raises(ValueError, match="one mixture"):
         one + one
 
 
-def test_windows_of_known_models() -> None:
+def test_windows_of_known_models():
     # Mistral 7B at 32768 tokens, with windows of 4096: the whole sequence would be 92 % more.
     mistral = from_hf_config(config("mistral-7b-v0.1"))
     flops = mistral.flops(32768)
@@ -479,9 +472,7 @@ def test_windows_of_known_models() -> None:
         ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
     ],
 )
-def test_other_kinds_of_models_are_refused_with_the_reason(
-    values: dict[str, Any], reason: str
-) -> None:
+def test_other_kinds_of_models_are_refused_with_the_reason(values, reason):
     with pytest.raises(ValueError, match=f"{reason}.*--flops-per-token") as refused:
         from_hf_config(values)
     assert "--heads" not in str(refused.value)
@@ -514,9 +505,7 @@ def test_other_kinds_of_models_are_refused_with_the_reason(
         ),
     ],
 )
-def test_configs_that_cannot_be_used(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, tmp_path: Path, text: str, message: str
-) -> None:
+def test_configs_that_cannot_be_used(capsys, ceilings_path, tmp_path, text, message):
     path = tmp_path / "config.json"
     path.write_text(text)
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "1"]
@@ -527,20 +516,18 @@ def test_configs_that_cannot_be_used(
         from_hf_config(tmp_path / "none.json")
 
 
-def test_unknown_conventions_are_refused() -> None:
+def test_unknown_conventions_are_refused():
     with pytest.raises(ValueError, match="use one of palm, torchtitan, megatron, nanogpt"):
         from_hf_config(LLAMA3_8B).flops(8192, convention="chinchilla")
 
 
 @pytest.fixture
-def arguments(ceilings_path: str) -> list[str]:
+def arguments(ceilings_path):
     return ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_command_by_convention(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], convention: str
-) -> None:
+def test_command_by_convention(capsys, tmp_path, arguments, convention):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(LLAMA3_8B))
     shape = ["--hf-config", str(path), "--sequence", "8192", "--convention", convention]
@@ -565,9 +552,7 @@ def test_command_by_convention(
     assert json.loads(run(capsys, *arguments, *by_hand)[1])["flops_per_token"] == expected
 
 
-def test_one_figure_is_named_to_be_published(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_one_figure_is_named_to_be_published(capsys, arguments):
     arguments[arguments.index("--tokens-per-second") + 1] = "5000"
     shape = ["--hf-config", str(CONFIGS / "mixtral-8x7b.json"), "--sequence", "8192"]
     result = json.loads(run(capsys, *arguments, *shape, "--recompute", "full", "--json")[1])
@@ -587,9 +572,7 @@ def test_one_figure_is_named_to_be_published(
     assert "MFU (published). Shares of measured peaks do not compare" in out
 
 
-def test_without_a_published_peak_nothing_is_to_be_published(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
-) -> None:
+def test_without_a_published_peak_nothing_is_to_be_published(capsys, write):
     document = document_of()
     document["ceilings"] = [
         row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
@@ -603,9 +586,7 @@ def test_without_a_published_peak_nothing_is_to_be_published(
     assert json.loads(run(capsys, "--profile", path, *rest, "--json")[1])["publish"] is None
 
 
-def test_what_a_count_leaves_out_is_said(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_what_a_count_leaves_out_is_said(capsys, arguments):
     shape = ["--sequence", "32768", "--hf-config"]
     arguments[arguments.index("--tokens-per-second") + 1] = "100"
     out = run(capsys, *arguments, *shape, str(CONFIGS / "gemma-3-4b.json"))[1]
@@ -621,9 +602,7 @@ def test_what_a_count_leaves_out_is_said(
     ]
 
 
-def test_command_recomputes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str]
-) -> None:
+def test_command_recomputes(capsys, tmp_path, arguments):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(LLAMA3_8B))
     shape = ["--hf-config", str(path), "--sequence", "8192", "--json", "--recompute"]
@@ -648,31 +627,25 @@ def test_command_recomputes(
         (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
     ],
 )
-def test_no_option_is_ignored(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], options: list[str], message: str
-) -> None:
+def test_no_option_is_ignored(capsys, arguments, options, message):
     code, out, err = run(capsys, *arguments, *options)
     assert (code, out) == (2, "")
     assert message in err
 
 
-def test_flops_as_given_are_named(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+def test_flops_as_given_are_named(capsys, arguments):
     _, out, _ = run(capsys, *arguments, "--flops-per-token", "4e10")
     assert out.startswith("model: 4e+10 FLOP per token (as given)\n")
 
 
-def test_more_than_was_measured_is_said(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_more_than_was_measured_is_said(capsys, arguments):
     _, out, _ = run(capsys, *arguments, "--flops-per-token", "7.5e10")
     assert "Above 100 %: of achievable, of model. No run" in out
     _, out, _ = run(capsys, *arguments, "--flops-per-token", "3e10")
     assert "Above 100 %" not in out
 
 
-def test_too_many_hardware_flops_are_called_hfu(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_too_many_hardware_flops_are_called_hfu(capsys, arguments):
     options = [*arguments, *MODEL, "--recompute", "full"]
     options[options.index("--tokens-per-second") + 1] = "18000"
     code, _, err = run(capsys, *options)
