@@ -34,8 +34,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
+import peakline.commands.llm  # noqa: E402
+import peakline.commands.mfu  # noqa: E402
+import peakline.commands.report  # noqa: E402
 from made_traces import Made, export  # noqa: E402
-from peakline import pictures  # noqa: E402
+from peakline import commands, pictures  # noqa: E402
 from peakline.page.screen import read_screen  # noqa: E402
 from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
@@ -184,15 +187,50 @@ def reference_page(path: Path) -> Built:
     return Built(page, figures, seconds / plain_figures())
 
 
-def outcome(
-    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+class Command:
+    """A command of the package, run in this process."""
+
+    def __init__(self, main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]):
+        self._main, self._capsys = main, capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        try:
+            code = self._main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return code, *self._capsys.readouterr()
+
+    def stdout(self, *arguments: object) -> str:
+        code, out, err = self(*arguments)
+        assert code == 0, err
+        return out
+
+    def document(self, *arguments: object) -> Any:
+        """The JSON that the command prints."""
+        return json.loads(self.stdout(*arguments, "--json"))
+
+    def refused(self, *arguments: object) -> str:
+        """The error of unusable input: one line, without output."""
+        code, out, err = self(*arguments)
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+        return err
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.report.main, capsys)
+
+
+@pytest.fixture
+def mfu(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.mfu.main, capsys)
+
+
+@pytest.fixture
+def llm(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.llm.main, capsys)
 
 
 def unfolded(page: str) -> str:

@@ -5,18 +5,15 @@ Each line of TRUTH was computed without this package, from the columns of the ex
 profile's ceilings. All shares are of the launch's time.
 """
 
-import csv
 import dataclasses
-import gzip
-import io
 import json
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import peakline
 import pytest
 from conftest import ROOT, ceiling, document_of, loaded, only
+from made_kernels import FULL_EXPORT, table_of, text_of
 from peakline.workload.busy import busy_shares
 from peakline.workload.document import kernel_document
 from peakline.workload.kernel import Kernel, Shape
@@ -25,7 +22,7 @@ from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
-EXPORT = Path(__file__).parent / "data/h200_ncu_full.csv.gz"
+EXPORT = FULL_EXPORT
 IDLE = EXPORT.with_name("h200_ncu_idle.csv.gz")
 QUICK = sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.json.gz"))[0]
 
@@ -89,20 +86,9 @@ def test_the_busiest_unit_and_what_is_to_gain(placed, truth):
     assert (p.missing, p.impossible, p.reason) == ((), (), None)
 
 
-def rows():
-    with gzip.open(EXPORT, "rt", encoding="utf-8") as file:
-        return list(csv.reader(file))
-
-
-def text_of(table):
-    out = io.StringIO()
-    csv.writer(out, quoting=csv.QUOTE_ALL).writerows(table)
-    return out.getvalue()
-
-
 def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed):
     """The gain never exceeds what ncu's own maxima leave, whichever unit was named."""
-    header, _, *launches = rows()
+    header, _, *launches = table_of()
     for p in placed.values():
         (row,) = [r for r in launches if p.kernel.name in r[header.index("Kernel Name")]]
         maxima = [
@@ -154,7 +140,7 @@ def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(placed):
 
 def test_shared_memory_that_products_read_counts_with_the_tensor_cores():
     """ncu reports the L1's stages as busier than the tensor pipe of this GEMM."""
-    header, _, first, *_ = rows()
+    header, _, first, *_ = table_of()
     named = dict(zip(header, first, strict=True))
     stages = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
     assert float(named[stages]) > 94
@@ -195,7 +181,7 @@ def summaries_alone():
     """The export with only ncu's maxima of units, as from `--section SpeedOfLight`."""
     kept = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
     kept = rf"{kept}|ID|Kernel Name|CC|gpu__time_duration\.sum"
-    found = rows()
+    found = table_of()
     columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
     return [[row[i] for i in columns] for row in found]
 
@@ -213,7 +199,7 @@ def test_summaries_cap_the_gain_and_name_no_unit(profile):
 
 def test_few_metrics_claim_what_is_known(profile):
     kept = r"ID|Kernel Name|CC|gpu__time_duration\.sum|gpu__dram_throughput\.avg\.pct.*elapsed"
-    found = rows()
+    found = table_of()
     columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
     placed = placed_by_part(profile, parse(text_of([[r[i] for i in columns] for r in found])))
     add = placed["vectorized_elementwise_kernel"]
@@ -227,7 +213,7 @@ def test_few_metrics_claim_what_is_known(profile):
 def as_older_device(name, capability):
     """The export as for a device without wgmma and with other counters: shares of pipes relate to
     active time, and `gpu__dram_throughput` is missing."""
-    header, units, *launches = rows()
+    header, units, *launches = table_of()
     drop = re.compile(r".*(gmma|_type_hmma_).*|sm__pipe_.*elapsed|sm__inst_executed_pipe_.*elapsed")
     keep = [i for i, column in enumerate(header) if not drop.fullmatch(column)]
     renamed = {
@@ -419,7 +405,7 @@ def test_what_a_busy_unit_explains_needs_no_other_reason(profile, kernel):
 
 def test_launches_of_one_kernel_are_taken_together():
     """Merged launches have the longest one's shape, and sums and time-weighted means."""
-    header, units, first, *_ = rows()
+    header, units, first, *_ = table_of()
     other = list(first)
     changes = {
         "gpu__time_duration.sum": "4.152960",  # three times as long
