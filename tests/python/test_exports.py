@@ -11,7 +11,6 @@ import peakline
 import pytest
 from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
 from peakline.peaks.export import EXPORTS, export
-from test_mfu import run
 
 DOCUMENTS = ("json", "tracelens", "simumax")
 NAME = document_of()["devices"][0]["name"]
@@ -20,13 +19,10 @@ BANDWIDTH = ceiling("hbm.read", "datasheet")
 BURST, SUSTAINED = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
 
 
-def test_the_peaks_of_the_first_screen_are_bases(capsys, ceilings_path):
-    printed = []
-    for basis in ("published", "datasheet", "achievable", "sustained", "model", "model_shaped"):
-        command = ["export", "--for", "json", "--profile", ceilings_path, "--dtype", "bf16"]
-        code, out, _ = run(capsys, *command, "--basis", basis)
-        assert code == 0
-        printed.append(json.loads(out))
+def test_the_peaks_of_the_first_screen_are_bases(mfu, ceilings_path):
+    command = ["export", "--for", "json", "--profile", ceilings_path, "--dtype", "bf16", "--basis"]
+    bases = ("published", "datasheet", "achievable", "sustained", "model", "model_shaped")
+    printed = [json.loads(mfu.stdout(*command, basis)) for basis in bases]
     assert printed[::2] == printed[1::2]
     assert len({document["basis"] for document in printed}) == 3
 
@@ -109,14 +105,10 @@ def test_names_from_a_profile_cannot_leave_their_comment(document):
             ast.parse(export(profile, tool, "bf16"))
 
 
-def test_export_command(capsys, ceilings_path):
+def test_export_command(mfu, ceilings_path):
     arguments = ["export", "--for", "nanogpt", "--profile", ceilings_path, "--dtype"]
-    code, out, _ = run(capsys, *arguments, "bf16")
-    assert code == 0
-    assert f"flops_promised = {PEAK!r}" in out
-    code, out, err = run(capsys, *arguments, "fp4")
-    assert (code, out) == (2, "")
-    assert "no fp4 peak" in err
+    assert f"flops_promised = {PEAK!r}" in mfu.stdout(*arguments, "bf16")
+    assert "no fp4 peak" in mfu.refused(*arguments, "fp4")
 
 
 def test_lightning_takes_the_export(profile):
@@ -256,11 +248,9 @@ def test_tracelens_has_matrix_and_vector_units(profile):
 
 
 @pytest.mark.parametrize("basis", ["", "burst", "sustained", "datasheet"])
-def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(capsys, profile, basis):
+def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(mfu, profile, basis):
     arguments = ["export", "--for", "tracelens", "--profile", profile.path, "--dtype", "bf16"]
-    code, out, _ = run(capsys, *arguments, *(["--basis", basis] if basis else []))
-    assert code == 0
-    found = json.loads(out)
+    found = json.loads(mfu.stdout(*arguments, *(["--basis", basis] if basis else [])))
     stated = basis or "burst"
     rate = profile.peak("bf16", basis=stated) / 1e12
     assert found["max_achievable_tflops"]["matrix_bf16"] == rate
@@ -304,14 +294,8 @@ def test_aiconfigurator_has_measured_shares(profile):
     section = gpu_section(profile, "datasheet")
     # The keys of aiconfigurator's own system files, such as h200_sxm.yaml.
     assert set(section) == {
-        "mem_bw",
-        "mem_bw_empirical_scaling_factor",
-        "mem_empirical_constant_latency",
-        "mem_capacity",
-        "bfloat16_tc_flops",
-        "int8_tc_flops",
-        "fp8_tc_flops",
-        "power",
+        *("mem_bw", "mem_bw_empirical_scaling_factor", "mem_empirical_constant_latency"),
+        *("mem_capacity", "bfloat16_tc_flops", "int8_tc_flops", "fp8_tc_flops", "power"),
         "sm_version",
     }
     assert section["mem_bw"] == 4.8e12

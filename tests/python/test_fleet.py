@@ -5,7 +5,6 @@ import re
 
 import pytest
 from peakline.commands.documents import read_document
-from peakline.commands.report import main
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
 from test_report import chromium, needs_chromium
@@ -14,64 +13,45 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def row(value, standing="usual"):
-    return {
-        "resource": "hbm.read",
-        "basis": "measured",
-        "value": 4.6e12 * (1 + value),
-        "deviation": value,
-        "standing": standing,
-    }
+    ceiling = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12 * (1 + value)}
+    return ceiling | {"deviation": value, "standing": standing}
 
 
 def member(node, value, standing="usual"):
-    return {
-        "node": node,
-        "device": "GPU 0",
-        "uuid": f"GPU-{node}",
-        "file": f"{node}.json",
-        "created": "2026-11-21T10:00:00Z",
-        "sound": standing == "usual",
-        "verdict": "pass" if standing == "usual" else "fail",
-        "reasons": [] if standing == "usual" else ["HBM read −7.0 %: no cause known"],
-        "rules": [],
-        "ceilings": [row(value, standing)],
-    }
+    found = {"node": node, "device": "GPU 0", "uuid": f"GPU-{node}", "file": f"{node}.json"}
+    found |= {"created": "2026-11-21T10:00:00Z", "rules": [], "ceilings": [row(value, standing)]}
+    if standing == "usual":
+        return found | {"sound": True, "verdict": "pass", "reasons": []}
+    why = ["HBM read −7.0 %: no cause known"]
+    return found | {"sound": False, "verdict": "fail", "reasons": why}
 
 
 @pytest.fixture
 def fleet():
     members = [member(f"node{i}", i / 1000) for i in range(9)]
     members += [member("slow", -0.07, "low"), member(HOSTILE, 0.001)]
-    ceiling = {
-        "resource": "hbm.read",
-        "basis": "measured",
-        "unit": "B/s",
-        "devices": len(members),
-        "median": 4.6e12,
-        "deviation": 0.003,
-        **dict.fromkeys(("p5", "p25", "p75", "p95"), 4600000000000.0),
-        "lowest": 4.6e12 * 0.93,
-        "highest": 4.6e12 * 1.008,
-        "low": 1,
-        "high": 0,
-    }
-    group = {
-        "model": "NVIDIA H200",
-        "mode": "full",
-        "judged": True,
-        "labels": {"hbm.read": "HBM read"},
-        "ceilings": [ceiling],
-        "members": members,
-    }
-    return {
-        "schema": "peakline-fleet",
-        "schema_version": 2,
-        "verdict": "fail",
-        "profiles": len(members),
-        "devices": len(members),
-        "superseded": 0,
-        "groups": [group],
-    }
+    count = len(members)
+    ceiling = {"resource": "hbm.read", "basis": "measured", "unit": "B/s", "devices": count}
+    ceiling |= dict.fromkeys(("median", "p5", "p25", "p75", "p95"), 4.6e12)
+    ceiling |= {"deviation": 0.003, "low": 1, "high": 0}
+    ceiling |= {"lowest": 4.6e12 * 0.93, "highest": 4.6e12 * 1.008}
+    group = {"model": "NVIDIA H200", "mode": "full", "judged": True, "members": members}
+    group |= {"labels": {"hbm.read": "HBM read"}, "ceilings": [ceiling]}
+    document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "fail"}
+    return document | {"profiles": count, "devices": count, "superseded": 0, "groups": [group]}
+
+
+@pytest.fixture
+def saved(fleet, tmp_path):
+    """Writes the fleet after a change."""
+
+    def save(damage=lambda fleet: None):
+        damage(fleet)
+        path = tmp_path / "fleet.json"
+        path.write_text(json.dumps(fleet), encoding="utf-8")
+        return path
+
+    return save
 
 
 def test_page_names_what_is_wrong(fleet):
@@ -84,6 +64,8 @@ def test_page_names_what_is_wrong(fleet):
     assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
     # A strip has the smallest scale that holds its extremes.
     assert "<small>scale ±10 %</small>" in page
+    assert "Not judged" not in page
+    assert "<img" not in page  # of the hostile name
 
 
 def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet):
@@ -109,7 +91,9 @@ def test_marks_stand_at_the_values_where_nothing_is_judged(fleet):
     wanted = [round(100 * member["ceilings"][0]["deviation"], 2) for member in group["members"]]
     for each in group["members"]:
         each["ceilings"][0]["deviation"] = 0.0
-    assert strips(fleet_page(fleet))[0]["values"] == wanted
+    page = fleet_page(fleet)
+    assert strips(page)[0]["values"] == wanted
+    assert "Not judged" in page
 
 
 def test_a_device_without_peers_is_compared_with_nothing(fleet):
@@ -158,30 +142,15 @@ def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet):
 
 
 def test_incomplete_machines_come_first(fleet):
+    members = fleet["groups"][0]["members"]
     missing = {"code": "missing", "name": "half/gpu0/hbm.read/measured", "outcome": "fail"}
-    fleet["groups"][0]["members"].append(
-        {
-            **member("half", 0.0),
-            "sound": False,
-            "verdict": "fail",
-            "reasons": ["no HBM read"],
-            "rules": [missing],
-        }
-    )
+    bad = {"sound": False, "verdict": "fail", "reasons": ["no HBM read"], "rules": [missing]}
+    members.append({**member("half", 0.0), **bad})
     unclear = {"sound": False, "verdict": "cannot_judge", "reasons": ["too hot to tell"]}
-    fleet["groups"][0]["members"].insert(0, {**member("hot", 0.0), **unclear})
+    members.insert(0, {**member("hot", 0.0), **unclear})
     page = fleet_page(fleet)
     places = [page.index(why) for why in ("no HBM read", "no cause known", "too hot to tell")]
     assert places == sorted(places)
-
-
-def test_page_says_that_nothing_is_judged(fleet):
-    fleet["groups"][0]["judged"] = False
-    assert "Not judged" in fleet_page(fleet)
-
-
-def test_nothing_in_a_name_is_markup(fleet):
-    assert "<img" not in fleet_page(fleet)
 
 
 @needs_chromium
@@ -198,13 +167,10 @@ def test_a_machine_is_found_by_name(fleet, tmp_path, typed, answer):
     assert 'width="300"' not in done.stdout  # the default width of a canvas that was not drawn
 
 
-def test_command(fleet, tmp_path, capsys):
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
-    assert main([str(path)]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}/fleet/fleet.html\n"
-    assert main([str(path), "--format", "png"]) == 2
-    assert "a fleet has one page" in capsys.readouterr().err
+def test_command(report, saved, tmp_path):
+    path = saved()
+    assert report.stdout(path) == f"{tmp_path}/fleet/fleet.html\n"
+    assert "a fleet has one page" in report.refused(path, "--format", "png")
 
 
 @pytest.mark.parametrize(
@@ -216,22 +182,18 @@ def test_command(fleet, tmp_path, capsys):
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
     ],
 )
-def test_what_the_page_lacks_is_said_in_one_line(capsys, fleet, tmp_path, damage):
-    damage(fleet)
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
-    assert main([str(path)]) == 2
-    err = capsys.readouterr().err
+def test_what_the_page_lacks_is_said_in_one_line(report, saved, tmp_path, damage):
+    path = saved(damage)
+    err = report.refused(path)
     assert err.startswith(f"peakline-report: {path}: not what peakline fleet --json prints: ")
-    assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["fleet.json"]
 
 
-def test_other_documents_are_none(tmp_path):
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "peakline-profile"}'])
+def test_other_documents_are_none(tmp_path, text):
     path = tmp_path / "profile.json"
-    for text in ("{", "[]", '{"schema": "peakline-profile"}'):
-        path.write_text(text, encoding="utf-8")
-        assert read_document(path) is None
+    path.write_text(text)
+    assert read_document(path) is None
 
 
 @pytest.mark.parametrize(
@@ -245,9 +207,6 @@ def test_other_documents_are_none(tmp_path):
         lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
     ],
 )
-def test_damaged_documents_are_refused(fleet, tmp_path, damage):
-    damage(fleet)
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
+def test_damaged_documents_are_refused(saved, damage):
     with pytest.raises(ProfileError, match=r"fleet\.json: "):
-        read_document(path)
+        read_document(saved(damage))

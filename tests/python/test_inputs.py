@@ -14,7 +14,6 @@ import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
 from peakline.commands.documents import read_document
-from peakline.commands.report import main
 from peakline.report import build
 from peakline.workload import events
 from peakline.workload.kernel import WorkloadError
@@ -188,24 +187,26 @@ def test_broken_traces_say_where(text, message):
     assert len(str(caught.value)) < 300
 
 
-def test_broken_inputs_are_one_line(tmp_path):
+READERS = (read_kernels, peakline.load, peakline.from_hf_config, read_document)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_broken_inputs_are_one_line(tmp_path, reader):
     path = tmp_path / "x.gz"
     packed = gzip.compress(b"name,flop,bytes,seconds\nk,1,1,1\n" * 1000)
-    readers = (read_kernels, peakline.load, peakline.from_hf_config, read_document)
     for data in (packed[:-9], packed[:-9] + b"12345678", packed[:40] + packed[60:], b"\x1f\x8b"):
         path.write_bytes(data)
-        for reader in readers:
-            with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
-                reader(path)
-    for reader in readers:
-        with pytest.raises(ValueError, match=r"none: cannot be read: No such file"):
-            reader(tmp_path / "none")
-        # In a model's folder, config.json is read.
-        folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
-        with pytest.raises(ValueError, match=f"cannot be read: {folder}"):
-            reader(tmp_path)
-        with pytest.raises(ValueError, match="not a file name"):
-            reader(Path("a\0b"))
+        with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
+            reader(path)
+    # In a model's folder, config.json is read.
+    folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
+    for other, said in (
+        (tmp_path / "none", "none: cannot be read: No such file"),
+        (tmp_path, f"cannot be read: {folder}"),
+        (Path("a\0b"), "not a file name"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            reader(other)
 
 
 def test_what_is_shown_of_a_cell_is_short():
@@ -235,33 +236,33 @@ def test_reports_of_any_labels(label):
 REPORT = "import sys; from peakline.commands.report import main; sys.exit(main(sys.argv[1:]))"
 
 
-def test_a_file_that_cannot_be_written_is_named(capsys, write, tmp_path):
-    path, out = str(write(of_a_host())), tmp_path / "out"
-    done = limited(REPORT, path, "-o", str(out), FSIZE=4096)  # acts like a full disk
+def test_a_file_that_cannot_be_written_is_named(report, write, tmp_path):
+    path, out = write(of_a_host()), tmp_path / "out"
+    done = limited(REPORT, str(path), "-o", str(out), FSIZE=4096)  # acts like a full disk
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"peakline-report: {out}/report.html cannot be written: File too large\n"
     assert list(out.iterdir()) == []
     (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", Path("/dev/null"), Path("/proc/x")):
-        assert main([path, "-o", str(folder)]) == 2
-        err = capsys.readouterr().err
+    for folder, why in (
+        (tmp_path / "file", "Not a directory"),
+        ("/dev/null", "Not a directory"),
+        ("/proc/x", "No such file or directory"),
+    ):
+        err = report.refused(path, "-o", folder)
         assert err.startswith(f"peakline-report: {folder}")
-        assert "cannot be written: " in err
-        assert err.count("\n") == 1
+        assert f"cannot be written: {why}" in err
 
 
-def test_no_file_is_overwritten_unasked(capsys, write, tmp_path):
-    path, out = str(write(of_a_host())), tmp_path / "out"
+def test_no_file_is_overwritten_unasked(report, write, tmp_path):
+    path, out = write(of_a_host()), tmp_path / "out"
     out.mkdir()
     page = out / "report.html"
     page.write_text("mine", encoding="utf-8")
     with mock.patch("peakline.commands.report.build", side_effect=AssertionError("it drew")):
-        assert main([path, "-o", str(out), "--format", "html,png"]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
-        "another directory by -o\n",
-    )
+        assert report.refused(path, "-o", out, "--format", "html,png") == (
+            f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
+            "another directory by -o\n"
+        )
     assert [(p.name, p.read_text()) for p in out.iterdir()] == [("report.html", "mine")]
-    assert main([path, "-o", str(out), "--overwrite"]) == 0
+    report.stdout(path, "-o", out, "--overwrite")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

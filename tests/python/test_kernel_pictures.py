@@ -17,10 +17,6 @@ DATA = Path(__file__).parent / "data"
 CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
-def drawn(profile, placements):
-    return picture(profile, placements)
-
-
 def bars(axes):
     """Row and length of each bar: the whole, then the part in full colour."""
     return [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in axes.patches]
@@ -28,7 +24,7 @@ def bars(axes):
 
 def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
     placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
-    (axes,) = figure_of(drawn(profile, placed)).axes
+    (axes,) = figure_of(picture(profile, placed)).axes
     found = bars(axes)
     assert axes.get_xlabel() == "ms over all launches"
     for row, p in enumerate(placed):
@@ -50,7 +46,7 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
 @pytest.mark.parametrize("name", ["h200_ncu_full.csv.gz", "h200_trace.json.gz", "h200_ncu.csv"])
 def test_every_kernel_is_drawn_or_named_as_not_drawn(profile, name, canvas):
     placed = place(profile, read(DATA / name), "0")
-    shown = texts(drawn(profile, placed), canvas)
+    shown = texts(picture(profile, placed), canvas)
     rows = [int(found[1]) for text in shown if (found := re.match(r"(\d+)  \S", text))]
     assert len(rows) == min(len(placed), MOST_DRAWN)
     # The longest kernels are drawn, in the order and with the numbers of the table.
@@ -72,7 +68,7 @@ def test_every_kernel_is_drawn_or_named_as_not_drawn(profile, name, canvas):
 def test_a_name_stands_beside_its_number_and_figures(profile):
     placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
     for canvas in CANVASES:
-        (axes,) = figure_of(drawn(profile, placed), canvas).axes
+        (axes,) = figure_of(picture(profile, placed), canvas).axes
         written = [(text.get_text(), text.xy[1]) for text in axes.texts]
         for number, p in enumerate(placed, start=1):
             row = [text for text, at in written if abs(at - (number - 1)) < 0.3]
@@ -81,28 +77,18 @@ def test_a_name_stands_beside_its_number_and_figures(profile):
             assert " to gain: " in figures
 
 
-def test_the_heading_is_about_the_kernels(profile):
-    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
-    found = drawn(profile, placed)
-    assert found.headline == (
-        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain; "
-        "cunn_SoftMaxForwardReg: at most 96.2 µs, 3.0 %"
-    )
-    assert "as written" in found.how and "rewritten" in found.how
-
-
 def test_kernels_of_which_nothing_is_known_are_drawn_as_that(profile):
     known = Kernel("known", 1, 1e-3, {}, {"hbm.read": 2e9, "hbm.write": 0.0})
     dark = Kernel("dark", 2, 3e-3, {}, {}, ("flops", "hbm"))
     timeless = Kernel("timeless", 1, None, {}, {}, ("flops", "hbm"))
-    found = drawn(profile, place(profile, [dark, known, timeless], "0"))
+    found = picture(profile, place(profile, [dark, known, timeless], "0"))
     shown = texts(found)
     assert "3.00 ms: not known: FLOPs, bytes" in shown
     assert "Not drawn, in the table: 1 kernel, 0.0 % of the time: timeless" in shown
     (axes,) = figure_of(found).axes
     assert [width for _, width in bars(axes)] == pytest.approx([1.0, 2e9 / 4617112e6 * 1e3, 3.0])
     assert picture(profile, place(profile, [timeless])) is None
-    alone = drawn(profile, place(profile, [dark]))
+    alone = picture(profile, place(profile, [dark]))
     assert alone.headline == "Your kernels: what bounds them is not known"
 
 
@@ -110,7 +96,7 @@ def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile):
     tiny = Kernel("tiny", 10, 1e-5, {}, {"hbm": 1e6})
     placed = place(profile, [tiny], "0")
     said = "≤ 9.79 µs of 10.0 µs to gain: launch-bound; at least 2.1 % of HBM"
-    assert said in texts(drawn(profile, placed))
+    assert said in texts(picture(profile, placed))
     page = build([profile], placements=placed)["report.html"].decode("utf-8")
     (link,) = re.findall(r'<a href="#([^"]+)">Its picture</a>', page)
     # The picture is in a group that the link opens.

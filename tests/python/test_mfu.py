@@ -1,32 +1,28 @@
 """MFU: values from papers and published checkpoints, and the command."""
 
-import functools
 import json
 import pickle
 import re
 
 import peakline
 import pytest
-from conftest import ceiling, document_of, only, outcome, scaled
+from conftest import ceiling, document_of, only, scaled
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.commands.mfu import main
 
 
-def test_palm_540b():
-    # PaLM, table 3 and appendix B: 238.3 k tokens/s on 6144 TPU v4 of 275 TFLOP/s, MFU 46.2 %.
-    flops = peakline.transformer_flops(540.35e9, layers=118, heads=48, head_dim=256, sequence=2048)
-    assert flops == 6 * 540.35e9 + 12 * 118 * 48 * 256 * 2048
-    assert peakline.mfu(flops * 238.3e3, 1.0, 275e12, devices=6144) == pytest.approx(
-        0.462, abs=0.0005
-    )
-
-
-def test_megatron_turing_530b():
-    # PaLM, appendix B: 65.43 k tokens/s on 2240 A100 of 312 TFLOP/s: 30.2 % with attention.
-    flops = peakline.transformer_flops(530e9, layers=105, heads=128, head_dim=160, sequence=2048)
-    share = peakline.mfu(flops * 65.43e3, 1.0, 312e12, devices=2240)
-    assert share == pytest.approx(0.302, abs=0.001)
+@pytest.mark.parametrize(
+    ("params", "layers", "heads", "head_dim", "rate", "devices", "peak", "share"),
+    [
+        # PaLM, table 3 and appendix B: 540B on TPU v4; Megatron-Turing NLG on A100, with attention.
+        (540.35e9, 118, 48, 256, 238.3e3, 6144, 275e12, pytest.approx(0.462, abs=5e-4)),
+        (530e9, 105, 128, 160, 65.43e3, 2240, 312e12, pytest.approx(0.302, abs=1e-3)),
+    ],
+)
+def test_published_shares(params, layers, heads, head_dim, rate, devices, peak, share):
+    flops = peakline.transformer_flops(params, layers, heads, head_dim, sequence=2048)
+    assert flops == 6 * params + 12 * layers * heads * head_dim * 2048
+    assert peakline.mfu(flops * rate, 1.0, peak, devices=devices) == share
 
 
 def test_small_case_by_hand():
@@ -106,22 +102,24 @@ def test_peaks_survive_pickling(profile):
 
 
 @given(
-    st.floats(1e6, 1e13),
-    st.integers(1, 200),
-    st.integers(1, 128),
-    st.integers(1, 512),
-    st.integers(1, 10**6),
+    st.tuples(
+        st.floats(1e6, 1e13),
+        st.integers(1, 200),
+        st.integers(1, 128),
+        st.integers(1, 512),
+        st.integers(1, 10**6),
+    )
 )
-def test_order_of_the_variants(params, layers, heads, head_dim, sequence):
-    shape = (params, layers, heads, head_dim, sequence)
+def test_order_of_the_variants(shape):
     full = peakline.transformer_flops(*shape)
     causal = peakline.transformer_flops(*shape, causal=True)
-    assert 6 * params < causal < full
-    assert full - causal == pytest.approx(causal - 6 * params, rel=1e-6)
-    assert full < peakline.hardware_flops(*shape, recompute="attention")
-    assert peakline.hardware_flops(*shape, recompute="attention") < peakline.hardware_flops(
-        *shape, recompute="full"
-    ) * (1 + 1e-12)
+    products = 6 * shape[0]
+    assert products < causal < full
+    assert full - causal == pytest.approx(causal - products, rel=1e-6)
+    attention, whole = (
+        peakline.hardware_flops(*shape, recompute=part) for part in ("attention", "full")
+    )
+    assert full < attention < whole * (1 + 1e-12)
 
 
 def test_attainable():
@@ -133,10 +131,7 @@ MODEL = ["--params", "7e9", "--layers", "32", "--heads", "32", "--head-dim", "12
 MODEL += ["--sequence", "4096"]
 
 
-run = functools.partial(outcome, main)
-
-
-def test_command_prints_both_kinds(capsys, ceilings_path):
+def test_command_prints_both_kinds(mfu, ceilings_path):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
     arguments += MODEL
     named = ["MFU (published)", "of achievable", "of model"]
@@ -147,13 +142,10 @@ def test_command_prints_both_kinds(capsys, ceilings_path):
         (more, [*named, *hardware, "of the roofline (burst)"]),
         (["--all"], [*named[:1], "of burst", *named[1:2], "of model burst", *named[2:]]),
     ):
-        code, out, _ = run(capsys, *arguments, *options)
-        assert code == 0
-        printed = re.findall(r" %  (.+?)  +of \d", out)
+        printed = re.findall(r" %  (.+?)  +of \d", mfu.stdout(*arguments, *options))
         assert [name for name in printed if name in names] == names
         assert options == ["--all"] or printed == names
-    code, out, _ = run(capsys, *arguments, "--intensity", ".1e+3", "--json")
-    result = json.loads(out)
+    result = mfu.document(*arguments, "--intensity", ".1e+3")
     shares = {row["name"]: row["share"] for row in result["utilization"]}
     flops = 6 * 7e9 + 12 * 32 * 32 * 128 * 4096
     assert result["flops_per_token"] == flops
@@ -171,8 +163,7 @@ def test_command_prints_both_kinds(capsys, ceilings_path):
         ("100", "50", {}),
         ("11500", "50", {"of the roofline (burst)": "--intensity"}),
         (
-            "15600",
-            "50",
+            *("15600", "50"),
             {"of the roofline (burst)": "--intensity", "of achievable, of model": "--dtype"},
         ),
         # Right of the ridge the limit is the peak: --dtype is wrong, not the intensity.
@@ -180,13 +171,11 @@ def test_command_prints_both_kinds(capsys, ceilings_path):
     ],
 )
 def test_what_lies_above_100_percent_is_named_with_its_remedy(
-    capsys, ceilings_path, tokens, intensity, above
+    mfu, ceilings_path, tokens, intensity, above
 ):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", intensity]
     arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
-    code, out, _ = run(capsys, *arguments)
-    assert code == 0
-    notes = [line for line in out.splitlines() if line.startswith("Above 100 %: ")]
+    notes = [line for line in mfu.stdout(*arguments).splitlines() if line.startswith("Above 100 %")]
     assert len(notes) == len(above)
     for note, (names, remedy) in zip(notes, above.items(), strict=True):
         assert note.startswith(f"Above 100 %: {names}. ")
@@ -198,60 +187,48 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
     [
         (["--dtype", "fp4", *MODEL], "no fp4 peak"),
         (["--dtype", "bf16-sparse", *MODEL], "dense"),
-        (["--dtype", "bf16", *MODEL[:-2]], "need --sequence"),
-        (["--dtype", "bf16", "--params", "-7"], "not a number above 0"),
-        (["--dtype", "bf16", *MODEL, "--intensity", "1e-320"], "argument --intensity: '1e-320'"),
-        (
-            ["--dtype", "bf16", *MODEL, "--tokens-per-second", "1e308"],
-            "--tokens-per-second: '1e308'",
-        ),
-        (["--dtype", "bf16", *MODEL, "--devices", "٢"], "argument --devices: '٢'"),
-        (["--dtype", "bf16", *MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
-        (["--dtype", "bf16", *MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
-        (["--dtype", "bf16", "--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
-        (["--dtype", "bf16", *MODEL, "--device", "A100"], "no device 'A100'"),
-        (["--dtype", "bf16", *MODEL, "--active-params", "8e9"], "cannot be more"),
-        (["--dtype", "bf16", "--flops-per-token", "1e12"], "impossible"),
+        ([*MODEL[:-2]], "need --sequence"),
+        (["--params", "-7"], "not a number above 0"),
+        ([*MODEL, "--intensity", "1e-320"], "argument --intensity: '1e-320'"),
+        ([*MODEL, "--tokens-per-second", "1e308"], "--tokens-per-second: '1e308'"),
+        ([*MODEL, "--devices", "٢"], "argument --devices: '٢'"),
+        ([*MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
+        ([*MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
+        (["--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
+        ([*MODEL, "--device", "A100"], "no device 'A100'"),
+        ([*MODEL, "--active-params", "8e9"], "cannot be more"),
+        (["--flops-per-token", "1e12"], "impossible"),
     ],
 )
-def test_command_refuses(capsys, ceilings_path, arguments, message):
-    rest = ["--profile", ceilings_path, "--tokens-per-second", "10000"]
-    code, out, err = run(capsys, *rest, *arguments)
-    assert code == 2
-    assert out == ""
-    assert message in err
+def test_command_refuses(mfu, ceilings_path, arguments, message):
+    rest = ["--profile", ceilings_path, "--tokens-per-second", "10000", "--dtype", "bf16"]
+    assert message in mfu.refused(*rest, *arguments)
 
 
-def test_command_takes_a_fleet(capsys, write):
+def test_command_takes_a_fleet(mfu, write):
     document = only(document_of())
-    fast = str(write(document, "fast.json"))
-    slow = str(write(scaled(document, 0.9, "tensor."), "slow.json"))
+    fast = write(document, "fast.json")
+    slow = write(scaled(document, 0.9, "tensor."), "slow.json")
     document["devices"][0]["name"] = "Other"
-    other = str(write(document, "other.json"))
+    other = write(document, "other.json")
     rest = ["--dtype", "bf16", "--tokens-per-second", "10000", *MODEL]
-    code, out, _ = run(capsys, "--profile", fast, slow, *rest, "--json")
-    assert code == 0
-    burst = next(r for r in json.loads(out)["utilization"] if r["basis"] == "burst")
+    rows = mfu.document("--profile", fast, slow, *rest)["utilization"]
+    burst = next(r for r in rows if r["basis"] == "burst")
     assert burst["peak"] == pytest.approx(0.9 * BURST)
-    code, _, err = run(capsys, "--profile", fast, other, *rest)
-    assert code == 2
-    assert "mixed fleet" in err
-    assert run(capsys, "--profile", fast, other, *rest, "--allow-mixed")[0] == 0
+    assert "mixed fleet" in mfu.refused("--profile", fast, other, *rest)
+    mfu.stdout("--profile", fast, other, *rest, "--allow-mixed")
 
 
-def test_model_shaped_peaks_are_named(capsys, ceilings_path, profile):
+def test_model_shaped_peaks_are_named(mfu, ceilings_path, profile):
     peak = profile.peak("bf16", basis="model_shaped")
     assert (peak, peak.published) == (MODEL_SHAPED, False)
     share = peakline.mfu(MODEL_SHAPED / 2, 1.0, peak)
     assert str(share) == "50.0 % of achievable (model-shaped)"
     rest = ["--profile", ceilings_path, "--dtype", "bf16"]
-    out = run(capsys, *rest, "--tokens-per-second", "10000", *MODEL, "--json")[1]
-    rows = json.loads(out)["utilization"]
+    rows = mfu.document(*rest, "--tokens-per-second", "10000", *MODEL)["utilization"]
     row = next(r for r in rows if r["basis"] == "model_shaped")
-    assert row["name"] == "of achievable (model-shaped)"
-    assert row["peak"] == float(peak)
+    assert (row["name"], row["peak"]) == ("of achievable (model-shaped)", float(peak))
     assert "gemm.model.bf16/load:sustained" in row["source"]
-    code, out, _ = run(capsys, "export", "--for", "json", *rest, "--basis", "model_shaped")
-    exported = json.loads(out)
-    assert (code, exported["basis"], exported["value"]) == (0, "model_shaped", float(peak))
+    exported = json.loads(mfu.stdout("export", "--for", "json", *rest, "--basis", "model_shaped"))
+    assert (exported["basis"], exported["value"]) == ("model_shaped", float(peak))
     assert exported["share_is_called"] == "of achievable (model-shaped)"

@@ -253,14 +253,6 @@ def test_any_missing_key_is_named_or_unknown(path):
     assert missing == null or (path[-1] in str(null) and "found null" in null)
 
 
-def test_unreadable_files(tmp_path):
-    for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(peakline.ProfileError, match="cannot be read"):
-            peakline.load(path)
-    with pytest.raises(peakline.ProfileError, match="not a file name"):
-        peakline.load("a\0b")
-
-
 def test_peak_and_bandwidth(profile):
     peak = profile.peak("bf16", basis="datasheet")
     assert peak == ceiling("tensor.bf16", "datasheet")

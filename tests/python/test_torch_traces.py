@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ceiling
 from peakline.page import tables
-from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
+from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_text import advice, table
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
@@ -312,20 +312,6 @@ def test_repeated_elements_are_read_once():
     }
     (work,) = works({"name": "aten::mm", "args": arguments})
     assert (work.read, work.written) == (4 * (256 * 512 + 128), 4 * 256 * 128)
-
-
-def test_gzipped_files(tmp_path, monkeypatch):
-    path = tmp_path / "trace.json.gz"
-    path.write_bytes(gzip.compress(trace().encode()))
-    assert read(path) == parse(trace())
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(WorkloadError, match=r"trace.json.gz: a broken gzip file"):
-        read(path)
-    # The limit applies to unpacked bytes.
-    path.write_bytes(gzip.compress(b"name,flop,bytes,seconds\n" + b"k,1,1,1\n" * 100))
-    monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", 200)
-    with pytest.raises(WorkloadError, match="larger than"):
-        read(path)
 
 
 A, ROW, N = [1024, 512], [512], 1024 * 512

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import peakline
 import pytest
-from conftest import NO_TOOLS, document_of
+from conftest import NO_TOOLS
 from peakline import (
     CONVENTIONS,
     Indexer,
@@ -20,7 +20,7 @@ from peakline import (
 )
 from peakline.models.families import FAMILIES
 from peakline.models.transformer import mixture
-from test_mfu import MODEL, run
+from test_mfu import MODEL
 
 CONFIGS = Path(__file__).parent / "data" / "configs"
 
@@ -35,16 +35,8 @@ LLAMA3_8B = config("llama-3-8b")
 
 def megatron(layers, heads, hidden):
     """A model of Megatron's papers: plain MLPs of 4 x the width, vocabulary 51200."""
-    return Transformer.uniform(
-        layers,
-        heads,
-        hidden // heads,
-        4 * hidden,
-        51200,
-        hidden=hidden,
-        mlp_matrices=2,
-        tied_embeddings=True,
-    )
+    shape = {"hidden": hidden, "mlp_matrices": 2, "tied_embeddings": True}
+    return Transformer.uniform(layers, heads, hidden // heads, 4 * hidden, 51200, **shape)
 
 
 def test_torchtitan():
@@ -284,22 +276,13 @@ def test_layers_with_a_state():
         with pytest.raises(ValueError, match=f"{convention} has no count for layers that"):
             nano.flops(8192, convention=convention)
     # All layers of Granite-4.0-Micro attend.
-    micro = from_hf_config(
-        {
-            "model_type": "granitemoehybrid",
-            "layer_types": ["attention"] * 40,
-            "hidden_size": 2560,
-            "num_hidden_layers": 40,
-            "num_attention_heads": 40,
-            "num_key_value_heads": 8,
-            "num_local_experts": 0,
-            "shared_intermediate_size": 8192,
-            "tie_word_embeddings": True,
-            "vocab_size": 100352,
-        }
-    )
-    assert micro.flops(4096) > 6 * 3.4e9
-    assert not any(layer.state for layer in micro.layers)
+    micro = {"model_type": "granitemoehybrid", "layer_types": ["attention"] * 40}
+    micro |= {"hidden_size": 2560, "num_hidden_layers": 40, "num_attention_heads": 40}
+    micro |= {"num_key_value_heads": 8, "num_local_experts": 0, "shared_intermediate_size": 8192}
+    micro |= {"tie_word_embeddings": True, "vocab_size": 100352}
+    found = from_hf_config(micro)
+    assert found.flops(4096) > 6 * 3.4e9
+    assert not any(layer.state for layer in found.layers)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -349,22 +332,19 @@ def test_windows_by_counting_keys(sequence, window, chunked):
 SHAPES = {
     # 2 x 8 heads x 128 a layer: 128 KiB of BF16 a token over all layers.
     "llama-3-8b": (
-        32 * 2048,
-        8192 * 32 * 2048,
+        *(32 * 2048, 8192 * 32 * 2048),
         [(6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336)],
         None,
     ),
     # arXiv:2412.19437, 2.1.1: 512 + 64 a layer; dense MLPs first.
     "deepseek-v3": (
-        61 * 576,
-        8192 * 61 * 576,
+        *(61 * 576, 8192 * 61 * 576),
         [(2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (36864, 7168), (7168, 18432)],
         [(4096, 7168), (7168, 2048)],
     ),
     # Every second layer reads only 128 tokens.
     "gpt-oss-20b": (
-        24 * 1024,
-        (12 * 128 + 12 * 8192) * 1024,
+        *(24 * 1024, (12 * 128 + 12 * 8192) * 1024),
         [(5120, 2880), (2880, 4096)],
         [(5760, 2880), (2880, 2880)],
     ),
@@ -415,32 +395,52 @@ def test_a_layer_has_one_mixture():
         one + one
 
 
-def test_windows_of_known_models():
+@pytest.mark.parametrize(
+    ("name", "attention"),
+    [
+        # Every second layer of Gemma 2 and gpt-oss, five of six of Gemma 3, three of four of
+        # Llama 4.
+        ("gemma-2-9b", 4 * 16 * 256 * (21 * 4096 + 21 * 32768)),
+        ("gpt-oss-120b", 4 * 64 * 64 * (18 * 128 + 18 * 32768)),
+        ("gemma-3-27b", 4 * 32 * 128 * (52 * 1024 + 10 * 32768)),
+        ("llama-4-scout", 4 * 40 * 128 * (36 * 8192 + 12 * 32768)),
+        ("phi-3-mini-4k", 4 * 32 * 96 * 32 * 2047),
+        ("qwen2-7b", 4 * 28 * 128 * 28 * 32768),
+        ("deepseek-v3", 2 * 128 * (192 + 128) * 61 * 32768),
+    ],
+)
+def test_windows_of_known_models(name, attention):
+    assert from_hf_config(config(name)).attention_flops(32768) == attention
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "windows"),
+    [
+        # layer_types overrides the family's rule.
+        (
+            "gemma-2-9b",
+            {"layer_types": ["full_attention"] * 41 + ["sliding_attention"]},
+            [None] * 41 + [Window(4096)],
+        ),
+        # Qwen2's first layers have no window.
+        (
+            "qwen2-7b",
+            {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 20},
+            [None] * 20 + [Window(512)] * 8,
+        ),
+    ],
+)
+def test_layers_with_a_window(name, changes, windows):
+    model = from_hf_config({**config(name), **changes})
+    assert [layer.window for layer in model.layers] == windows
+
+
+def test_a_window_counts_by_convention():
     # Mistral 7B at 32768 tokens, with windows of 4096: the whole sequence would be 92 % more.
     mistral = from_hf_config(config("mistral-7b-v0.1"))
     flops = mistral.flops(32768)
     assert flops == 6 * 7_110_660_096 + 12 * 32 * 32 * 128 * 4096
     assert mistral.flops(32768, convention="torchtitan") / flops == pytest.approx(1.918, abs=0.001)
-    # Every second layer of Gemma 2 and gpt-oss, five of six of Gemma 3, three of four of Llama 4.
-    expected = {
-        "gemma-2-9b": 4 * 16 * 256 * (21 * 4096 + 21 * 32768),
-        "gpt-oss-120b": 4 * 64 * 64 * (18 * 128 + 18 * 32768),
-        "gemma-3-27b": 4 * 32 * 128 * (52 * 1024 + 10 * 32768),
-        "llama-4-scout": 4 * 40 * 128 * (36 * 8192 + 12 * 32768),
-        "phi-3-mini-4k": 4 * 32 * 96 * 32 * 2047,
-        "qwen2-7b": 4 * 28 * 128 * 28 * 32768,
-        "deepseek-v3": 2 * 128 * (192 + 128) * 61 * 32768,
-    }
-    for name, attention in expected.items():
-        assert from_hf_config(config(name)).attention_flops(32768) == attention, name
-    # layer_types overrides the family's rule.
-    kinds = ["full_attention"] * 41 + ["sliding_attention"]
-    gemma = from_hf_config({**config("gemma-2-9b"), "layer_types": kinds})
-    assert [layer.window for layer in gemma.layers] == [None] * 41 + [Window(4096)]
-    # Qwen2's first layers have no window.
-    windowed = {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 20}
-    qwen = from_hf_config({**config("qwen2-7b"), **windowed})
-    assert [layer.window for layer in qwen.layers] == [None] * 20 + [Window(512)] * 8
 
 
 @pytest.mark.parametrize(
@@ -489,31 +489,25 @@ def test_other_kinds_of_models_are_refused_with_the_reason(values, reason):
         ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
         ('{"model_type": "llama4"}', "text_config is missing"),
         ('{"model_type": "nemotron_h", "hybrid_override_pattern": "MQ"}', "has the letter 'Q'"),
-        (json.dumps({**LLAMA3_8B, "vocab_size": "many"}), 'vocab_size is "many", but must be a'),
-        (json.dumps({**LLAMA3_8B, "vocab_size": 1e400}), "vocab_size is Infinity"),
-        (json.dumps({**LLAMA3_8B, "vocab_size": 10**400}), "a whole number from 1 to"),
-        (json.dumps({**LLAMA3_8B, "hidden_size": None}), "hidden_size is null"),
-        (json.dumps({**LLAMA3_8B, "hidden_size": 4097}), "32 heads do not divide a width of 4097"),
-        (json.dumps({**LLAMA3_8B, "num_hidden_layers": True}), "num_hidden_layers is true"),
-        (json.dumps({**LLAMA3_8B, "num_hidden_layers": 10**9}), "must be at most 65536"),
-        (json.dumps({**LLAMA3_8B, "layer_types": ["linear_attention"]}), "layer_types is an array"),
-        (json.dumps({**LLAMA3_8B, "layer_types": []}), "one for each of the 32 layers"),
-        (json.dumps({**LLAMA3_8B, "num_key_value_heads": 5}), "config.json: kv_heads must divide"),
-        (
-            json.dumps({**LLAMA3_8B, "tie_word_embeddings": 1}),
-            "tie_word_embeddings is 1, but must be true or false",
-        ),
+        ({"vocab_size": "many"}, 'vocab_size is "many", but must be a'),
+        ({"vocab_size": 1e400}, "vocab_size is Infinity"),
+        ({"vocab_size": 10**400}, "a whole number from 1 to"),
+        ({"hidden_size": None}, "hidden_size is null"),
+        ({"hidden_size": 4097}, "32 heads do not divide a width of 4097"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is true"),
+        ({"num_hidden_layers": 10**9}, "must be at most 65536"),
+        ({"layer_types": ["linear_attention"]}, "layer_types is an array"),
+        ({"layer_types": []}, "one for each of the 32 layers"),
+        ({"num_key_value_heads": 5}, "config.json: kv_heads must divide"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings is 1, but must be true or false"),
     ],
+    ids=str,
 )
-def test_configs_that_cannot_be_used(capsys, ceilings_path, tmp_path, text, message):
+def test_configs_that_cannot_be_used(mfu, arguments, tmp_path, text, message):
+    """text: of the file, or its changes of a good one."""
     path = tmp_path / "config.json"
-    path.write_text(text)
-    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "1"]
-    code, out, err = run(capsys, *arguments, "--hf-config", str(path), "--sequence", "8192")
-    assert (code, out) == (2, "")
-    assert message in err
-    with pytest.raises(ValueError, match=r"none.json: cannot be read"):
-        from_hf_config(tmp_path / "none.json")
+    path.write_text(text if isinstance(text, str) else json.dumps({**LLAMA3_8B, **text}))
+    assert message in mfu.refused(*arguments, "--hf-config", path, "--sequence", "8192")
 
 
 def test_unknown_conventions_are_refused():
@@ -526,36 +520,32 @@ def arguments(ceilings_path):
     return ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
 
 
+LLAMA_FILE = CONFIGS / "llama-3-8b.json"
+
+
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_command_by_convention(capsys, tmp_path, arguments, convention):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(LLAMA3_8B))
-    shape = ["--hf-config", str(path), "--sequence", "8192", "--convention", convention]
-    expected = from_hf_config(path).flops(8192, convention=convention)
-    code, out, _ = run(capsys, *arguments, *shape)
-    assert code == 0
-    assert out.startswith(
+def test_command_by_convention(mfu, arguments, convention):
+    shape = [*arguments, "--sequence", "8192", "--convention", convention]
+    model = from_hf_config(LLAMA_FILE)
+    expected, params = model.flops(8192, convention=convention), model.counted_params(convention)
+    assert mfu.stdout(*shape, "--hf-config", LLAMA_FILE).startswith(
         f"model: {expected:.5g} FLOP per token ({convention})\n"
-        f"       8,030,261,248 parameters, {from_hf_config(path).counted_params(convention):,} in "
-        "GEMMs (N)\n"
+        f"       8,030,261,248 parameters, {params:,} in GEMMs (N)\n"
     )
-    result = json.loads(run(capsys, *arguments, *shape, "--json")[1])
+    result = mfu.document(*shape, "--hf-config", LLAMA_FILE)
     assert (result["convention"], result["flops_per_token"]) == (convention, expected)
     # Half of the attention matrix counts, by convention or option.
     half = 6 * 32 * 32 * 128 * 8192
-    causal = json.loads(run(capsys, *arguments, *shape, "--causal", "--json")[1])
+    causal = mfu.document(*shape, "--hf-config", LLAMA_FILE, "--causal")
     assert causal["flops_per_token"] == expected - half * (convention != "megatron")
-    # N given by hand.
-    params = str(from_hf_config(path).counted_params(convention))
-    by_hand = ["--params", params, "--layers", "32", "--heads", "32", "--head-dim", "128"]
-    by_hand += ["--sequence", "8192", "--convention", convention, "--json"]
-    assert json.loads(run(capsys, *arguments, *by_hand)[1])["flops_per_token"] == expected
+    by_hand = ["--params", params, "--layers", 32, "--heads", 32, "--head-dim", 128]
+    assert mfu.document(*shape, *by_hand)["flops_per_token"] == expected
 
 
-def test_one_figure_is_named_to_be_published(capsys, arguments):
-    arguments[arguments.index("--tokens-per-second") + 1] = "5000"
-    shape = ["--hf-config", str(CONFIGS / "mixtral-8x7b.json"), "--sequence", "8192"]
-    result = json.loads(run(capsys, *arguments, *shape, "--recompute", "full", "--json")[1])
+def test_one_figure_is_named_to_be_published(mfu, arguments):
+    arguments[-1] = "5000"
+    shape = ["--hf-config", CONFIGS / "mixtral-8x7b.json", "--sequence", "8192"]
+    result = mfu.document(*arguments, *shape, "--recompute", "full")
     rows = {row["name"]: row["share"] for row in result["utilization"]}
     name = "MFU (datasheet)"
     assert result["publish"] == {"name": name, "share": rows[name]}
@@ -564,51 +554,53 @@ def test_one_figure_is_named_to_be_published(capsys, arguments):
         "active": 12_879_925_248,
         "matmul": 12_879_925_248 - 32000 * 4096,
     }
-    out = run(capsys, *arguments, *shape, "--causal")[1]
+    out = mfu.stdout(*arguments, *shape, "--causal")
     assert "46,702,792,704 parameters, 12,879,925,248 of them for a token, 12,748,853,248 in" in out
     assert out.count("To publish: ") == 1
     assert "% MFU (published), by palm's convention, half of the attention matrix, 8192 tok" in out
-    out = run(capsys, *arguments, "--flops-per-token", "1e9")[1]
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
     assert "MFU (published). Shares of measured peaks do not compare" in out
 
 
-def test_without_a_published_peak_nothing_is_to_be_published(capsys, write):
-    document = document_of()
+def test_without_a_published_peak_nothing_is_to_be_published(mfu, write, arguments, document):
     document["ceilings"] = [
         row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
     ]
-    path = str(write(document))
-    rest = ["--dtype", "bf16", "--tokens-per-second", "1", "--flops-per-token", "1e9"]
-    code, out, _ = run(capsys, "--profile", path, *rest)
-    assert code == 0
+    arguments[1] = write(document)
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
     assert "Nothing to publish" in out
     assert "MFU (" not in out
-    assert json.loads(run(capsys, "--profile", path, *rest, "--json")[1])["publish"] is None
+    assert mfu.document(*arguments, "--flops-per-token", "1e9")["publish"] is None
 
 
-def test_what_a_count_leaves_out_is_said(capsys, arguments):
-    shape = ["--sequence", "32768", "--hf-config"]
-    arguments[arguments.index("--tokens-per-second") + 1] = "100"
-    out = run(capsys, *arguments, *shape, str(CONFIGS / "gemma-3-4b.json"))[1]
-    assert "Not counted: its encoder of images.\n" in out
-    out = run(capsys, *arguments, *shape, str(CONFIGS / "deepseek-v3.json"))[1]
-    assert "Not counted: its layers of multi-token prediction.\n" in out
-    options = [*arguments, *shape, str(CONFIGS / "gpt-oss-20b.json")]
-    assert "see at most" not in run(capsys, *options)[1]
-    result = json.loads(run(capsys, *options, "--convention", "torchtitan", "--json")[1])
-    assert result["notes"] == [
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("gemma-3-4b", "Not counted: its encoder of images.\n"),
+        ("deepseek-v3", "Not counted: its layers of multi-token prediction.\n"),
+    ],
+)
+def test_what_a_count_leaves_out_is_said(mfu, arguments, model, said):
+    arguments[-1] = "100"
+    shape = ["--sequence", "32768", "--hf-config", CONFIGS / f"{model}.json"]
+    assert said in mfu.stdout(*arguments, *shape)
+
+
+def test_windows_that_a_convention_does_not_count_are_said(mfu, arguments):
+    arguments[-1] = "100"
+    arguments += ["--sequence", "32768", "--hf-config", CONFIGS / "gpt-oss-20b.json"]
+    assert "see at most" not in mfu.stdout(*arguments)
+    assert mfu.document(*arguments, "--convention", "torchtitan")["notes"] == [
         "By torchtitan's convention every layer counts 32768 tokens, although 12 of 24 see at most "
         "128: palm counts what they see."
     ]
 
 
-def test_command_recomputes(capsys, tmp_path, arguments):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(LLAMA3_8B))
-    shape = ["--hf-config", str(path), "--sequence", "8192", "--json", "--recompute"]
-    full = json.loads(run(capsys, *arguments, *shape, "full")[1])
+def test_command_recomputes(mfu, arguments):
+    arguments += ["--hf-config", LLAMA_FILE, "--sequence", "8192", "--recompute"]
+    full = mfu.document(*arguments, "full")
     assert full["hardware_flops_per_token"] == full["flops_per_token"] * 4 / 3
-    attention = json.loads(run(capsys, *arguments, *shape, "attention")[1])
+    attention = mfu.document(*arguments, "attention")
     extra = attention["hardware_flops_per_token"] - attention["flops_per_token"]
     assert extra == 4 * 32 * 32 * 128 * 8192
 
@@ -627,27 +619,22 @@ def test_command_recomputes(capsys, tmp_path, arguments):
         (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
     ],
 )
-def test_no_option_is_ignored(capsys, arguments, options, message):
-    code, out, err = run(capsys, *arguments, *options)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_no_option_is_ignored(mfu, arguments, options, message):
+    assert message in mfu.refused(*arguments, *options)
 
 
-def test_flops_as_given_are_named(capsys, arguments):
-    _, out, _ = run(capsys, *arguments, "--flops-per-token", "4e10")
+def test_flops_as_given_are_named(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "4e10")
     assert out.startswith("model: 4e+10 FLOP per token (as given)\n")
 
 
-def test_more_than_was_measured_is_said(capsys, arguments):
-    _, out, _ = run(capsys, *arguments, "--flops-per-token", "7.5e10")
+def test_more_than_was_measured_is_said(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "7.5e10")
     assert "Above 100 %: of achievable, of model. No run" in out
-    _, out, _ = run(capsys, *arguments, "--flops-per-token", "3e10")
-    assert "Above 100 %" not in out
+    assert "Above 100 %" not in mfu.stdout(*arguments, "--flops-per-token", "3e10")
 
 
-def test_too_many_hardware_flops_are_called_hfu(capsys, arguments):
-    options = [*arguments, *MODEL, "--recompute", "full"]
-    options[options.index("--tokens-per-second") + 1] = "18000"
-    code, _, err = run(capsys, *options)
-    assert code == 2
+def test_too_many_hardware_flops_are_called_hfu(mfu, arguments):
+    arguments[-1] = "18000"
+    err = mfu.refused(*arguments, *MODEL, "--recompute", "full")
     assert "HFU of 118 % of the datasheet peak of tensor.bf16 is impossible" in err
