@@ -7,7 +7,6 @@ import re
 import pytest
 from conftest import unfolded
 from peakline.commands.documents import read_document
-from peakline.commands.report import main
 from peakline.page import comparison_page
 from peakline.page.comparison import answer
 from peakline.pictures import Canvas, draw
@@ -23,67 +22,34 @@ LABELS = {"hbm.read": "HBM read", "l2.read": "L2 read"}
 
 def row(resource, ratio, verdict, why=None):
     side = {"value": 9.6e12, "runs": 1, "sm_clock_hz": None, "power_w": None, "limit": None}
-    return {
-        "resource": resource,
-        "basis": "measured",
-        "label": LABELS.get(resource, resource),
-        "unit": "B/s",
-        "base": side,
-        "new": {**side, "value": 9.6e12 * ratio},
-        "ratio": ratio,
-        "ratio_low": ratio * 0.98,
-        "ratio_high": ratio * 1.02,
-        "verdict": verdict,
-        "why": why,
-    }
+    found = {"resource": resource, "basis": "measured", "label": LABELS.get(resource, resource)}
+    found |= {"unit": "B/s", "base": side, "new": {**side, "value": 9.6e12 * ratio}}
+    found |= {"ratio": ratio, "ratio_low": ratio * 0.98, "ratio_high": ratio * 1.02}
+    return found | {"verdict": verdict, "why": why}
 
 
 def device(name, *ceilings):
     curve = {"id": "latency.chase", "median_ratio": 1.01, "ratio_low": 0.99, "ratio_high": 1.03}
-    return {
-        "base": name,
-        "new": name,
-        "same_model": True,
-        "shared_host": False,
-        "ceilings": list(ceilings),
-        "curves": [{**curve, "verdict": "inconclusive", "parts": None, "points": []}],
-        "differences": [{"what": "driver", "base": "580.1", "new": "580.2"}],
-        "only_base": ["layout.transpose"],
-        "only_new": [],
-    }
+    found = {"base": name, "new": name, "same_model": True, "shared_host": False}
+    found |= {"ceilings": list(ceilings), "only_base": ["layout.transpose"], "only_new": []}
+    found["curves"] = [{**curve, "verdict": "inconclusive", "parts": None, "points": []}]
+    return found | {"differences": [{"what": "driver", "base": "580.1", "new": "580.2"}]}
 
 
 @pytest.fixture
 def document():
     """Two GPUs; the second one's L2 is slower, but not beyond what one run can prove."""
-    return {
-        "schema": "peakline-comparison",
-        "schema_version": 2,
-        "verdict": "slower",
-        "sentence": "no loss above 5 % in any figure",
-        "base_profiles": 1,
-        "new_profiles": 3,
-        "threshold": 0.02,
-        "gate": {
-            "passed": False,
-            "reasons": [
-                {
-                    "code": "slower",
-                    "name": "gpu0/hbm.read/measured",
-                    "outcome": "fail",
-                    "text": "0.900",
-                    "allowed": False,
-                }
-            ],
-            "unused": [],
-        },
-        "devices": [
-            device("GPU 0 · NVIDIA H200", row("hbm.read", 0.9, "slower", "heat")),
-            device("GPU 1 · NVIDIA H200", row("l2.read", 0.941, "inconclusive")),
-        ],
-        "only_base": [],
-        "only_new": [HOSTILE],
-    }
+    reason = {"code": "slower", "name": "gpu0/hbm.read/measured", "outcome": "fail"}
+    reason |= {"text": "0.900", "allowed": False}
+    found = {"schema": "peakline-comparison", "schema_version": 2, "verdict": "slower"}
+    found |= {"sentence": "no loss above 5 % in any figure", "threshold": 0.02}
+    found |= {"base_profiles": 1, "new_profiles": 3, "only_base": [], "only_new": [HOSTILE]}
+    found["gate"] = {"passed": False, "reasons": [reason], "unused": []}
+    found["devices"] = [
+        device("GPU 0 · NVIDIA H200", row("hbm.read", 0.9, "slower", "heat")),
+        device("GPU 1 · NVIDIA H200", row("l2.read", 0.941, "inconclusive")),
+    ]
+    return found
 
 
 def test_the_page_says_what_compare_says(document):
@@ -189,12 +155,12 @@ def test_each_ceiling_has_its_ratio_with_its_interval(canvas):
     assert ratios(device("GPU 0"), 0.02) is None
 
 
-def test_the_command_reads_it(document, tmp_path):
+def test_the_command_reads_it(report, document, tmp_path):
     path = tmp_path / "compared.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert main([str(path)]) == 0
+    report.stdout(path)
     assert (tmp_path / "compared" / "comparison.html").exists()
-    assert main([str(path), "--format", "png"]) == 2
+    report.refused(path, "--format", "png")
 
 
 def test_another_version_or_a_broken_one_is_refused(document, tmp_path):

@@ -50,9 +50,8 @@ def test_the_page_answers(tmp_path, capsys):
     assert "First token, by the length of the prompt, no sooner than: " in text
 
 
-def test_pictures_of_their_own(tmp_path, ceilings_path):
-    arguments = ["--hf-config", LLAMA, "--format", "png", "-o", str(tmp_path)]
-    assert main([ceilings_path, *arguments]) == 0
+def test_pictures_of_their_own(report, tmp_path, ceilings_path):
+    report.stdout(ceilings_path, "--hf-config", LLAMA, "--format", "png", "-o", tmp_path)
     assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -66,12 +65,5 @@ def test_pictures_of_their_own(tmp_path, ceilings_path):
         (["--hf-config", LLAMA, "--device", "host"], "has no rate tensor.bf16 of"),
     ],
 )
-def test_unusable_models(arguments, said, capsys):
-    try:
-        code = main([*arguments, str(ONE_GPU)])
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
+def test_unusable_models(report, arguments, said):
+    assert said in report.refused(*arguments, ONE_GPU)

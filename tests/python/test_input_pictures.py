@@ -6,7 +6,6 @@ import peakline
 import pytest
 from conftest import GPU, ONE_GPU, TWO_GPUS, document_of, figure_of, loaded, only
 from drawing import crossed, cut, lines, overlapping, texts
-from peakline.commands.report import main
 from peakline.peaks.storage import InputNeed
 from peakline.pictures import Canvas, pictures
 from test_input_bound import PIPELINE, STORAGE, with_storage
@@ -95,27 +94,23 @@ def test_a_host_alone_has_its_links():
     assert picture.headline.startswith("Storage is the slowest link")
 
 
-def test_the_report_says_and_shows_it(write, tmp_path, capsys):
-    path = write(with_storage())
-    out = tmp_path / "out"
-    assert main([str(path), "-o", str(out), "--format", "svg", *NEED]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+def test_the_report_says_and_shows_it(report, write, tmp_path):
+    path, out = write(with_storage()), tmp_path / "out"
+    said = " ".join(report.stdout(path, "-o", out, "--format", "svg", *NEED).split())
     assert (
         "Input does not keep up: 5.40 GB/s needed; the slowest link measured, "
         "storage to GPU, carries 2.10 GB/s" in said
     )
     assert "needed: 5.40 GB/s" in (out / "input.svg").read_text()
-    assert main([str(path), "--json", *NEED]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "peakline-input"
+    found = report.document(path, *NEED)
+    assert (found["schema"], found["enough"]) == ("peakline-input", False)
     assert found["bytes_per_s"] == pytest.approx(5.4e9)
-    assert not found["enough"]
     assert found["links"][0]["label"] == "storage to GPU"
 
 
-def test_the_page_has_its_part(write, tmp_path):
+def test_the_page_has_its_part(report, write, tmp_path):
     path = write(only(with_storage(), "host.storage", "input."))
-    assert main([str(path), "-o", str(tmp_path / "out"), *NEED]) == 0
+    report.stdout(path, "-o", tmp_path / "out", *NEED)
     page = (tmp_path / "out/report.html").read_text()
     assert 'id="at-input-0"' in page
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
@@ -137,22 +132,14 @@ def test_the_page_has_its_part(write, tmp_path):
         (["--bytes-per-sample", "1e200", "--samples-per-s", "1e200"], "must be a number above 0"),
     ],
 )
-def test_unusable_needs(arguments, said, capsys):
-    try:
-        code = main([*arguments, str(ONE_GPU)])
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
+def test_unusable_needs(report, arguments, said):
+    assert said in report.refused(*arguments, ONE_GPU)
 
 
-def test_a_profile_without_any_link(write, capsys):
-    document = with_storage()
-    document["ceilings"] = []
-    assert main([str(write(document)), *NEED]) == 2
-    assert "`peakline run --storage DIR` measures all of them" in capsys.readouterr().err
+def test_a_profile_without_any_link(report, write):
+    path = write({**with_storage(), "ceilings": []})
+    err = report.refused(path, *NEED)
+    assert "`peakline run --storage DIR` measures all of them" in err
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from unittest import mock
 
 import peakline
 import pytest
@@ -174,9 +175,8 @@ def test_a_slow_step_is_said_once(caplog, monkeypatch):
     "lengths",
     [
         [0.1 + 0.01 * (n * 7 % 13) for n in range(200)],  # sequences of varying length
-        [
-            0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)
-        ],  # an optimizer's step
+        # An optimizer's step.
+        [0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)],
         [0.3 if n % 10 == 9 else 0.1 for n in range(500)],
     ],
     ids=["scatter", "accumulation", "tenth"],
@@ -195,7 +195,6 @@ class NvmlError(Exception):
 
 def nvml(**changes):
     """A fake pynvml with a throttled device."""
-    module = types.ModuleType("pynvml")
     answers = {
         "nvmlInit": lambda: None,
         "nvmlShutdown": lambda: None,
@@ -209,41 +208,49 @@ def nvml(**changes):
         "NVML_TEMPERATURE_GPU": 0,
         "NVMLError": NvmlError,
     }
-    for name, answer in (answers | changes).items():
-        setattr(module, name, answer)
-    return module
+    return types.SimpleNamespace(**(answers | changes))
 
 
-def test_states_of_a_device(monkeypatch):
+def failing(message):
+    return mock.Mock(side_effect=NvmlError(message))
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"nvmlInit": failing("Driver Not Loaded")}, "not known: NVML says Driver Not Loaded"),
+        (
+            {"nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: 0x1},
+            "SM clock 1200 of 1980 MHz, 700 W, 80 °C, not slowed down",
+        ),
+        # A MIG slice has no power, and an old binding lacks a function.
+        (
+            {
+                "nvmlDeviceGetPowerUsage": failing("Not Supported"),
+                "nvmlDeviceGetCurrentClocksThrottleReasons": None,
+            },
+            "SM clock 1200 of 1980 MHz, 80 °C",
+        ),
+    ],
+)
+def test_states_of_a_device(monkeypatch, changes, state):
+    module = nvml(**changes)
+    for name in [name for name, answer in changes.items() if answer is None]:
+        delattr(module, name)
+    module.nvmlDeviceGetHandleByUUID = mock.Mock()
+    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    assert device_state() == state
+    asked = module.nvmlDeviceGetHandleByUUID.call_args_list
+    assert asked == ([] if "nvmlInit" in changes else [mock.call(b"GPU-1")])
+
+
+def test_without_packages_the_state_is_not_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    assert device_state() == "not known, since PyTorch does not say which GPU is in use"
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert device_state() == "not known, since pynvml (nvidia-ml-py) is not installed"
-
-    def fails():
-        raise NvmlError("Driver Not Loaded")
-
-    asked = []
-    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
-    monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlInit=fails))
-    assert device_state() == "not known: NVML says Driver Not Loaded"
-    calm = nvml(
-        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x1,
-        nvmlDeviceGetHandleByUUID=asked.append,
-    )
-    monkeypatch.setitem(sys.modules, "pynvml", calm)
-    assert device_state().endswith("80 °C, not slowed down")
-    assert asked == [b"GPU-1"]
-
-    def unsupported(handle):
-        raise NvmlError("Not Supported")
-
-    # A MIG slice has no power, and an old binding lacks a function.
-    part = nvml(nvmlDeviceGetPowerUsage=unsupported)
-    del part.nvmlDeviceGetCurrentClocksThrottleReasons
-    monkeypatch.setitem(sys.modules, "pynvml", part)
-    assert device_state() == "SM clock 1200 of 1980 MHz, 80 °C"
-    # Without PyTorch the GPU in use is unknown.
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert device_state() == "not known, since PyTorch does not say which GPU is in use"
 
 
 def test_what_the_profile_does_not_have(profile):

@@ -1,15 +1,13 @@
 """The least time of a training step, by hand and on the command line."""
 
-import json
 from pathlib import Path
 
 import peakline
 import pytest
+from conftest import TWO_GPUS
 from peakline import from_hf_config, train_bound, units
-from test_mfu import run
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE = ROOT / "reports/reference/nvidia-h200-x2.json"
+NODE = TWO_GPUS
 LLAMA = Path(__file__).parent / "data/configs/llama-3-8b.json"
 PARAMS = 8_030_261_248
 TOKENS, SEQUENCE = 524_288, 8192
@@ -78,30 +76,31 @@ def test_the_host_reads_its_own_memory(node, llama):
     assert found.needs["memory"] == 34 * PARAMS / node.bandwidth("memory", device="host")
 
 
-def test_what_cannot_be_bounded(node, llama):
-    with pytest.raises(ValueError, match="strategy must be ddp or fsdp, not 'zero'"):
-        train_bound(node, llama, 1, 2, "zero", sequence=1)
-    with pytest.raises(ValueError, match="tokens must be"):
-        train_bound(node, llama, 0, sequence=1)
-    with pytest.raises(ValueError, match="sequence must be"):
-        train_bound(node, llama, 1, sequence=0)
-    with pytest.raises(peakline.PeakError, match="measured mxfp4 peak"):
-        train_bound(node, llama, 1, sequence=1, dtype="mxfp4")
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((1, 2, "zero"), {}, ValueError, "strategy must be ddp or fsdp, not 'zero'"),
+        ((0,), {}, ValueError, "tokens must be"),
+        ((1,), {"sequence": 0}, ValueError, "sequence must be"),
+        ((1,), {"dtype": "mxfp4"}, peakline.PeakError, "measured mxfp4 peak"),
+    ],
+)
+def test_what_cannot_be_bounded(node, llama, arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        train_bound(node, llama, *arguments, **{"sequence": 1, **options})
 
 
-def test_command(capsys, node, llama):
-    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "16000"]
-    arguments += ["--devices", "2", "--hf-config", str(LLAMA), "--sequence", str(SEQUENCE)]
-    assert "what this machine allows" not in run(capsys, *arguments)[1]
-    step = ["--tokens-per-step", str(TOKENS), "--strategy", "fsdp"]
+def test_command(mfu, node, llama):
+    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "16000"]
+    arguments += ["--devices", "2", "--hf-config", LLAMA, "--sequence", SEQUENCE]
+    assert "what this machine allows" not in mfu.stdout(*arguments)
+    step = ["--tokens-per-step", TOKENS, "--strategy", "fsdp"]
     expected = train_bound(node, llama, TOKENS, 2, "fsdp", sequence=SEQUENCE)
-    code, out, _ = run(capsys, *arguments, *step)
-    assert code == 0
     assert (
         f"This run is at {1600000 / expected.tokens_per_s:.1f} % of what this machine allows for "
         f"its shape: {units.number(expected.tokens_per_s)} tokens/s, bound by tensor.bf16.\n"
-    ) in out
-    result = json.loads(run(capsys, *arguments, *step, "--json")[1])["train_bound"]
+    ) in mfu.stdout(*arguments, *step)
+    result = mfu.document(*arguments, *step)["train_bound"]
     assert result["seconds"] == expected.seconds
     assert result["share"] == 16000 / expected.tokens_per_s
 
@@ -114,8 +113,6 @@ def test_command(capsys, node, llama):
         (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
     ],
 )
-def test_options_of_a_step(capsys, options, message):
-    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "1"]
-    code, out, err = run(capsys, *arguments, *options)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_options_of_a_step(mfu, options, message):
+    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "1"]
+    assert message in mfu.refused(*arguments, *options)
