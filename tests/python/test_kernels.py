@@ -1,6 +1,7 @@
 """Kernels from Nsight Compute and from plain CSVs: formats, units, and what is refused."""
 
 import contextlib
+import gzip
 
 import pytest
 from hypothesis import given, settings
@@ -323,6 +324,14 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     path = tmp_path / "kernels"
     path.write_text(trace(), encoding="utf-8-sig")
     assert read(path) == parse(trace())
+
+
+def test_a_limit_counts_unpacked_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", 200)
+    path = tmp_path / "kernels.csv.gz"
+    path.write_bytes(gzip.compress(CSV.encode() + 100 * b"k,1,1,1\n"))
+    with pytest.raises(WorkloadError, match=r"larger than .* a CSV"):
+        read(path)
 
 
 def test_no_launch_of_an_export_is_dropped():

@@ -7,7 +7,7 @@ from drawing import texts
 from peakline import units
 from peakline.page import tables
 from peakline.pictures import Canvas
-from peakline.profile import NODE, PeakError
+from peakline.profile import HOST, NODE, PeakError
 
 
 def rows(document, id_, **params):
@@ -120,5 +120,4 @@ def test_what_lies_between_gpus_is_no_row_of_a_gpu():
 
 
 def test_a_profile_of_one_gpu_has_no_node(profile):
-    assert NODE not in profile.measured_devices()
-    assert profile.measured_devices()[0] == GPU
+    assert profile.measured_devices() == (GPU, HOST)
