@@ -127,28 +127,22 @@ def test_what_is_not_sound_is_found(change, fault):
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("path", "value", "fault"),
     [
-        (lambda d: d["host"].update(hostname="node7"), "names its host"),
-        (lambda d: d["command"].append("/home/ann/a.json"), "has a path"),
-        (
-            lambda d: d["software"].setdefault("environment", {}).update(LD_LIBRARY_PATH="/opt/a"),
-            "has a path",
-        ),
-        (lambda d: d["devices"][0].update(uuid="GPU-7270db5f-017b"), "has a whole UUID"),
-        (
-            lambda d: d["findings"][0].update(message="7270db5f-017b-cc7d-fdff-9d6865436211"),
-            "has a whole UUID",
-        ),
-        (
-            lambda d: d["devices"][0].update(processes=[{"pid": 0, "name": "train"}]),
-            "names another process",
-        ),
+        ("host hostname", "node7", "names its host"),
+        ("command 0", "/home/ann/a.json", "has a path"),
+        ("software environment", {"LD_LIBRARY_PATH": "/opt/a"}, "has a path"),
+        ("devices 0 uuid", "GPU-7270db5f-017b", "has a whole UUID"),
+        ("findings 0 message", "7270db5f-017b-cc7d-fdff-9d6865436211", "has a whole UUID"),
+        ("devices 0 processes", [{"pid": 0, "name": "train"}], "names another process"),
     ],
 )
-def test_what_is_told_is_found(change, fault):
-    document = document_of(H200)
-    change(document)
+def test_what_is_told_is_found(path, value, fault):
+    document = holder = document_of(H200)
+    *above, last = (int(key) if key.isdigit() else key for key in path.split())
+    for key in above:
+        holder = holder[key]
+    holder[last] = value
     assert [*told(document)] == [fault]
 
 

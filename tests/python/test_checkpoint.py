@@ -56,42 +56,22 @@ def packed(layout, ignore, **weights):
 EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]
 FP8_CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
 # quantization_config and formats, as in the files of these models.
+FP8_BY_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+GLM_IGNORES = ["lm_head", "model.layers.9.self_attn*", "model.layers.9.mlp.shared_experts*"]
+INT4 = {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": True}
+FP4 = {"num_bits": 4, "type": "float", "group_size": 32}
+NVFP4 = {"quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE}
 STATED = {
-    "DeepSeek-V3": (
-        {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]},
-        Formats("fp8block"),
-    ),
+    "DeepSeek-V3": (FP8_BY_BLOCKS, Formats("fp8block")),
     "gpt-oss": ({"quant_method": "mxfp4"}, Formats(experts="mxfp4")),
     "Qwen3-32B-FP8": (
         {"quant_algo": "FP8", "kv_cache_scheme": "FP8", "ignore": ["lm_head"]},
         Formats("fp8", "fp8"),
     ),
-    "Kimi-K2.5-NVFP4": (
-        {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE},
-        Formats("nvfp4", "fp8"),
-    ),
-    "GLM-5.2-NVFP4": (
-        {
-            "quant_algo": "NVFP4",
-            "kv_cache_scheme": FP8_CACHE,
-            "ignore": [
-                "lm_head",
-                "model.layers.9.self_attn*",
-                "model.layers.9.mlp.shared_experts*",
-            ],
-        },
-        Formats("bf16", "fp8", experts="nvfp4"),
-    ),
-    "Kimi-K2.5": (
-        packed(
-            "pack-quantized", EXPERTS_ALONE, num_bits=4, type="int", group_size=32, symmetric=True
-        ),
-        Formats(experts="int4g32sym"),
-    ),
-    "Kimi-K3": (
-        packed("mxfp4-pack-quantized", EXPERTS_ALONE, num_bits=4, type="float", group_size=32),
-        Formats(experts="mxfp4"),
-    ),
+    "Kimi-K2.5-NVFP4": ({"quant_method": "modelopt", **NVFP4}, Formats("nvfp4", "fp8")),
+    "GLM-5.2-NVFP4": ({**NVFP4, "ignore": GLM_IGNORES}, Formats("bf16", "fp8", experts="nvfp4")),
+    "Kimi-K2.5": (packed("pack-quantized", EXPERTS_ALONE, **INT4), Formats(experts="int4g32sym")),
+    "Kimi-K3": (packed("mxfp4-pack-quantized", EXPERTS_ALONE, **FP4), Formats(experts="mxfp4")),
     "W8A8": (packed("int-quantized", ["lm_head"], num_bits=8, type="int"), Formats("int8")),
     "FP8-dynamic": (
         packed("float-quantized", ["lm_head"], num_bits=8, type="float"),

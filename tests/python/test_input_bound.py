@@ -10,20 +10,12 @@ STORAGE, PIPELINE, DIRECT = 2.2e9, 2.1e9, 2.15e9
 def with_storage(**rates):
     """The reference with rates of storage that are made up: of STORAGE and PIPELINE, or others."""
     document = document_of()
-    for resource, value in (rates or {"storage.read": STORAGE, "input.pipeline": PIPELINE}).items():
-        device = "host" if resource == "storage.read" else GPU
-        document["resources"].append(
-            {"name": resource, "label": resource, "unit": "B/s", "kind": "memory"}
-        )
-        document["ceilings"].append(
-            {
-                "device": device,
-                "resource": resource,
-                "basis": "measured",
-                "value": value,
-                "unit": "B/s",
-            }
-        )
+    for name, value in (rates or {"storage.read": STORAGE, "input.pipeline": PIPELINE}).items():
+        named = {"name": name, "label": name, "unit": "B/s", "kind": "memory"}
+        document["resources"].append(named)
+        device = "host" if name == "storage.read" else GPU
+        measured = {"device": device, "resource": name, "basis": "measured", "unit": "B/s"}
+        document["ceilings"].append({**measured, "value": value})
     return document
 
 

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import peakline
 import pytest
-from conftest import ONE_GPU, ROOT, document_of, loaded
+from conftest import ONE_GPU, ROOT, loaded
 from peakline.profile import files
 from test_profile import check_fields
 
@@ -52,25 +52,32 @@ def test_the_figures_of_a_model(profile):
     assert peakline.population("h200", "quick").mode == "quick"
 
 
-def test_what_there_is_not():
-    population = peakline.population("h200", "quick")
-    with pytest.raises(
-        peakline.PeakError, match=r"no model_shaped figure for tensor.bf16 in .* it"
-    ):
-        population.limit("tensor.bf16", "model_shaped")
-    with pytest.raises(
-        peakline.PeakError, match=r"no burst figure for nothing .* it has hbm.read,"
-    ):
-        population.figure("nothing", "burst")
-    with pytest.raises(peakline.PeakError, match=r"for hbm.read beside its siblings in the popul"):
-        population.figure("hbm.read", "measured", beside_siblings=True)
-    with pytest.raises(
-        peakline.PeakError, match=r"nvidia-h200.json has no population of slow runs;"
-    ):
-        peakline.population("h200", "slow")
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda p: p.limit("tensor.bf16", "model_shaped"),
+            r"no model_shaped figure for tensor.bf16 in .* it",
+        ),
+        (lambda p: p.figure("nothing", "burst"), r"no burst figure for nothing .* it has hbm.read"),
+        (
+            lambda p: p.figure("hbm.read", "measured", beside_siblings=True),
+            r"for hbm.read beside its siblings in the popul",
+        ),
+        (
+            lambda p: peakline.population("h200", "slow"),
+            r"nvidia-h200.json has no population of slow runs;",
+        ),
+    ],
+)
+def test_figures_that_there_are_not(ask, message):
+    with pytest.raises(peakline.PeakError, match=message):
+        ask(peakline.population("h200", "quick"))
+
+
+def test_models_of_which_nothing_is_known(document):
     with pytest.raises(peakline.ProfileError, match=r"^no population of 'x100'; there is: .*h200"):
         peakline.population("x100", "quick")
-    document = document_of()
     document["devices"][0]["name"] = "NVIDIA X100"
     with pytest.raises(peakline.ProfileError, match="no population of 'NVIDIA X100'"):
         _ = loaded(document).population

@@ -88,31 +88,35 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-def test_help_comes_before_anything_else(machine):
-    for arguments in (["--help"], ["--quick", "-h"], ["-vh"]):
-        code, out, err = machine.run(*arguments)
-        assert (code, err) == (0, "")
-        assert out == (ROOT / "scripts/run-help.txt").read_text()
+@pytest.mark.parametrize("arguments", [["--help"], ["--quick", "-h"], ["-vh"]])
+def test_help_comes_before_anything_else(machine, arguments):
+    help_text = (ROOT / "scripts/run-help.txt").read_text()
+    assert machine.run(*arguments) == (0, help_text, "")
     assert machine.noted() == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wrong"),
+    ("script", "arguments", "wrong"),
     [
-        (["--quik"], "--quik: not an option"),
-        (["--quick", "surplus"], "surplus: not an option"),
-        (["-x"], "-x: not an option"),
-        (["-qx"], "-x: not an option"),
-        ([""], ": not an option"),
-        (["@"], "@: not an option"),
-        (["--filter"], "--filter: expected REGEX"),
-        (["-o"], "-o: expected FILE|DIR/"),
+        ("run", ["--quik"], "--quik: not an option"),
+        ("run", ["--quick", "surplus"], "surplus: not an option"),
+        ("run", ["-x"], "-x: not an option"),
+        ("run", ["-qx"], "-x: not an option"),
+        ("run", [""], ": not an option"),
+        ("run", ["@"], "@: not an option"),
+        ("run", ["--filter"], "--filter: expected REGEX"),
+        ("run", ["-o"], "-o: expected FILE|DIR/"),
+        ("test", ["--tool"], "--tool: not an option"),
+        ("test", ["cpu", "-x"], "-x: not an option"),
+        ("test", ["--all", "gpu"], "gpu: not a part"),
+        ("test", ["cpu ci"], "cpu ci: not a part"),
+        ("test", [""], ": not a part"),
+        ("fuzz", ["profile", "0"], "0: SECONDS must be 1 or more"),
     ],
 )
-def test_a_mistyped_option_comes_before_anything_else(machine, arguments, wrong):
-    code, out, err = machine.run(*arguments)
-    assert (code, out) == (2, "")
-    assert err == f"peakline: {wrong} (see scripts/run --help)\n"
+def test_a_mistyped_option_comes_before_anything_else(machine, script, arguments, wrong):
+    error = f"peakline: {wrong} (see scripts/{script} --help)\n"
+    assert machine.run(*arguments, script=script) == (2, "", error)
     assert machine.noted() == []
 
 
@@ -219,9 +223,8 @@ def break_pip(machine):
 
 def break_build(machine):
     configures = "echo cmake version 3.25.1; mkdir -p build/release; exit"
-    machine.command(
-        machine.commands / "cmake", f"[[ $1 == --build ]] || {{ {configures}; }}; {WAITS}"
-    )
+    waits = f"[[ $1 == --build ]] || {{ {configures}; }}; {WAITS}"
+    machine.command(machine.commands / "cmake", waits)
 
 
 @pytest.mark.parametrize("step", [break_apt, break_pip, break_build])
@@ -255,24 +258,6 @@ def test_help_of_the_tests_comes_before_anything_else(machine):
     assert machine.noted() == []
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "wrong"),
-    [
-        ("test", ["--tool"], "--tool: not an option"),
-        ("test", ["cpu", "-x"], "-x: not an option"),
-        ("test", ["--all", "gpu"], "gpu: not a part"),
-        ("test", ["cpu ci"], "cpu ci: not a part"),
-        ("test", [""], ": not a part"),
-        ("fuzz", ["profile", "0"], "0: SECONDS must be 1 or more"),
-    ],
-)
-def test_a_mistyped_part_or_option_comes_before_anything_else(machine, script, arguments, wrong):
-    code, out, err = machine.run(*arguments, script=script)
-    assert (code, out) == (2, "")
-    assert err == f"peakline: {wrong} (see scripts/{script} --help)\n"
-    assert machine.noted() == []
-
-
 # apt knows three packages, one of them a dependency.
 APT = """
 case " $* " in
@@ -297,12 +282,16 @@ def results(machine):
     return (machine.root / "build/test/results.tsv").read_text()
 
 
+def left_out(err):
+    """The options that scripts/test names beside what it left out."""
+    return [line.split(":")[1].strip() for line in err.splitlines() if "  --" in line]
+
+
 def test_what_is_large_is_left_out_unless_asked_for(machine):
     with_packages(machine)
     code, _, err = machine.run("shell", script="test")
     assert code == 0, err
-    left_out = [line.split(":")[1].strip() for line in err.splitlines() if "  --" in line]
-    assert left_out == ["--launchers", "--browser", "--tools"]
+    assert left_out(err) == ["--launchers", "--browser", "--tools"]
     assert not [line for line in machine.noted() if line.startswith(("apt-get", "dpkg"))]
     assert not [line for line in machine.noted() if "torch" in line]
     assert results(machine).startswith("shellcheck\tpassed\t")
@@ -343,9 +332,7 @@ def test_what_the_machine_has_is_not_asked_for(machine):
     with_packages(machine)
     for name in ("munged", "mpirun", "srun", "slurmctld", "slurmd", "google-chrome"):
         machine.command(machine.commands / name, "")
-    _, _, err = machine.run("shell", script="test")
-    left_out = [line.split(":")[1].strip() for line in err.splitlines() if "  --" in line]
-    assert left_out == ["--tools"]
+    assert left_out(machine.run("shell", script="test")[2]) == ["--tools"]
     machine.run("--launchers", "shell", script="test")
     assert not [line for line in machine.noted() if line.startswith(("apt-get", "dpkg"))]
 

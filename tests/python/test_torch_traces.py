@@ -20,20 +20,9 @@ ATTENTION = (4, 16, 2048, 128)
 
 
 def trace(**arguments):
-    operator = {
-        "ph": "X",
-        "cat": "cpu_op",
-        "name": "aten::mm",
-        "ts": 1.0,
-        "dur": 5.0,
-        "args": {
-            "External id": 7,
-            "Input Dims": [[256, 512], [512, 128]],
-            "Input type": ["c10::BFloat16", "c10::BFloat16"],
-            "Concrete Inputs": ["", ""],
-            **arguments,
-        },
-    }
+    inputs = {"Input Dims": [[256, 512], [512, 128]], "Input type": ["c10::BFloat16"] * 2}
+    args = {"External id": 7, **inputs, "Concrete Inputs": ["", ""], **arguments}
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1.0, "dur": 5.0, "args": args}
     kernels = [
         {"ph": "X", "cat": "kernel", "name": name, "ts": start, "dur": duration}
         | {"args": {"External id": 7}}
@@ -246,14 +235,8 @@ def test_a_float_product_faster_than_the_cuda_cores_claims_its_bytes_alone(profi
 
 
 def test_counts_that_a_trace_states():
-    event = {
-        "ph": "X",
-        "cat": "kernel",
-        "name": "triton_poi",
-        "ts": 1.0,
-        "dur": 10.0,
-        "args": {"kernel_flop": 2e6, "kernel_num_gb": 0.5},
-    }
+    event = {"ph": "X", "cat": "kernel", "name": "triton_poi", "ts": 1.0, "dur": 10.0}
+    event["args"] = {"kernel_flop": 2e6, "kernel_num_gb": 0.5}
     (kernel,) = parse(json.dumps({"traceEvents": [event]}))
     assert kernel.flops == {UNKNOWN_UNIT: 2e6}
     assert kernel.bytes == {"hbm": 5e8}
@@ -305,12 +288,9 @@ def test_operators_whose_work_is_not_clear():
 
 
 def test_repeated_elements_are_read_once():
-    arguments = {
-        "Input Dims": [[256, 512], [512, 128]],
-        "Input type": ["float", "float"],
-        "Input Strides": [[512, 1], [0, 1]],
-    }
-    (work,) = works({"name": "aten::mm", "args": arguments})
+    arguments = {"Input Dims": [[256, 512], [512, 128]], "Input type": ["float", "float"]}
+    strides = {"Input Strides": [[512, 1], [0, 1]]}
+    (work,) = works({"name": "aten::mm", "args": arguments | strides})
     assert (work.read, work.written) == (4 * (256 * 512 + 128), 4 * 256 * 128)
 
 
@@ -333,12 +313,20 @@ BF16, FP32 = "c10::BFloat16", "float"
         ("add", [A, A, [], A], [BF16, BF16, "Scalar", BF16], 4 * N, 2 * N),
         ("gelu", [A, [], A], [BF16, "", BF16], 2 * N, 2 * N),
         ("elu_backward", [A, [], [], [], [], A], [BF16, *[""] * 4, BF16], 4 * N, 2 * N),
+        ("fill_", [A, []], [FP32, "Scalar"], 0, 4 * N),
+        ("embedding", [[50_000, 512], [8, 128]], [BF16, "long int"], 8 * 1024, 2 * 1024 * 512),
     ],
 )
-def test_bytes_of_elementwise_operators(name, shapes, types, read_, written):
+def test_bytes_of_operators(name, shapes, types, read_, written):
     arguments = {"Input Dims": shapes, "Input type": types, "Concrete Inputs": [""] * len(shapes)}
     (work,) = works({"name": f"aten::{name}", "args": arguments})
     assert (work.flops, work.read, work.written) == (0, read_, written)
+
+
+def test_bytes_of_a_fill_in_a_trace():
+    fill = {"Input Dims": [[4, 256], []], "Input type": ["float", "Scalar"]}
+    text = trace(**fill).replace("aten::mm", "aten::fill_")
+    assert parse(text)[0].bytes == {"hbm.read": 0, "hbm.write": 4 * 4 * 256}
 
 
 def test_operators_without_elements_or_a_common_shape_have_no_bytes():
@@ -400,19 +388,6 @@ def test_bytes_of_a_fused_optimizer_by_its_grid(functor, blocks, moved):
     if moved is None:
         assert kernel.bytes == {}
     else:
-        read_, written, size = moved
-        assert kernel.bytes == {
-            "hbm.read": read_ * size * 65_536,
-            "hbm.write": written * size * 65_536,
-        }
-
-
-def test_bytes_of_fills_and_embeddings():
-    fill = {"Input Dims": [[4, 256], []], "Input type": ["float", "Scalar"]}
-    (work,) = works({"name": "aten::fill_", "args": fill})
-    assert (work.read, work.written) == (0, 4 * 4 * 256)
-    table_ = {"Input Dims": [[50_000, 512], [8, 128]], "Input type": ["c10::Half", "long int"]}
-    (work,) = works({"name": "aten::embedding", "args": table_})
-    assert (work.read, work.written) == (8 * 8 * 128, 8 * 128 * 512 * 2)
-    text = trace(**fill).replace("aten::mm", "aten::fill_")
-    assert parse(text)[0].bytes == {"hbm.read": 0, "hbm.write": 4 * 4 * 256}
+        reads, writes, size = moved
+        chunk = size * 65_536
+        assert kernel.bytes == {"hbm.read": reads * chunk, "hbm.write": writes * chunk}
