@@ -39,7 +39,7 @@ import peakline.commands.mfu  # noqa: E402
 import peakline.commands.report  # noqa: E402
 from made_traces import Made, export  # noqa: E402
 from peakline import commands, pictures  # noqa: E402
-from peakline.page.screen import read_screen  # noqa: E402
+from peakline.page.screen import Screen, read_screen  # noqa: E402
 from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
 from peakline.workload.part import Part  # noqa: E402
@@ -304,3 +304,38 @@ def analyzed(tmp_path: Path) -> Callable[..., Analysis]:
         return found
 
     return analysis
+
+
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
+)
+
+
+def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for") -> str:
+    profile = peakline.loads(json.dumps(document), "node.json")
+    return build([profile], screen=screen)["report.html"].decode("utf-8")
+
+
+@pytest.fixture(scope="session")
+def hostile_page() -> str:
+    """A page whose every free text is hostile."""
+    document = only(document_of(), "hbm.", "instruction.", "synchronization.")
+    whole = hostile({**document, "memory_map": document_of()["memory_map"]})
+    return page_of(whole, read_screen(hostile(shown_screen())))
+
+
+def hostile(value: Any) -> Any:
+    fixed = {
+        *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
+        *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
+        *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
+        "varies_with",
+        # Declarations of pictures.
+        *("key", "over", "by", "naming", "written", "scale", "role"),
+    }
+    if isinstance(value, dict):
+        return {k: v if k in fixed else hostile(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(v) for v in value]
+    # A prefix keeps texts distinct.
+    return HOSTILE + value if isinstance(value, str) else value

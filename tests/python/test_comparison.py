@@ -12,7 +12,7 @@ from peakline.page.comparison import answer
 from peakline.pictures import Canvas, draw
 from peakline.pictures.comparison import VERDICTS, ratios
 from peakline.profile import ProfileError
-from test_report import needs_chromium, probed
+from test_chromium import needs_chromium, probed
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

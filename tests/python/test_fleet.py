@@ -7,7 +7,7 @@ import pytest
 from peakline.commands.documents import read_document
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
-from test_report import chromium, needs_chromium
+from test_chromium import chromium, needs_chromium
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

@@ -177,31 +177,30 @@ def test_units_that_are_equally_busy_are_named_together(profile):
     assert p.as_written.units == ("tensor hmma",)
 
 
-def summaries_alone():
-    """The export with only ncu's maxima of units, as from `--section SpeedOfLight`."""
-    kept = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
-    kept = rf"{kept}|ID|Kernel Name|CC|gpu__time_duration\.sum"
+def metrics_alone(pattern):
+    """The kernels of the export with these metrics alone."""
     found = table_of()
+    kept = rf"{pattern}|ID|Kernel Name|CC|gpu__time_duration\.sum"
     columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
-    return [[row[i] for i in columns] for row in found]
+    return parse(text_of([[row[i] for i in columns] for row in found]))
 
 
 def test_summaries_cap_the_gain_and_name_no_unit(profile):
-    (p, *_) = place(profile, parse(text_of(summaries_alone())), "0")
-    softmax = placed_by_part(profile, parse(text_of(summaries_alone())))["cunn_SoftMaxForwardReg"]
+    """ncu's maxima of units, as from `--section SpeedOfLight`."""
+    summaries = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
+    found = placed_by_part(profile, metrics_alone(summaries))
+    softmax = found["cunn_SoftMaxForwardReg"]
     assert softmax.as_written.units == ()
     assert softmax.as_written.gain_s == pytest.approx((1 - 0.769086) * 416.512e-6, rel=1e-4)
     assert softmax.as_written.complete  # both are maxima over all units
     assert described(profile, softmax, softmax.as_written) == "an SM unit 76.9 %"
     assert softmax.rewritten is None
-    assert p.as_written is not None
+    assert all(p.as_written for p in found.values())
 
 
 def test_few_metrics_claim_what_is_known(profile):
-    kept = r"ID|Kernel Name|CC|gpu__time_duration\.sum|gpu__dram_throughput\.avg\.pct.*elapsed"
-    found = table_of()
-    columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
-    placed = placed_by_part(profile, parse(text_of([[r[i] for i in columns] for r in found])))
+    metrics = metrics_alone(r"gpu__dram_throughput\.avg\.pct.*elapsed")
+    placed = placed_by_part(profile, metrics)
     add = placed["vectorized_elementwise_kernel"]
     assert not add.as_written.complete
     assert described(profile, add, add.as_written) == "at least 90.4 % of DRAM"

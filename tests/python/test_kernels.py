@@ -326,10 +326,11 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     assert read(path) == parse(trace())
 
 
-def test_a_limit_counts_unpacked_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", 200)
+@pytest.mark.parametrize("limit", [200, 1 << 18])  # within the first bytes that are read, and later
+def test_a_limit_counts_unpacked_bytes(tmp_path, monkeypatch, limit):
+    monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", limit)
     path = tmp_path / "kernels.csv.gz"
-    path.write_bytes(gzip.compress(CSV.encode() + 100 * b"k,1,1,1\n"))
+    path.write_bytes(gzip.compress(CSV.encode() + limit * b"k,1,1,1\n"))
     with pytest.raises(WorkloadError, match=r"larger than .* a CSV"):
         read(path)
 

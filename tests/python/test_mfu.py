@@ -3,12 +3,18 @@
 import json
 import pickle
 import re
+from pathlib import Path
 
 import peakline
 import pytest
 from conftest import ceiling, document_of, only, scaled
 from hypothesis import given
 from hypothesis import strategies as st
+from peakline import CONVENTIONS, from_hf_config
+
+CONFIGS = Path(__file__).parent / "data/configs"
+LLAMA_FILE = CONFIGS / "llama-3-8b.json"
+LLAMA3_8B = json.loads(LLAMA_FILE.read_text())
 
 
 @pytest.mark.parametrize(
@@ -232,3 +238,157 @@ def test_model_shaped_peaks_are_named(mfu, ceilings_path, profile):
     exported = json.loads(mfu.stdout("export", "--for", "json", *rest, "--basis", "model_shaped"))
     assert (exported["basis"], exported["value"]) == ("model_shaped", float(peak))
     assert exported["share_is_called"] == "of achievable (model-shaped)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a config.json of a model"),
+        ("{}", "model_type is null: known are 7"),
+        ('{"model_type": "gpt9"}', "families, such as gptj, gpt2, and"),
+        ('{"model_type": ["llama"]}', "model_type is an array: known are"),
+        ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
+        ('{"model_type": "llama4"}', "text_config is missing"),
+        ('{"model_type": "nemotron_h", "hybrid_override_pattern": "MQ"}', "has the letter 'Q'"),
+        ({"vocab_size": "many"}, 'vocab_size is "many", but must be a'),
+        ({"vocab_size": 1e400}, "vocab_size is Infinity"),
+        ({"vocab_size": 10**400}, "a whole number from 1 to"),
+        ({"hidden_size": None}, "hidden_size is null"),
+        ({"hidden_size": 4097}, "32 heads do not divide a width of 4097"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is true"),
+        ({"num_hidden_layers": 10**9}, "must be at most 65536"),
+        ({"layer_types": ["linear_attention"]}, "layer_types is an array"),
+        ({"layer_types": []}, "one for each of the 32 layers"),
+        ({"num_key_value_heads": 5}, "config.json: kv_heads must divide"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings is 1, but must be true or false"),
+    ],
+    ids=str,
+)
+def test_configs_that_cannot_be_used(mfu, arguments, tmp_path, text, message):
+    """text: of the file, or its changes of a good one."""
+    path = tmp_path / "config.json"
+    path.write_text(text if isinstance(text, str) else json.dumps({**LLAMA3_8B, **text}))
+    assert message in mfu.refused(*arguments, "--hf-config", path, "--sequence", "8192")
+
+
+@pytest.fixture
+def arguments(ceilings_path):
+    return ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_command_by_convention(mfu, arguments, convention):
+    shape = [*arguments, "--sequence", "8192", "--convention", convention]
+    model = from_hf_config(LLAMA_FILE)
+    expected, params = model.flops(8192, convention=convention), model.counted_params(convention)
+    assert mfu.stdout(*shape, "--hf-config", LLAMA_FILE).startswith(
+        f"model: {expected:.5g} FLOP per token ({convention})\n"
+        f"       8,030,261,248 parameters, {params:,} in GEMMs (N)\n"
+    )
+    result = mfu.document(*shape, "--hf-config", LLAMA_FILE)
+    assert (result["convention"], result["flops_per_token"]) == (convention, expected)
+    # Half of the attention matrix counts, by convention or option.
+    half = 6 * 32 * 32 * 128 * 8192
+    causal = mfu.document(*shape, "--hf-config", LLAMA_FILE, "--causal")
+    assert causal["flops_per_token"] == expected - half * (convention != "megatron")
+    by_hand = ["--params", params, "--layers", 32, "--heads", 32, "--head-dim", 128]
+    assert mfu.document(*shape, *by_hand)["flops_per_token"] == expected
+
+
+def test_one_figure_is_named_to_be_published(mfu, arguments):
+    arguments[-1] = "5000"
+    shape = ["--hf-config", CONFIGS / "mixtral-8x7b.json", "--sequence", "8192"]
+    result = mfu.document(*arguments, *shape, "--recompute", "full")
+    rows = {row["name"]: row["share"] for row in result["utilization"]}
+    name = "MFU (datasheet)"
+    assert result["publish"] == {"name": name, "share": rows[name]}
+    assert result["parameters"] == {
+        "total": 46_702_792_704,
+        "active": 12_879_925_248,
+        "matmul": 12_879_925_248 - 32000 * 4096,
+    }
+    out = mfu.stdout(*arguments, *shape, "--causal")
+    assert "46,702,792,704 parameters, 12,879,925,248 of them for a token, 12,748,853,248 in" in out
+    assert out.count("To publish: ") == 1
+    assert "% MFU (published), by palm's convention, half of the attention matrix, 8192 tok" in out
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
+    assert "MFU (published). Shares of measured peaks do not compare" in out
+
+
+def test_without_a_published_peak_nothing_is_to_be_published(mfu, write, arguments, document):
+    document["ceilings"] = [
+        row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
+    ]
+    arguments[1] = write(document)
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
+    assert "Nothing to publish" in out
+    assert "MFU (" not in out
+    assert mfu.document(*arguments, "--flops-per-token", "1e9")["publish"] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("gemma-3-4b", "Not counted: its encoder of images.\n"),
+        ("deepseek-v3", "Not counted: its layers of multi-token prediction.\n"),
+    ],
+)
+def test_what_a_count_leaves_out_is_said(mfu, arguments, model, said):
+    arguments[-1] = "100"
+    shape = ["--sequence", "32768", "--hf-config", CONFIGS / f"{model}.json"]
+    assert said in mfu.stdout(*arguments, *shape)
+
+
+def test_windows_that_a_convention_does_not_count_are_said(mfu, arguments):
+    arguments[-1] = "100"
+    arguments += ["--sequence", "32768", "--hf-config", CONFIGS / "gpt-oss-20b.json"]
+    assert "see at most" not in mfu.stdout(*arguments)
+    assert mfu.document(*arguments, "--convention", "torchtitan")["notes"] == [
+        "By torchtitan's convention every layer counts 32768 tokens, although 12 of 24 see at most "
+        "128: palm counts what they see."
+    ]
+
+
+def test_command_recomputes(mfu, arguments):
+    arguments += ["--hf-config", LLAMA_FILE, "--sequence", "8192", "--recompute"]
+    full = mfu.document(*arguments, "full")
+    assert full["hardware_flops_per_token"] == full["flops_per_token"] * 4 / 3
+    attention = mfu.document(*arguments, "attention")
+    extra = attention["hardware_flops_per_token"] - attention["flops_per_token"]
+    assert extra == 4 * 32 * 32 * 128 * 8192
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
+        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
+        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
+        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
+        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
+        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
+        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
+        (["--hf-config", "x"], "--hf-config needs --sequence"),
+        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
+    ],
+)
+def test_no_option_is_ignored(mfu, arguments, options, message):
+    assert message in mfu.refused(*arguments, *options)
+
+
+def test_flops_as_given_are_named(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "4e10")
+    assert out.startswith("model: 4e+10 FLOP per token (as given)\n")
+
+
+def test_more_than_was_measured_is_said(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "7.5e10")
+    assert "Above 100 %: of achievable, of model. No run" in out
+    assert "Above 100 %" not in mfu.stdout(*arguments, "--flops-per-token", "3e10")
+
+
+def test_too_many_hardware_flops_are_called_hfu(mfu, arguments):
+    arguments[-1] = "18000"
+    err = mfu.refused(*arguments, *MODEL, "--recompute", "full")
+    assert "HFU of 118 % of the datasheet peak of tensor.bf16 is impossible" in err

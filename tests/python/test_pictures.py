@@ -86,9 +86,8 @@ def test_which_pictures_there_are(document, drawn):
     ],
 )
 def test_partial_profiles(document, drawn, removed, key):
-    document["measurements"] = [
-        m for m in document["measurements"] if not m["id"].startswith(removed)
-    ]
+    rows = document["measurements"]
+    document["measurements"] = [m for m in rows if not m["id"].startswith(removed)]
     assert set(by_key(loaded(document))) == set(drawn) - {key}
 
 
