@@ -120,4 +120,4 @@ def test_what_lies_between_gpus_is_no_row_of_a_gpu():
 
 
 def test_a_profile_of_one_gpu_has_no_node(profile):
-    assert profile.measured_devices() == (GPU, HOST)
+    assert profile.measured_devices() == [GPU, HOST]
