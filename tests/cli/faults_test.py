@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from program import (
     HOST,
     PATIENCE_S,
@@ -460,41 +461,17 @@ def workers():
         yield Case(name, PARTIAL, why, reason, worker(does, FACTS))
 
 
-def run_all(cases, schema, subtests):
+@pytest.mark.parametrize("family", [signals, limits, disks, streams, clocks, workers])
+def test_faults(family, schema, subtests):
     """Runs the cases of a family in parallel."""
     validate = schema()
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with fifth_of_a_cpu() as group, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        cases = list(family())
+        if group and family is limits:
+            before = functools.partial(joins, group)
+            cases.append(Case("a fifth of a CPU", OK, before=before))
         runs = {pool.submit(case.run, validate): case for case in cases}
         for run in concurrent.futures.as_completed(runs):
             with subtests.test(runs[run].name):
                 run.result()
     print(f"{len(runs)} cases")
-
-
-def test_signals(schema, subtests):
-    run_all(signals(), schema, subtests)
-
-
-def test_limits(schema, subtests):
-    with fifth_of_a_cpu() as group:
-        cases = list(limits())
-        if group:
-            before = functools.partial(joins, group)
-            cases.append(Case("a fifth of a CPU", OK, before=before))
-        run_all(cases, schema, subtests)
-
-
-def test_disks(schema, subtests):
-    run_all(disks(), schema, subtests)
-
-
-def test_streams(schema, subtests):
-    run_all(streams(), schema, subtests)
-
-
-def test_clocks(schema, subtests):
-    run_all(clocks(), schema, subtests)
-
-
-def test_workers(schema, subtests):
-    run_all(workers(), schema, subtests)

@@ -34,9 +34,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
-from peakline import pictures  # noqa: E402
-from peakline.page.screen import read_screen  # noqa: E402
+import peakline.commands.llm  # noqa: E402
+import peakline.commands.mfu  # noqa: E402
+import peakline.commands.report  # noqa: E402
+from made_traces import Made, export  # noqa: E402
+from peakline import commands, pictures  # noqa: E402
+from peakline.page.screen import Screen, read_screen  # noqa: E402
 from peakline.report import build  # noqa: E402
+from peakline.workload.analysis import Analysis, analyze  # noqa: E402
+from peakline.workload.part import Part  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,15 +187,50 @@ def reference_page(path: Path) -> Built:
     return Built(page, figures, seconds / plain_figures())
 
 
-def outcome(
-    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+class Command:
+    """A command of the package, run in this process."""
+
+    def __init__(self, main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]):
+        self._main, self._capsys = main, capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        try:
+            code = self._main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return code, *self._capsys.readouterr()
+
+    def stdout(self, *arguments: object) -> str:
+        code, out, err = self(*arguments)
+        assert code == 0, err
+        return out
+
+    def document(self, *arguments: object) -> Any:
+        """The JSON that the command prints."""
+        return json.loads(self.stdout(*arguments, "--json"))
+
+    def refused(self, *arguments: object) -> str:
+        """The error of unusable input: one line, without output."""
+        code, out, err = self(*arguments)
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+        return err
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.report.main, capsys)
+
+
+@pytest.fixture
+def mfu(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.mfu.main, capsys)
+
+
+@pytest.fixture
+def llm(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(commands.llm.main, capsys)
 
 
 def unfolded(page: str) -> str:
@@ -239,3 +280,62 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_profile
+
+
+def idle(analysis: Analysis) -> dict[Part, int]:
+    """The parts of a step in which nothing runs on the device, in ns."""
+    return {part: time for part, time in analysis.parts.items() if part.is_idle}
+
+
+@pytest.fixture
+def analyzed(tmp_path: Path) -> Callable[..., Analysis]:
+    """Analyzes a made-up trace, or the export of Nsight Systems of these tables."""
+
+    def analysis(
+        made: Made | dict[str, list[tuple[Any, ...]]], wanted: str = "", **beside: Any
+    ) -> Analysis:
+        if isinstance(made, dict):
+            (tmp_path / "made.sqlite").unlink(missing_ok=True)
+            path = export(tmp_path / "made.sqlite", made)
+        else:
+            path = made.write(tmp_path / "made.json", **beside)
+        found = analyze(reference(), [path], None, wanted)
+        assert sum(found.parts.values()) == found.nanoseconds
+        return found
+
+    return analysis
+
+
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
+)
+
+
+def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for") -> str:
+    profile = peakline.loads(json.dumps(document), "node.json")
+    return build([profile], screen=screen)["report.html"].decode("utf-8")
+
+
+@pytest.fixture(scope="session")
+def hostile_page() -> str:
+    """A page whose every free text is hostile."""
+    document = only(document_of(), "hbm.", "instruction.", "synchronization.")
+    whole = hostile({**document, "memory_map": document_of()["memory_map"]})
+    return page_of(whole, read_screen(hostile(shown_screen())))
+
+
+def hostile(value: Any) -> Any:
+    fixed = {
+        *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
+        *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
+        *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
+        "varies_with",
+        # Declarations of pictures.
+        *("key", "over", "by", "naming", "written", "scale", "role"),
+    }
+    if isinstance(value, dict):
+        return {k: v if k in fixed else hostile(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(v) for v in value]
+    # A prefix keeps texts distinct.
+    return HOSTILE + value if isinstance(value, str) else value

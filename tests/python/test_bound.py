@@ -1,9 +1,6 @@
 """The least time of some work: its limiter, and errors for wrong arguments."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import peakline
 import pytest
@@ -16,7 +13,7 @@ READ, WRITE = ceiling("hbm.read", "measured"), ceiling("hbm.write", "measured")
 TRIAD = ceiling("hbm.triad", "measured")
 
 
-def test_a_product_is_limited_by_the_tensor_cores(profile: peakline.Profile) -> None:
+def test_a_product_is_limited_by_the_tensor_cores(profile):
     found = peakline.bound(profile, flop={"bf16": 1e12}, bytes={"hbm": 4e8}, launches=3)
     assert found.seconds == float(found) == pytest.approx(1e12 / BF16)
     assert (found.limiter, found.basis, found.unit) == ("tensor.bf16", "burst", "FLOP/s")
@@ -27,8 +24,8 @@ def test_a_product_is_limited_by_the_tensor_cores(profile: peakline.Profile) -> 
     assert found.needs["hbm"] == pytest.approx(4e8 / WRITE)
 
 
-def test_a_bound_is_the_longest_of_its_parts(profile: peakline.Profile) -> None:
-    parts: dict[str, dict[str, Any]] = {
+def test_a_bound_is_the_longest_of_its_parts(profile):
+    parts = {
         "tensor.bf16": {"flop": {"bf16": 1e12}},
         "hbm": {"bytes": {"hbm": 5e9}},
         "launch": {"launches": 1000},
@@ -40,7 +37,7 @@ def test_a_bound_is_the_longest_of_its_parts(profile: peakline.Profile) -> None:
         assert found.limiter == max(names, key=lambda name: alone[name])
 
 
-def test_what_shares_a_unit_adds(profile: peakline.Profile) -> None:
+def test_what_shares_a_unit_adds(profile):
     mixed = peakline.bound(profile, flop={"bf16": 1e12, "torch.float8_e4m3fn": 1e12})
     assert mixed.seconds == pytest.approx(1e12 / BF16 + 1e12 / FP8)
     assert mixed.limiter == "tensor.bf16"
@@ -59,14 +56,14 @@ def test_what_shares_a_unit_adds(profile: peakline.Profile) -> None:
     assert link.limiter == "pcie.h2d"
 
 
-def test_a_long_load_is_held_against_what_is_sustained(profile: peakline.Profile) -> None:
+def test_a_long_load_is_held_against_what_is_sustained(profile):
     found = peakline.bound(profile, flop={"bf16": 1e15}, bytes={"hbm": 1e9}, load="sustained")
     assert found.basis == "sustained"
     assert found.seconds == pytest.approx(1e15 / ceiling("tensor.bf16", "sustained"))
     assert found.needs["hbm"] == pytest.approx(1e9 / WRITE)
 
 
-def test_launches_cost_what_was_measured(profile: peakline.Profile) -> None:
+def test_launches_cost_what_was_measured(profile):
     (each,) = (m.value for m in profile.measurements if m.id == "launch.back_to_back")
     assert each
     found = peakline.bound(profile, flop={"bf16": 1e9}, launches=100)
@@ -76,7 +73,7 @@ def test_launches_cost_what_was_measured(profile: peakline.Profile) -> None:
     assert found.measured == pytest.approx(1 / each)
 
 
-def test_without_a_measurement_the_specification_counts() -> None:
+def test_without_a_measurement_the_specification_counts():
     quick = peakline.load(sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.gz"))[0])
     found = peakline.bound(quick, flop={"tensor.fp64": 1e12})
     limit = ceiling("tensor.fp64", "theoretical")
@@ -84,7 +81,7 @@ def test_without_a_measurement_the_specification_counts() -> None:
     assert found.seconds == found.theoretical_seconds == pytest.approx(1e12 / limit)
 
 
-def test_an_unknown_device_has_no_theoretical_time() -> None:
+def test_an_unknown_device_has_no_theoretical_time():
     document = document_of()
     document["ceilings"] = [
         c for c in document["ceilings"] if c["basis"] not in ("theoretical", "datasheet")
@@ -94,7 +91,7 @@ def test_an_unknown_device_has_no_theoretical_time() -> None:
     assert (found.theoretical, found.theoretical_seconds) == (None, None)
 
 
-def test_the_host_has_bounds_too(profile: peakline.Profile) -> None:
+def test_the_host_has_bounds_too(profile):
     found = peakline.bound(profile, flop={"fp32": 1e9}, bytes={"memory": 1e9}, device="host")
     assert set(found.needs) == {"cpu.fp32", "memory"}
 
@@ -119,9 +116,7 @@ def test_the_host_has_bounds_too(profile: peakline.Profile) -> None:
         ({"launches": 1, "load": "soak"}, "load is 'soak', but must be 'burst' or 'sustained'"),
     ],
 )
-def test_wrong_numbers_name_their_field(
-    profile: peakline.Profile, arguments: dict[str, Any], message: str
-) -> None:
+def test_wrong_numbers_name_their_field(profile, arguments, message):
     with pytest.raises(ValueError) as caught:
         peakline.bound(profile, **arguments)
     assert message in str(caught.value)
@@ -141,9 +136,7 @@ def test_wrong_numbers_name_their_field(
         ({"launches": 1, "device": "host"}, "launches: "),
     ],
 )
-def test_what_the_profile_lacks_names_its_field(
-    profile: peakline.Profile, arguments: dict[str, Any], message: str
-) -> None:
+def test_what_the_profile_lacks_names_its_field(profile, arguments, message):
     with pytest.raises(peakline.PeakError) as caught:
         peakline.bound(profile, **arguments)
     assert message in str(caught.value)
@@ -155,9 +148,7 @@ def test_what_the_profile_lacks_names_its_field(
     st.dictionaries(st.sampled_from(["hbm.read", "hbm.write", "l2.read"]), st.floats(1, 1e15)),
     st.integers(1, 10**6),
 )
-def test_more_work_never_takes_less_time(
-    flop: dict[str, float], moved: dict[str, float], launches: int
-) -> None:
+def test_more_work_never_takes_less_time(flop, moved, launches):
     profile = reference()
     found = peakline.bound(profile, flop=flop, bytes=moved, launches=launches)
     assert found.seconds == max(found.needs.values()) == found.needs[found.limiter]

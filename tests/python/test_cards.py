@@ -1,14 +1,9 @@
 """Contributed profiles are sound. tests/unit/population_test.cpp checks the populations."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
@@ -21,12 +16,11 @@ SHORT_UUID = re.compile(r"GPU-[0-9a-f]{8}(-\d+)?")
 WHOLE_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-def document_of(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    return found
+def document_of(path):
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
-def told(document: dict[str, Any]) -> Iterator[str]:
+def told(document):
     """Information that identifies the machine or its owner."""
     if document["host"].get("hostname"):
         yield "names its host"
@@ -43,7 +37,7 @@ def told(document: dict[str, Any]) -> Iterator[str]:
             yield "names another process"
 
 
-def faults(profile: peakline.Profile) -> Iterator[str]:
+def faults(profile):
     """Reasons to exclude a profile; the program itself excludes single unsteady rows."""
     if not profile.complete:
         yield "is not complete"
@@ -68,7 +62,7 @@ def faults(profile: peakline.Profile) -> Iterator[str]:
                 yield f"{name} is measured by method {m.method_version}, the population by another"
 
 
-def counted_twice(documents: list[dict[str, Any]]) -> Iterator[str]:
+def counted_twice(documents):
     """Cards and runs that a population would count twice."""
     runs = set()
     for document in documents:
@@ -83,17 +77,17 @@ def counted_twice(documents: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_contributed_card_is_sound(path: Path) -> None:
+def test_a_contributed_card_is_sound(path):
     assert path.name.endswith(".json.gz")
     assert [*told(document_of(path))] == []
     assert [*faults(peakline.load(path))] == []
 
 
-def test_no_card_counts_twice() -> None:
+def test_no_card_counts_twice():
     assert [*counted_twice([document_of(path) for path in FILES])] == []
 
 
-def measurement(document: dict[str, Any], resource: str) -> dict[str, Any]:
+def measurement(document, resource):
     """The measurement of a GPU's ceiling."""
     (name,) = (
         c["measurement"]
@@ -108,7 +102,7 @@ def measurement(document: dict[str, Any], resource: str) -> dict[str, Any]:
     return found
 
 
-def ceiling(document: dict[str, Any]) -> dict[str, Any]:
+def ceiling(document):
     (found,) = (
         c for c in document["ceilings"] if (c["resource"], c["basis"]) == ("hbm.read", "measured")
     )
@@ -125,7 +119,7 @@ def ceiling(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: measurement(d, "hbm.copy").update(method_version=1), "is measured by method 1"),
     ],
 )
-def test_what_is_not_sound_is_found(change: Callable[[Any], None], fault: str) -> None:
+def test_what_is_not_sound_is_found(change, fault):
     document = document_of(H200)
     change(document)
     (found,) = faults(loaded(document))
@@ -133,32 +127,26 @@ def test_what_is_not_sound_is_found(change: Callable[[Any], None], fault: str) -
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("path", "value", "fault"),
     [
-        (lambda d: d["host"].update(hostname="node7"), "names its host"),
-        (lambda d: d["command"].append("/home/ann/a.json"), "has a path"),
-        (
-            lambda d: d["software"].setdefault("environment", {}).update(LD_LIBRARY_PATH="/opt/a"),
-            "has a path",
-        ),
-        (lambda d: d["devices"][0].update(uuid="GPU-7270db5f-017b"), "has a whole UUID"),
-        (
-            lambda d: d["findings"][0].update(message="7270db5f-017b-cc7d-fdff-9d6865436211"),
-            "has a whole UUID",
-        ),
-        (
-            lambda d: d["devices"][0].update(processes=[{"pid": 0, "name": "train"}]),
-            "names another process",
-        ),
+        ("host hostname", "node7", "names its host"),
+        ("command 0", "/home/ann/a.json", "has a path"),
+        ("software environment", {"LD_LIBRARY_PATH": "/opt/a"}, "has a path"),
+        ("devices 0 uuid", "GPU-7270db5f-017b", "has a whole UUID"),
+        ("findings 0 message", "7270db5f-017b-cc7d-fdff-9d6865436211", "has a whole UUID"),
+        ("devices 0 processes", [{"pid": 0, "name": "train"}], "names another process"),
     ],
 )
-def test_what_is_told_is_found(change: Callable[[Any], None], fault: str) -> None:
-    document = document_of(H200)
-    change(document)
+def test_what_is_told_is_found(path, value, fault):
+    document = holder = document_of(H200)
+    *above, last = (int(key) if key.isdigit() else key for key in path.split())
+    for key in above:
+        holder = holder[key]
+    holder[last] = value
     assert [*told(document)] == [fault]
 
 
-def test_a_card_twice_is_found() -> None:
+def test_a_card_twice_is_found():
     document = document_of(H200)
     assert len([*counted_twice([document, document])]) == 1
     again = copy.deepcopy(document)

@@ -1,11 +1,7 @@
 """A device's headlines and its ceilings by basis."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
-import peakline
 import pytest
 from conftest import GPU, by_key, ceiling, document_of, figure_of, loaded, only, unfolded
 from drawing import texts
@@ -18,28 +14,27 @@ from peakline.page.headlines import headlines
 from peakline.page.screen import Section
 
 
-def rows_of(profile: peakline.Profile, device: str) -> dict[str, tuple[str, ...]]:
+def rows_of(profile, device):
     """The first figures of a device by name: value, and what it is a share of."""
     section = headlines(profile, device)
     assert isinstance(section, Section)
     return dict(section.rows)
 
 
-def test_labels_come_from_the_profile(profile: peakline.Profile, document: dict[str, Any]) -> None:
+def test_labels_come_from_the_profile(profile, document):
     for row in document["resources"]:
         assert profile.label(row["name"]) == row["label"]
     assert profile.label("cache.l2_read") == plain_label("cache.l2_read") == "cache l2 read"
 
 
-def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
+def test_one_number_of_main_memory(profile):
     found = limits(profile, GPU)
-    assert found is not None
     assert found.main.value == profile.bandwidth("hbm") == ceiling("hbm.read", "measured")
     assert rows_of(profile, GPU)["HBM read"][0] == units.rate(found.main.value, "B/s")
     assert f"HBM read {found.main.value / 1e9:.0f} GB/s" in texts(by_key(profile)["roofline"])
 
 
-def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
+def test_headlines(profile, document):
     shown = rows_of(profile, GPU)
     assert list(shown) == [h["label"] for h in document["headlines"] if h["device"] == GPU]
     memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "datasheet")
@@ -59,7 +54,7 @@ def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
     )
 
 
-def test_headlines_that_were_not_measured() -> None:
+def test_headlines_that_were_not_measured():
     document = only(document_of())
     first = document["headlines"][0]
     document["ceilings"] = [
@@ -75,7 +70,7 @@ def test_headlines_that_were_not_measured() -> None:
     assert headlines(loaded(document), GPU) is None
 
 
-def test_the_page_names_peaks_as_the_first_screen_does(profile: peakline.Profile) -> None:
+def test_the_page_names_peaks_as_the_first_screen_does(profile):
     shown = tables.ceilings(profile, GPU, "ceilings")
     shown += unfolded(tables.factors(profile, GPU, "factors"))
     for name in ("published", "achievable", "model"):
@@ -83,7 +78,7 @@ def test_the_page_names_peaks_as_the_first_screen_does(profile: peakline.Profile
     assert not re.search(r">(datasheet|sustained|model[-_]shaped)<", shown)
 
 
-def test_links_are_held_against_what_their_packets_allow(profile: peakline.Profile) -> None:
+def test_links_are_held_against_what_their_packets_allow(profile):
     raw, copied = (ceiling("pcie.h2d", basis) for basis in ("theoretical", "measured"))
     row = next(r for r in ceiling_table(profile, GPU)[1] if r.resource == "pcie.h2d")
     allowed = raw * next(f.value for f in row.by_basis["measured"].factors if f.name == "packets")
@@ -109,7 +104,7 @@ def test_links_are_held_against_what_their_packets_allow(profile: peakline.Profi
     assert pytest.approx(100 * copied / allowed) in bars
 
 
-def test_ceiling_table(profile: peakline.Profile) -> None:
+def test_ceiling_table(profile):
     bases, rows = ceiling_table(profile, GPU)
     assert bases == [
         "theoretical",
@@ -122,6 +117,5 @@ def test_ceiling_table(profile: peakline.Profile) -> None:
         "model_shaped",
     ]
     row = next(r for r in rows if r.resource == "tensor.bf16")
-    assert row.best is not None
     assert row.best.basis == "burst"
     assert row.share == ceiling("tensor.bf16", "burst") / ceiling("tensor.bf16", "theoretical")

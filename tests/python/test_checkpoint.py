@@ -1,30 +1,26 @@
 """Formats, bytes and types of weights from config.json and synthetic safetensors files."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from peakline import Formats, checkpoint
 
 
-def write(path: Path, tensors: dict[str, Any], cut: int | None = None) -> None:
+def write(path, tensors, cut=None):
     """Writes a safetensors file with only a header; nothing else is read."""
     text = json.dumps(tensors).encode()
     path.write_bytes((len(text).to_bytes(8, "little") + text)[:cut])
 
 
-def config(folder: Path, **fields: Any) -> None:
+def config(folder, **fields):
     (folder / "config.json").write_text(json.dumps(fields))
 
 
-def tensor(dtype: str, begin: int, end: int) -> dict[str, Any]:
+def tensor(dtype, begin, end):
     return {"dtype": dtype, "shape": [end - begin], "data_offsets": [begin, end]}
 
 
-def test_bytes_by_type_over_all_files(tmp_path: Path) -> None:
+def test_bytes_by_type_over_all_files(tmp_path):
     both = {"a": tensor("BF16", 0, 64), "b": tensor("F8_E4M3", 64, 80), "__metadata__": {"x": "y"}}
     write(tmp_path / "model-00001-of-00002.safetensors", both)
     write(tmp_path / "model-00002-of-00002.safetensors", {"c": tensor("BF16", 0, 6)})
@@ -42,7 +38,7 @@ def test_bytes_by_type_over_all_files(tmp_path: Path) -> None:
     assert (alone.bytes, alone.stated, alone.formats()) == (0, False, Formats())
 
 
-def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
+def test_a_header_as_long_as_a_gzip_file_begins(tmp_path):
     text = json.dumps({"a": tensor("U8", 0, 5)}).encode()
     length = 0x8B1F  # gzip's magic number, as little-endian bytes
     path = tmp_path / "a.safetensors"
@@ -51,7 +47,7 @@ def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
     assert checkpoint(tmp_path).types == {"U8": 5}
 
 
-def packed(layout: str, ignore: list[str], **weights: Any) -> dict[str, Any]:
+def packed(layout, ignore, **weights):
     groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
     stated = {"quant_method": "compressed-tensors", "format": layout, "config_groups": groups}
     return {**stated, "ignore": ignore}
@@ -60,42 +56,22 @@ def packed(layout: str, ignore: list[str], **weights: Any) -> dict[str, Any]:
 EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]
 FP8_CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
 # quantization_config and formats, as in the files of these models.
-STATED: dict[str, tuple[dict[str, Any], Formats]] = {
-    "DeepSeek-V3": (
-        {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]},
-        Formats("fp8block"),
-    ),
+FP8_BY_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+GLM_IGNORES = ["lm_head", "model.layers.9.self_attn*", "model.layers.9.mlp.shared_experts*"]
+INT4 = {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": True}
+FP4 = {"num_bits": 4, "type": "float", "group_size": 32}
+NVFP4 = {"quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE}
+STATED = {
+    "DeepSeek-V3": (FP8_BY_BLOCKS, Formats("fp8block")),
     "gpt-oss": ({"quant_method": "mxfp4"}, Formats(experts="mxfp4")),
     "Qwen3-32B-FP8": (
         {"quant_algo": "FP8", "kv_cache_scheme": "FP8", "ignore": ["lm_head"]},
         Formats("fp8", "fp8"),
     ),
-    "Kimi-K2.5-NVFP4": (
-        {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE},
-        Formats("nvfp4", "fp8"),
-    ),
-    "GLM-5.2-NVFP4": (
-        {
-            "quant_algo": "NVFP4",
-            "kv_cache_scheme": FP8_CACHE,
-            "ignore": [
-                "lm_head",
-                "model.layers.9.self_attn*",
-                "model.layers.9.mlp.shared_experts*",
-            ],
-        },
-        Formats("bf16", "fp8", experts="nvfp4"),
-    ),
-    "Kimi-K2.5": (
-        packed(
-            "pack-quantized", EXPERTS_ALONE, num_bits=4, type="int", group_size=32, symmetric=True
-        ),
-        Formats(experts="int4g32sym"),
-    ),
-    "Kimi-K3": (
-        packed("mxfp4-pack-quantized", EXPERTS_ALONE, num_bits=4, type="float", group_size=32),
-        Formats(experts="mxfp4"),
-    ),
+    "Kimi-K2.5-NVFP4": ({"quant_method": "modelopt", **NVFP4}, Formats("nvfp4", "fp8")),
+    "GLM-5.2-NVFP4": ({**NVFP4, "ignore": GLM_IGNORES}, Formats("bf16", "fp8", experts="nvfp4")),
+    "Kimi-K2.5": (packed("pack-quantized", EXPERTS_ALONE, **INT4), Formats(experts="int4g32sym")),
+    "Kimi-K3": (packed("mxfp4-pack-quantized", EXPERTS_ALONE, **FP4), Formats(experts="mxfp4")),
     "W8A8": (packed("int-quantized", ["lm_head"], num_bits=8, type="int"), Formats("int8")),
     "FP8-dynamic": (
         packed("float-quantized", ["lm_head"], num_bits=8, type="float"),
@@ -106,7 +82,7 @@ STATED: dict[str, tuple[dict[str, Any], Formats]] = {
 
 
 @pytest.mark.parametrize("name", STATED)
-def test_formats_that_files_state(tmp_path: Path, name: str) -> None:
+def test_formats_that_files_state(tmp_path, name):
     stated, formats = STATED[name]
     config(tmp_path, quantization_config=stated)
     assert checkpoint(tmp_path).formats() == formats
@@ -114,7 +90,7 @@ def test_formats_that_files_state(tmp_path: Path, name: str) -> None:
     assert checkpoint(tmp_path).formats() == formats
 
 
-def test_hf_quant_config_goes_first(tmp_path: Path) -> None:
+def test_hf_quant_config_goes_first(tmp_path):
     # nvidia/Llama-3.1-70B-Instruct-FP8 has no quantization_config.
     stated = {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
@@ -124,7 +100,7 @@ def test_hf_quant_config_goes_first(tmp_path: Path) -> None:
     assert checkpoint(tmp_path).formats() == Formats("fp8", "fp8")
 
 
-def test_bytes_of_int4() -> None:
+def test_bytes_of_int4():
     # A BF16 scale per group, and a 4-bit zero point unless symmetric.
     assert Formats("int4g128").dense_bytes == (128 / 2 + 2 + 0.5) / 128
     assert Formats("int4g32sym").dense_bytes == (32 / 2 + 2) / 32
@@ -141,13 +117,13 @@ def test_bytes_of_int4() -> None:
         {"quant_method": "compressed-tensors", "config_groups": {"a": {}, "b": {}}},
     ],
 )
-def test_unknown_quantizations_name_the_option(tmp_path: Path, stated: dict[str, Any]) -> None:
+def test_unknown_quantizations_name_the_option(tmp_path, stated):
     config(tmp_path, quantization_config=stated)
     with pytest.raises(ValueError, match=r"config.json: the quantization .*: name --weights, one"):
         checkpoint(tmp_path).formats()
 
 
-def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
+def test_folders_that_cannot_be_used(tmp_path):
     with pytest.raises(ValueError, match=r"config.json: cannot be read"):
         checkpoint(tmp_path)
     config(tmp_path)

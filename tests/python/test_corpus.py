@@ -1,19 +1,16 @@
 """The loaders against the files that every reader of profiles and populations is tested with."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import peakline
 import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
-from cases import CASES, POPULATION_CASES, Case
+from cases import CASES, POPULATION_CASES
 
 
-def check_message(case: Case, message: str, name: str) -> None:
+def check_message(case, message, name):
     assert message.startswith(f"{name}: ")
     assert case.error in message
     assert len(message) < 500
@@ -21,7 +18,7 @@ def check_message(case: Case, message: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_corpus(case: Case) -> None:
+def test_corpus(case):
     if not case.error:
         assert peakline.loads(case.data, "x.json").created
         return
@@ -31,7 +28,7 @@ def test_corpus(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", POPULATION_CASES, ids=lambda case: case.name)
-def test_populations(case: Case, tmp_path: Path) -> None:
+def test_populations(case, tmp_path):
     path = tmp_path / "x.json"
     path.write_bytes(case.data)
     if not case.error:

@@ -1,10 +1,6 @@
 """The datasheets' table as Python has it, and the peak of the GPU at hand."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
@@ -17,12 +13,12 @@ L40S = "NVIDIA L40S, GPU-2, 0x26B910DE, 0x185110DE, [N/A]"
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def machine(tmp_path, monkeypatch):
     """Makes nvidia-smi list such GPUs."""
     monkeypatch.delenv("PEAKLINE_PROFILE", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
-    def set_up(*lines: str) -> None:
+    def set_up(*lines):
         program = tmp_path / "nvidia-smi"
         listed = "\n".join(lines)
         program.write_text(
@@ -34,7 +30,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_up
 
 
-def test_every_field_of_the_table_is_read() -> None:
+def test_every_field_of_the_table_is_read():
     document = json.loads((ROOT / "harness/hardware/datasheets.json").read_text(encoding="utf-8"))
     table = peakline.products()
     assert len(table) == len(document["products"]) >= 35
@@ -47,7 +43,7 @@ def test_every_field_of_the_table_is_read() -> None:
     assert {d.url for d in cited} == {d["url"] for d in document["documents"].values()}
 
 
-def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine: Any) -> None:
+def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine):
     machine(H200)
     usual = peakline.peak_flops("auto", "bf16")
     known = peakline.population("NVIDIA H200", "full").figure("tensor.bf16", "burst")
@@ -60,7 +56,7 @@ def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine:
     assert "nvidia-h200.json" in measured.source
 
 
-def test_a_model_without_population_has_its_datasheet(machine: Any) -> None:
+def test_a_model_without_population_has_its_datasheet(machine):
     machine(L40S)
     peak = peakline.peak_flops("auto", "bf16")
     assert (peak, peak.basis, peak.device) == (362.05e12, "datasheet", "NVIDIA L40S")
@@ -70,9 +66,7 @@ def test_a_model_without_population_has_its_datasheet(machine: Any) -> None:
     assert peakline.peak_flops("NVIDIA L40", "bf16") == 181.05e12
 
 
-def test_the_environment_names_a_profile(
-    machine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_environment_names_a_profile(machine, monkeypatch, tmp_path):
     machine(H200)
     path = ROOT / "reports/reference/nvidia-h200.json"
     monkeypatch.setenv("PEAKLINE_PROFILE", str(path))
@@ -86,7 +80,7 @@ def test_the_environment_names_a_profile(
         peakline.peak_flops("auto", "bf16")
 
 
-def test_a_basis_is_what_was_asked_for(machine: Any, profile: peakline.Profile) -> None:
+def test_a_basis_is_what_was_asked_for(machine, profile):
     machine(H200)
     assert peakline.peak_flops("auto", "bf16", basis="datasheet") == 989.4e12
     with pytest.raises(peakline.PeakError, match="states no sustained figures"):
@@ -109,22 +103,20 @@ def test_a_basis_is_what_was_asked_for(machine: Any, profile: peakline.Profile) 
         ([], "this machine has none"),
     ],
 )
-def test_nothing_is_guessed(machine: Any, lines: list[str], message: str) -> None:
+def test_nothing_is_guessed(machine, lines, message):
     machine(*lines)
     with pytest.raises(peakline.PeakError, match=message):
         peakline.peak_flops("auto", "bf16")
 
 
-def test_a_slice_that_the_process_sees_has_none(
-    machine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slice_that_the_process_sees_has_none(machine, monkeypatch):
     machine(H200)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-41b35014")
     with pytest.raises(peakline.PeakError, match="a MIG slice has no population"):
         peakline.peak_flops("auto", "bf16")
 
 
-def test_disputed_figures_are_none() -> None:
+def test_disputed_figures_are_none():
     with pytest.raises(peakline.PeakError, match="documents contradict each other"):
         peakline.peak_flops("GB300", "bf16")
     with pytest.raises(peakline.PeakError, match="H100 SXM, H100 PCIe, H100 NVL"):
@@ -135,14 +127,12 @@ def test_disputed_figures_are_none() -> None:
     assert peakline.peak_flops("B300", "fp4") == 13500e12
 
 
-def test_without_nvidia_smi_the_gpu_is_to_be_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_nvidia_smi_the_gpu_is_to_be_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(peakline.PeakError, match='name it, as in peak_flops\\("NVIDIA H200"'):
         peakline.peak_flops()
 
 
-def test_half_rate_is_in_the_figures() -> None:
+def test_half_rate_is_in_the_figures():
     assert peakline.peak_flops("GeForce RTX 4090", "fp16") == 165.2e12
     assert peakline.peak_flops("nvidia geforce rtx 4090", "int8") == 660.6e12

@@ -1,11 +1,8 @@
 """The pictures that profiles declare, drawn from the references, show all measured values."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import typing
-from pathlib import Path
 from typing import Any
 
 import drawing
@@ -22,16 +19,16 @@ from conftest import (
     pictures_of,
     reference,
 )
-from peakline.pictures import Picture, declared
+from peakline.pictures import declared
 
 document = functools.cache(document_of)
 
 
-def drawn(path: Path, device: str) -> dict[str, Picture]:
+def drawn(path, device):
     return {picture.key: picture for picture in pictures_of(path, device)}
 
 
-def declarations() -> list[Any]:
+def declarations():
     """Every picture of both references: path, curve and name."""
     return [
         pytest.param(path, curve, id=f"{path.stem}-{curve['device'][:6]}-{curve['picture']['key']}")
@@ -41,7 +38,7 @@ def declarations() -> list[Any]:
     ]
 
 
-def numbers(path: Path, device: str, wanted: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
+def numbers(path, device, wanted):
     """The values of one series in the file, each with its parameters."""
     where = wanted.get("where", {}).items()
     if "figure" in wanted:
@@ -62,7 +59,7 @@ def numbers(path: Path, device: str, wanted: dict[str, Any]) -> list[tuple[dict[
 
 
 @pytest.mark.parametrize(("path", "curve"), declarations())
-def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str, Any]) -> None:
+def test_all_that_was_measured_stands_in_the_picture(path, curve):
     device, picture = curve["device"], curve["picture"]
     figure = figure_of(drawn(path, device)[picture["key"]])
     places = {
@@ -71,11 +68,7 @@ def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str
         for line in axes.get_lines()
         for values in line.get_data()
         for place in typing.cast(Any, values)
-    } | {
-        round(bar.get_width(), 9)  # type: ignore[attr-defined]
-        for axes in figure.axes
-        for bar in axes.patches
-    }
+    } | {round(bar.get_width(), 9) for axes in figure.axes for bar in axes.patches}
     for panel in picture["panels"]:
         axis = panel["y"] if panel["kind"] == "lines" else panel["x"]
         for series in panel["series"]:
@@ -85,7 +78,7 @@ def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str
                 assert round(value / axis.get("per", 1), 9) in places, (series, by)
 
 
-def changed(key: str, change: Any) -> dict[str, Picture]:
+def changed(key, change):
     """The GPU's pictures after a change of one declared picture and the profile's rows."""
     made = document_of(TWO_GPUS)
     curve = next(c for c in made["curves"] if c.get("picture", {}).get("key") == key)
@@ -93,8 +86,8 @@ def changed(key: str, change: Any) -> dict[str, Picture]:
     return by_key(loaded(made), curve["device"])
 
 
-def test_a_value_without_a_name_is_called_what_it_is() -> None:
-    def new_way(made: dict[str, Any], curve: dict[str, Any]) -> None:
+def test_a_value_without_a_name_is_called_what_it_is():
+    def new_way(made, curve):
         for m in made["measurements"]:
             if m["id"].startswith("copy.") and m["params"]["way"] == "bulk":
                 m["params"]["way"] = "some_$new$_way"
@@ -104,16 +97,16 @@ def test_a_value_without_a_name_is_called_what_it_is() -> None:
     assert "plain loads" in lines
 
 
-def test_a_picture_that_the_package_does_not_know_stands_where_its_topic_does() -> None:
-    def rename(made: dict[str, Any], curve: dict[str, Any]) -> None:
+def test_a_picture_that_the_package_does_not_know_stands_where_its_topic_does():
+    def rename(made, curve):
         curve["picture"]["key"] = "unheard-of"
 
     known = list(changed("divergence", lambda *_: None))
     assert list(changed("divergence", rename)).index("unheard-of") == known.index("divergence")
 
 
-def test_of_too_many_lines_and_rows_the_first_are_drawn() -> None:
-    def many(made: dict[str, Any], curve: dict[str, Any]) -> None:
+def test_of_too_many_lines_and_rows_the_first_are_drawn():
+    def many(made, curve):
         for panel in curve["picture"]["panels"]:
             panel["series"] *= 50
 
@@ -123,26 +116,25 @@ def test_of_too_many_lines_and_rows_the_first_are_drawn() -> None:
             assert len(axes.get_yticks()) <= declared.MOST_ROWS
 
 
-def test_without_its_numbers_there_is_no_picture() -> None:
-    def forget(made: dict[str, Any], curve: dict[str, Any]) -> None:
+def test_without_its_numbers_there_is_no_picture():
+    def forget(made, curve):
         curve["figures"] = []
 
     assert "divergence" not in changed("divergence", forget)
 
 
-def test_marks_stand_at_ceilings_figures_and_numbers() -> None:
+def test_marks_stand_at_ceilings_figures_and_numbers():
     gpu = reference(TWO_GPUS).devices[0].uuid
     profile, pictures = reference(TWO_GPUS), drawn(TWO_GPUS, gpu)
     ceiling = profile.ceiling(gpu, "l1.read", "theoretical")
     (held,) = profile.figures(gpu, id="cache.sweep", name="held", level="l2")
     lines = drawing.lines(pictures["cache"])
-    assert ceiling is not None
     assert {y for _, y in lines["L1, theoretical"]} == {ceiling.value / 1e9}
     assert {x for x, _ in lines[f"L2 {peakline.units.size(held.value)}"]} == {held.value}
     assert {x for x, _ in drawing.lines(pictures["data"])["normal data"]} == {100}
 
 
-def selections() -> list[Any]:
+def selections():
     """Every literal selection of figures in the package."""
     found = []
     for source in sorted((ROOT / "reports/peakline").rglob("*.py")):
@@ -159,7 +151,7 @@ def selections() -> list[Any]:
 
 
 @pytest.mark.parametrize("selection", selections())
-def test_figures_that_the_package_asks_for_are_in_a_reference(selection: dict[str, Any]) -> None:
+def test_figures_that_the_package_asks_for_are_in_a_reference(selection):
     assert any(
         reference(path).figures(device, **selection)
         for path in REFERENCES

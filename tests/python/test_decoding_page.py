@@ -1,51 +1,36 @@
 """The page's part on a language model, and the option that asks for it."""
 
-from __future__ import annotations
-
 import html
-import json
 import re
 from pathlib import Path
 
 import pytest
 from conftest import ONE_GPU
-from peakline.commands import llm
-from peakline.commands.report import main
-
-pytest.importorskip("matplotlib")
 
 CONFIGS = Path(__file__).parent / "data/configs"
 LLAMA = str(CONFIGS / "llama-3-8b.json")
 
 
-def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(ONE_GPU), "--hf-config", LLAMA, "-o", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out.replace("\n", " ")
-    assert llm.main(["--profile", str(ONE_GPU), "--hf-config", LLAMA, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_page_answers(report, llm, tmp_path):
+    out = report.stdout(ONE_GPU, "--hf-config", LLAMA, "-o", tmp_path)
+    printed = out.replace("\n", " ")
+    document = llm.document("--profile", ONE_GPU, "--hf-config", LLAMA)
     page = (tmp_path / "report.html").read_text()
     assert '<h2 id="decoding">Decoding llama-3-8b</h2>' in page
     assert '<a href="#decoding" class=part>Decoding llama-3-8b</a>' in page
     # A picture with the bound's headline, in both widths.
     assert "llama-3-8b decodes at most 306 tokens/s at batch 1 on NVIDIA H200" in page
     section = re.search(r'<section class="card" data-picture="decoding-table">.*?</section>', page)
-    assert section
     text = html.unescape(section[0])
     answer = "llama-3-8b bf16, batch 1, context 1024: at most 306 tokens/s (hbm.read), library"
     assert answer in text
     assert answer in printed
     # Every row of peakline-llm, to the last digit.
     rows = re.findall(r"<tr>(.*?)</tr>", section[0])[1:]
-    found = [re.findall(r'data-raw="([^"]*)"', row) for row in rows]
-    assert [[float(cell) for cell in row] for row in found] == [
-        [
-            row["batch"],
-            row["context"],
-            row["tokens_per_s"],
-            row["kernels_tokens_per_s"],
-            row["memory_bytes"] / 1e9,
-            row["largest_batch"],
-        ]
+    found = [list(map(float, re.findall(r'data-raw="([^"]*)"', row))) for row in rows]
+    keys = ("batch", "context", "tokens_per_s", "kernels_tokens_per_s")
+    assert found == [
+        [*(row[key] for key in keys), row["memory_bytes"] / 1e9, row["largest_batch"]]
         for row in document["decode"]
     ]
     assert [">no</td>" in row for row in rows] == [not row["fits"] for row in document["decode"]]
@@ -54,9 +39,8 @@ def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "First token, by the length of the prompt, no sooner than: " in text
 
 
-def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:
-    arguments = ["--hf-config", LLAMA, "--format", "png", "-o", str(tmp_path)]
-    assert main([ceilings_path, *arguments]) == 0
+def test_pictures_of_their_own(report, tmp_path, ceilings_path):
+    report.stdout(ceilings_path, "--hf-config", LLAMA, "--format", "png", "-o", tmp_path)
     assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -70,14 +54,5 @@ def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:
         (["--hf-config", LLAMA, "--device", "host"], "has no rate tensor.bf16 of"),
     ],
 )
-def test_unusable_models(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code: int | str | None = main([*arguments, str(ONE_GPU)])
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
+def test_unusable_models(report, arguments, said):
+    assert said in report.refused(*arguments, ONE_GPU)

@@ -1,10 +1,7 @@
 """The documents: they lead where they say, and say what the program says."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -12,7 +9,7 @@ from conftest import ROOT
 README_WORDS = 1300  # five minutes
 
 
-def documents() -> list[Path]:
+def documents():
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
         cwd=ROOT,
@@ -23,19 +20,19 @@ def documents() -> list[Path]:
     return [ROOT / name for name in listed] or sorted(ROOT.glob("*.md"))
 
 
-def prose(document: Path) -> str:
+def prose(document):
     """The text without its code blocks."""
     return re.sub(r"(?ms)^```.*?^```$", "", document.read_text())
 
 
-def anchors(document: Path) -> set[str]:
+def anchors(document):
     """What GitHub makes of the headings."""
     headings = re.findall(r"(?m)^#+ (.*)$", prose(document))
     words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
     return {heading.replace(" ", "-") for heading in words}
 
 
-def broken_links(document: Path) -> list[str]:
+def broken_links(document):
     broken = []
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
         if link.startswith("https://"):
@@ -48,21 +45,21 @@ def broken_links(document: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_lead_somewhere(document):
     assert broken_links(document) == []
 
 
-def test_a_broken_link_is_found(tmp_path: Path) -> None:
+def test_a_broken_link_is_found(tmp_path):
     document = tmp_path / "a.md"
     document.write_text("# One & two\n[a](b.md) [b](#one--two) [c](#three) [d](a.md#one)\n")
     assert broken_links(document) == ["b.md", "#three", "a.md#one"]
 
 
-def test_readme_is_read_in_five_minutes() -> None:
+def test_readme_is_read_in_five_minutes():
     assert len((ROOT / "README.md").read_text().split()) <= README_WORDS
 
 
-def sources() -> str:
+def sources():
     """What prints messages, string literals that go over several lines in one piece."""
     files = [*(ROOT / "scripts").iterdir(), *(ROOT / "cmake").iterdir()]
     for folder, pattern in (("harness", "*.[ch]pp"), ("bench", "*.[ch]pp")):
@@ -71,7 +68,7 @@ def sources() -> str:
     return re.sub(r'"\s*\n\s*"', "", text)
 
 
-def test_troubleshooting_speaks_of_messages_that_there_are() -> None:
+def test_troubleshooting_speaks_of_messages_that_there_are():
     rows = re.findall(r"(?m)^\| (.*?) \| ", (ROOT / "scripts/troubleshooting.md").read_text())
     of_others = {"peakline: command not found", "version 'GLIBC_…' not found", "ERR_NVGPUCTRPERM"}
     quoted = {message for row in rows for message in re.findall(r"`([^`]+)`", row)} - of_others

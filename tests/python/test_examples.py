@@ -1,15 +1,11 @@
 """The examples run: on the CPU here, where PyTorch is installed. Without it they say so."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import peakline
 import pytest
@@ -18,7 +14,7 @@ from conftest import NO_TOOLS, ROOT, document_of, only
 EXAMPLES = ROOT / "reports/examples"
 
 
-def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(script, *arguments):
     pytest.importorskip("torch", reason=NO_TOOLS)
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "reports"), "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.run(
@@ -31,7 +27,7 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def toy_bound(path: str) -> peakline.TrainBound:
+def toy_bound(path):
     """Of a step of 8 x 64 tokens: two layers of four heads of 16, MLPs of two matrices."""
     toy = peakline.Transformer.uniform(
         2, 4, 16, 256, 64, mlp_matrices=2, tied_embeddings=True, positions=64
@@ -40,7 +36,7 @@ def toy_bound(path: str) -> peakline.TrainBound:
     return peakline.train_bound(peakline.load(path), toy, 8 * 64, **given)
 
 
-def test_training_logs_shares_of_the_profiles_peaks(ceilings_path: str) -> None:
+def test_training_logs_shares_of_the_profiles_peaks(ceilings_path):
     steps = ["--steps", "40", "--warm-up", "5"]
     done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
     assert done.returncode == 0, done.stderr
@@ -62,7 +58,7 @@ def test_training_logs_shares_of_the_profiles_peaks(ceilings_path: str) -> None:
     assert float(found[3]) == pytest.approx(100 * rate / bound.tokens_per_s, rel=0.02)
 
 
-def test_training_refuses_a_profile_without_the_peak(write: Callable[..., Path]) -> None:
+def test_training_refuses_a_profile_without_the_peak(write):
     document = only(document_of())
     document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "cpu.fp32"]
     done = run("train_gpt.py", "--profile", str(write(document)), "--cpu")
@@ -71,14 +67,14 @@ def test_training_refuses_a_profile_without_the_peak(write: Callable[..., Path])
     assert "Traceback" not in done.stderr
 
 
-def test_kernels_workload_runs() -> None:
+def test_kernels_workload_runs():
     done = run("kernels_workload.py", "--launches", "2")
     assert done.returncode == 0, done.stderr
     names = [line.partition(":")[0] for line in done.stdout.splitlines()]
     assert names == ["matmul", "softmax", "layer_norm", "add", "gather"]
 
 
-def test_the_last_steps_are_traced(ceilings_path: str, tmp_path: Path) -> None:
+def test_the_last_steps_are_traced(ceilings_path, tmp_path):
     trace = tmp_path / "trace.json.gz"
     steps = ["--steps", "8", "--warm-up", "1", "--trace", str(trace)]
     done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
@@ -94,14 +90,14 @@ def test_the_last_steps_are_traced(ceilings_path: str, tmp_path: Path) -> None:
     assert "--trace needs 6 --steps or more" in done.stderr
 
 
-def test_causes_need_a_gpu(tmp_path: Path) -> None:
+def test_causes_need_a_gpu(tmp_path):
     done = run("trace_causes.py", "--output", str(tmp_path / "causes"))
     assert done.returncode == 2
     assert "PyTorch finds no GPU" in done.stderr
     assert not (tmp_path / "causes").exists()
 
 
-def test_decoding_is_timed(tmp_path: Path) -> None:
+def test_decoding_is_timed(tmp_path):
     done = run("decode_llama.py", "--cpu", "--json", str(tmp_path / "out.json"))
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
@@ -114,7 +110,7 @@ def test_decoding_is_timed(tmp_path: Path) -> None:
     sorted(set(EXAMPLES.glob("*.py")) - {EXAMPLES / "needs_torch.py"}),
     ids=lambda script: script.name,
 )
-def test_without_torch_it_says_what_to_install(script: Path) -> None:
+def test_without_torch_it_says_what_to_install(script):
     hidden = "import runpy, sys; sys.modules['torch'] = None; sys.argv = sys.argv[1:]; "
     code = f"{hidden}sys.path.insert(0, {str(EXAMPLES)!r}); runpy.run_path(sys.argv[0])"
     done = subprocess.run(

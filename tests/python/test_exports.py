@@ -1,20 +1,16 @@
 """Exports of peaks to other tools, tested with each tool that is installed."""
 
-from __future__ import annotations
-
 import ast
 import datetime
 import importlib
 import json
 import time
 import types
-from typing import Any
 
 import peakline
 import pytest
 from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
 from peakline.peaks.export import EXPORTS, export
-from test_mfu import run
 
 DOCUMENTS = ("json", "tracelens", "simumax")
 NAME = document_of()["devices"][0]["name"]
@@ -23,22 +19,17 @@ BANDWIDTH = ceiling("hbm.read", "datasheet")
 BURST, SUSTAINED = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
 
 
-def test_the_peaks_of_the_first_screen_are_bases(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str
-) -> None:
-    printed = []
-    for basis in ("published", "datasheet", "achievable", "sustained", "model", "model_shaped"):
-        command = ["export", "--for", "json", "--profile", ceilings_path, "--dtype", "bf16"]
-        code, out, _ = run(capsys, *command, "--basis", basis)
-        assert code == 0
-        printed.append(json.loads(out))
+def test_the_peaks_of_the_first_screen_are_bases(mfu, ceilings_path):
+    command = ["export", "--for", "json", "--profile", ceilings_path, "--dtype", "bf16", "--basis"]
+    bases = ("published", "datasheet", "achievable", "sustained", "model", "model_shaped")
+    printed = [json.loads(mfu.stdout(*command, basis)) for basis in bases]
     assert printed[::2] == printed[1::2]
     assert len({document["basis"] for document in printed}) == 3
 
 
 @pytest.mark.parametrize("tool", [t for t in EXPORTS if t not in (*DOCUMENTS, "aiconfigurator")])
 @pytest.mark.parametrize("basis", ["datasheet", "burst", "model_shaped"])
-def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:
+def test_exports_are_code_with_provenance(profile, tool, basis):
     text = export(profile, tool, "bf16", basis=basis)
     ast.parse(text)
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
@@ -47,7 +38,7 @@ def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, 
     assert ("of achievable" in comments) == (basis != "datasheet")
 
 
-def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
+def value_of(text, names):
     """The variables that a snippet sets, run without its imports."""
     code = "\n".join(
         line for line in text.splitlines() if not line.startswith(("from ", "import "))
@@ -56,7 +47,7 @@ def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def test_values_of_the_exports(profile: peakline.Profile) -> None:
+def test_values_of_the_exports(profile):
     processor = types.SimpleNamespace()
     trainer = types.SimpleNamespace(metrics_processor=processor)
     value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
@@ -82,7 +73,7 @@ def test_values_of_the_exports(profile: peakline.Profile) -> None:
     olmo = value_of(export(profile, "olmo-core", "bf16"), {"SpeedMonitorCallback": keywords})
     assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(PEAK)}
     assert isinstance(olmo["speed_monitor"]["device_peak_flops_per_second"], int)
-    specs: dict[str, Any] = {}
+    specs = {}
     value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
     assert specs == {
         NAME: {
@@ -102,7 +93,7 @@ def test_values_of_the_exports(profile: peakline.Profile) -> None:
     assert document["share_is_called"] == "of achievable (burst)"
 
 
-def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any]) -> None:
+def test_names_from_a_profile_cannot_leave_their_comment(document):
     document["devices"][0]["name"] = 'X"\nimport os\n# \\'
     for row in document["ceilings"]:
         row["note"] = "a\nraise SystemExit"
@@ -114,17 +105,13 @@ def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any
             ast.parse(export(profile, tool, "bf16"))
 
 
-def test_export_command(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
+def test_export_command(mfu, ceilings_path):
     arguments = ["export", "--for", "nanogpt", "--profile", ceilings_path, "--dtype"]
-    code, out, _ = run(capsys, *arguments, "bf16")
-    assert code == 0
-    assert f"flops_promised = {PEAK!r}" in out
-    code, out, err = run(capsys, *arguments, "fp4")
-    assert (code, out) == (2, "")
-    assert "no fp4 peak" in err
+    assert f"flops_promised = {PEAK!r}" in mfu.stdout(*arguments, "bf16")
+    assert "no fp4 peak" in mfu.refused(*arguments, "fp4")
 
 
-def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
+def test_lightning_takes_the_export(profile):
     module = None
     for name in ("lightning.fabric.utilities.throughput", "lightning_fabric.utilities.throughput"):
         try:
@@ -142,9 +129,9 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
     assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / PEAK)
 
 
-def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
+def test_torchtitan_takes_the_export(profile):
     metrics = pytest.importorskip("torchtitan.components.metrics", reason=NO_TOOLS)
-    logged: dict[str, float] = {}
+    logged = {}
     # The attributes that log() reads.
     processor = object.__new__(metrics.MetricsProcessor)
     processor.config = types.SimpleNamespace(log_freq=1)
@@ -166,19 +153,19 @@ def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
     assert logged["mfu(%)"] == pytest.approx(100 * 58e9 * logged["throughput(tps)"] / PEAK)
 
 
-def test_composer_takes_the_export(profile: peakline.Profile) -> None:
+def test_composer_takes_the_export(profile):
     pytest.importorskip("composer.callbacks", reason=NO_TOOLS)
     from composer.models.base import ComposerModel
 
-    names: dict[str, Any] = {}
+    names = {}
     exec(export(profile, "composer", "bf16"), names)
-    logged: dict[str, float] = {}
+    logged = {}
     logger = types.SimpleNamespace(log_metrics=logged.update)
 
-    class Model(ComposerModel):  # type: ignore[misc]
-        def forward(self, batch: object) -> object: ...
-        def loss(self, outputs: object, batch: object) -> object: ...
-        def flops_per_batch(self, batch: object) -> float:
+    class Model(ComposerModel):
+        def forward(self, batch): ...
+        def loss(self, outputs, batch): ...
+        def flops_per_batch(self, batch):
             return 1e14
 
     device = types.SimpleNamespace(tensor_to_device=lambda tensor: tensor)
@@ -194,7 +181,7 @@ def test_composer_takes_the_export(profile: peakline.Profile) -> None:
     assert logged["throughput/device/mfu"] == pytest.approx(1e14 / 2 / PEAK)
 
 
-def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
+def test_inductor_takes_the_export(profile):
     device_info = pytest.importorskip("torch._inductor.analysis.device_info", reason=NO_TOOLS)
     exec(export(profile, "inductor", "bf16"), {})
     import torch
@@ -204,7 +191,7 @@ def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
     assert found.dram_bw_gbs == pytest.approx(BANDWIDTH / 1e9)
 
 
-def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
+def test_torchao_takes_the_export(profile):
     roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils", reason=NO_TOOLS)
     import torch
 
@@ -217,18 +204,16 @@ def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
         assert float(seconds) == pytest.approx(2 * 8192**3 / rate)
 
 
-def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
+def test_olmo_core_takes_the_export(profile):
     pytest.importorskip("olmo_core.train.callbacks", reason=NO_TOOLS)
-    names: dict[str, Any] = {}
+    names = {}
     exec(export(profile, "olmo-core", "bf16"), names)
     assert names["speed_monitor"].device_peak_flops_per_second == int(PEAK)
 
 
 @pytest.mark.parametrize("tool", DOCUMENTS)
 @pytest.mark.parametrize("basis", ["datasheet", "burst"])
-def test_documents_say_where_they_come_from(
-    profile: peakline.Profile, tool: str, basis: str
-) -> None:
+def test_documents_say_where_they_come_from(profile, tool, basis):
     text = export(profile, tool, "bf16", basis=basis)
     assert json.loads(text)
     assert f"{ONE_GPU.name} of 2026-11-" in text
@@ -236,7 +221,7 @@ def test_documents_say_where_they_come_from(
     assert ("of achievable" in text) == (basis == "burst")
 
 
-def test_triton_draws_the_measured_roofs(profile: peakline.Profile) -> None:
+def test_triton_draws_the_measured_roofs(profile):
     roofline = types.SimpleNamespace()
     value_of(export(profile, "triton", "bf16", basis="burst"), {"roofline": roofline})
     # Called by plot_roofline, in TB/s and TFLOP/s.
@@ -244,11 +229,11 @@ def test_triton_draws_the_measured_roofs(profile: peakline.Profile) -> None:
     assert roofline.get_cublas_tflops("bf16") == profile.peak("bf16", basis="burst") / 1e12
 
 
-def test_tracelens_has_matrix_and_vector_units(profile: peakline.Profile) -> None:
+def test_tracelens_has_matrix_and_vector_units(profile):
     found = json.loads(export(profile, "tracelens", "bf16"))
     tflops = found["max_achievable_tflops"]
 
-    def burst(name: str) -> float:
+    def burst(name):
         return profile.peak(name, basis="burst") / 1e12
 
     assert tflops["matrix_bf16"] == burst("bf16")
@@ -263,13 +248,9 @@ def test_tracelens_has_matrix_and_vector_units(profile: peakline.Profile) -> Non
 
 
 @pytest.mark.parametrize("basis", ["", "burst", "sustained", "datasheet"])
-def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(
-    capsys: pytest.CaptureFixture[str], profile: peakline.Profile, basis: str
-) -> None:
+def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(mfu, profile, basis):
     arguments = ["export", "--for", "tracelens", "--profile", profile.path, "--dtype", "bf16"]
-    code, out, _ = run(capsys, *arguments, *(["--basis", basis] if basis else []))
-    assert code == 0
-    found = json.loads(out)
+    found = json.loads(mfu.stdout(*arguments, *(["--basis", basis] if basis else [])))
     stated = basis or "burst"
     rate = profile.peak("bf16", basis=stated) / 1e12
     assert found["max_achievable_tflops"]["matrix_bf16"] == rate
@@ -279,13 +260,12 @@ def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(
     assert found["_reference"].endswith("mem_bw_gbps: hbm.read, datasheet: 4.8e+12 B/s")
 
 
-def empty_kernel_s(profile: peakline.Profile) -> float:
+def empty_kernel_s(profile):
     (value,) = (m.value for m in profile.measurements if m.id == "launch.empty_kernel")
-    assert value is not None
     return value
 
 
-def test_simumax_has_measured_shares(profile: peakline.Profile) -> None:
+def test_simumax_has_measured_shares(profile):
     accelerator = json.loads(export(profile, "simumax", "bf16"))["accelerator"]
     sheet, sustained = (profile.peak("bf16", basis=b) for b in ("datasheet", "sustained"))
     matmul = accelerator["op"]["matmul"]
@@ -301,7 +281,7 @@ def test_simumax_has_measured_shares(profile: peakline.Profile) -> None:
     assert measured["bandwidth"]["default"]["efficient_factor"] == 1
 
 
-def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
+def gpu_section(profile, basis):
     """aiconfigurator's section, parsed as simple YAML."""
     lines = export(profile, "aiconfigurator", "bf16", basis=basis).splitlines()
     start = lines.index("gpu:")
@@ -310,18 +290,12 @@ def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
     return {key: float(value) for key, value in pairs}
 
 
-def test_aiconfigurator_has_measured_shares(profile: peakline.Profile) -> None:
+def test_aiconfigurator_has_measured_shares(profile):
     section = gpu_section(profile, "datasheet")
     # The keys of aiconfigurator's own system files, such as h200_sxm.yaml.
     assert set(section) == {
-        "mem_bw",
-        "mem_bw_empirical_scaling_factor",
-        "mem_empirical_constant_latency",
-        "mem_capacity",
-        "bfloat16_tc_flops",
-        "int8_tc_flops",
-        "fp8_tc_flops",
-        "power",
+        *("mem_bw", "mem_bw_empirical_scaling_factor", "mem_empirical_constant_latency"),
+        *("mem_capacity", "bfloat16_tc_flops", "int8_tc_flops", "fp8_tc_flops", "power"),
         "sm_version",
     }
     assert section["mem_bw"] == 4.8e12
@@ -337,7 +311,7 @@ def test_aiconfigurator_has_measured_shares(profile: peakline.Profile) -> None:
     assert "e-" not in export(profile, "aiconfigurator", "bf16").partition("gpu:")[2]
 
 
-def test_aiconfigurator_takes_the_export(profile: peakline.Profile) -> None:
+def test_aiconfigurator_takes_the_export(profile):
     common = pytest.importorskip("aiconfigurator_core.sdk.common")
     import yaml
 
@@ -346,7 +320,7 @@ def test_aiconfigurator_takes_the_export(profile: peakline.Profile) -> None:
     assert common.get_quant_tc_flops(spec, common.GEMMQuantMode.fp8) == 1978.9e12
 
 
-def test_exports_without_bandwidth_are_refused(document: dict[str, Any]) -> None:
+def test_exports_without_bandwidth_are_refused(document):
     document["ceilings"] = [c for c in document["ceilings"] if "hbm" not in c["resource"]]
     profile = loaded({**only(document), "rooflines": []})
     for tool in ("triton", "tracelens", "simumax", "aiconfigurator"):

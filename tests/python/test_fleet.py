@@ -1,85 +1,60 @@
 """The page of a fleet, from `peakline fleet --json`."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from peakline.commands.documents import read_document
-from peakline.commands.report import main
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
-from test_report import chromium, needs_chromium
+from test_chromium import chromium, needs_chromium
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
-def row(value: float, standing: str = "usual") -> dict[str, Any]:
-    return {
-        "resource": "hbm.read",
-        "basis": "measured",
-        "value": 4.6e12 * (1 + value),
-        "deviation": value,
-        "standing": standing,
-    }
+def row(value, standing="usual"):
+    ceiling = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12 * (1 + value)}
+    return ceiling | {"deviation": value, "standing": standing}
 
 
-def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
-    return {
-        "node": node,
-        "device": "GPU 0",
-        "uuid": f"GPU-{node}",
-        "file": f"{node}.json",
-        "created": "2026-11-21T10:00:00Z",
-        "sound": standing == "usual",
-        "verdict": "pass" if standing == "usual" else "fail",
-        "reasons": [] if standing == "usual" else ["HBM read −7.0 %: no cause known"],
-        "rules": [],
-        "ceilings": [row(value, standing)],
-    }
+def member(node, value, standing="usual"):
+    found = {"node": node, "device": "GPU 0", "uuid": f"GPU-{node}", "file": f"{node}.json"}
+    found |= {"created": "2026-11-21T10:00:00Z", "rules": [], "ceilings": [row(value, standing)]}
+    if standing == "usual":
+        return found | {"sound": True, "verdict": "pass", "reasons": []}
+    why = ["HBM read −7.0 %: no cause known"]
+    return found | {"sound": False, "verdict": "fail", "reasons": why}
 
 
 @pytest.fixture
-def fleet() -> dict[str, Any]:
+def fleet():
     members = [member(f"node{i}", i / 1000) for i in range(9)]
     members += [member("slow", -0.07, "low"), member(HOSTILE, 0.001)]
-    ceiling = {
-        "resource": "hbm.read",
-        "basis": "measured",
-        "unit": "B/s",
-        "devices": len(members),
-        "median": 4.6e12,
-        "deviation": 0.003,
-        **dict.fromkeys(("p5", "p25", "p75", "p95"), 4600000000000.0),
-        "lowest": 4.6e12 * 0.93,
-        "highest": 4.6e12 * 1.008,
-        "low": 1,
-        "high": 0,
-    }
-    group = {
-        "model": "NVIDIA H200",
-        "mode": "full",
-        "judged": True,
-        "labels": {"hbm.read": "HBM read"},
-        "ceilings": [ceiling],
-        "members": members,
-    }
-    return {
-        "schema": "peakline-fleet",
-        "schema_version": 2,
-        "verdict": "fail",
-        "profiles": len(members),
-        "devices": len(members),
-        "superseded": 0,
-        "groups": [group],
-    }
+    count = len(members)
+    ceiling = {"resource": "hbm.read", "basis": "measured", "unit": "B/s", "devices": count}
+    ceiling |= dict.fromkeys(("median", "p5", "p25", "p75", "p95"), 4.6e12)
+    ceiling |= {"deviation": 0.003, "low": 1, "high": 0}
+    ceiling |= {"lowest": 4.6e12 * 0.93, "highest": 4.6e12 * 1.008}
+    group = {"model": "NVIDIA H200", "mode": "full", "judged": True, "members": members}
+    group |= {"labels": {"hbm.read": "HBM read"}, "ceilings": [ceiling]}
+    document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "fail"}
+    return document | {"profiles": count, "devices": count, "superseded": 0, "groups": [group]}
 
 
-def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
+@pytest.fixture
+def saved(fleet, tmp_path):
+    """Writes the fleet after a change."""
+
+    def save(damage=lambda fleet: None):
+        damage(fleet)
+        path = tmp_path / "fleet.json"
+        path.write_text(json.dumps(fleet), encoding="utf-8")
+        return path
+
+    return save
+
+
+def test_page_names_what_is_wrong(fleet):
     page = fleet_page(fleet)
     assert "A fleet of 11 GPUs in 11 machines" in page
     said = "11 devices judged: 1 FAIL (slow GPU 0), 10 PASS."
@@ -89,9 +64,11 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
     # A strip has the smallest scale that holds its extremes.
     assert "<small>scale ±10 %</small>" in page
+    assert "Not judged" not in page
+    assert "<img" not in page  # of the hostile name
 
 
-def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]) -> None:
+def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet):
     (group,) = fleet["groups"]
     (first,) = group["ceilings"]
     flat = {**first, "lowest": 4.58e12, "highest": 4.61e12, "low": 0}
@@ -108,16 +85,18 @@ def test_each_strip_has_its_scale_and_flat_ones_are_folded(fleet: dict[str, Any]
     assert re.findall(r'data-strip="(\d)"', page) == ["0", "2", "1"]
 
 
-def test_marks_stand_at_the_values_where_nothing_is_judged(fleet: dict[str, Any]) -> None:
+def test_marks_stand_at_the_values_where_nothing_is_judged(fleet):
     (group,) = fleet["groups"]
     group["judged"] = False
     wanted = [round(100 * member["ceilings"][0]["deviation"], 2) for member in group["members"]]
     for each in group["members"]:
         each["ceilings"][0]["deviation"] = 0.0
-    assert strips(fleet_page(fleet))[0]["values"] == wanted
+    page = fleet_page(fleet)
+    assert strips(page)[0]["values"] == wanted
+    assert "Not judged" in page
 
 
-def test_a_device_without_peers_is_compared_with_nothing(fleet: dict[str, Any]) -> None:
+def test_a_device_without_peers_is_compared_with_nothing(fleet):
     (group,) = fleet["groups"]
     alone = {**group, "members": group["members"][:1]}
     alone["ceilings"] = [{**group["ceilings"][0], "low": 0, "lowest": 4.6e12, "highest": 4.6e12}]
@@ -127,14 +106,14 @@ def test_a_device_without_peers_is_compared_with_nothing(fleet: dict[str, Any]) 
     assert "of the median" not in page.partition("<script")[0].partition("aria-label")[0]
 
 
-def test_a_gpu_measured_in_two_modes_counts_once(fleet: dict[str, Any]) -> None:
+def test_a_gpu_measured_in_two_modes_counts_once(fleet):
     (group,) = fleet["groups"]
     group["members"] = group["members"][:1]
     fleet["groups"] = [group, {**group, "mode": "quick"}]
     assert "A fleet of 1 GPU in 1 machine" in fleet_page(fleet)
 
 
-def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
+def test_only_gpus_count_as_gpus(fleet):
     for kind in ("host", "node"):
         members = [{**m, "device": kind, "uuid": kind} for m in fleet["groups"][0]["members"]]
         fleet["groups"].append({**fleet["groups"][0], "model": f"a {kind}", "members": members})
@@ -144,15 +123,14 @@ def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
     assert "a node, full runs: 11 nodes" in page
 
 
-def strips(page: str) -> list[dict[str, Any]]:
+def strips(page):
     """The script's data."""
     found = re.search(r'<script type="application/json">(.*?)</script>', page)
     assert found
-    shown: list[dict[str, Any]] = json.loads(found[1])["strips"]
-    return shown
+    return json.loads(found[1])["strips"]
 
 
-def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, Any]) -> None:
+def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet):
     (group,) = fleet["groups"]
     group["ceilings"].append({**group["ceilings"][0], "resource": "hbm.write"})
     slow = next(i for i, m in enumerate(group["members"]) if m["node"] == "slow")
@@ -163,40 +141,23 @@ def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, An
     ]
 
 
-def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
+def test_incomplete_machines_come_first(fleet):
+    members = fleet["groups"][0]["members"]
     missing = {"code": "missing", "name": "half/gpu0/hbm.read/measured", "outcome": "fail"}
-    fleet["groups"][0]["members"].append(
-        {
-            **member("half", 0.0),
-            "sound": False,
-            "verdict": "fail",
-            "reasons": ["no HBM read"],
-            "rules": [missing],
-        }
-    )
+    bad = {"sound": False, "verdict": "fail", "reasons": ["no HBM read"], "rules": [missing]}
+    members.append({**member("half", 0.0), **bad})
     unclear = {"sound": False, "verdict": "cannot_judge", "reasons": ["too hot to tell"]}
-    fleet["groups"][0]["members"].insert(0, {**member("hot", 0.0), **unclear})
+    members.insert(0, {**member("hot", 0.0), **unclear})
     page = fleet_page(fleet)
     places = [page.index(why) for why in ("no HBM read", "no cause known", "too hot to tell")]
     assert places == sorted(places)
-
-
-def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
-    fleet["groups"][0]["judged"] = False
-    assert "Not judged" in fleet_page(fleet)
-
-
-def test_nothing_in_a_name_is_markup(fleet: dict[str, Any]) -> None:
-    assert "<img" not in fleet_page(fleet)
 
 
 @needs_chromium
 @pytest.mark.parametrize(
     ("typed", "answer"), [("node3", "marked in every strip"), ("node99", "no machine of that name")]
 )
-def test_a_machine_is_found_by_name(
-    fleet: dict[str, Any], tmp_path: Path, typed: str, answer: str
-) -> None:
+def test_a_machine_is_found_by_name(fleet, tmp_path, typed, answer):
     page = fleet_page(fleet).replace("data-find>", f'data-find value="{typed}">', 1)
     path = tmp_path / "fleet.html"
     path.write_text(page, encoding="utf-8")
@@ -206,13 +167,10 @@ def test_a_machine_is_found_by_name(
     assert 'width="300"' not in done.stdout  # the default width of a canvas that was not drawn
 
 
-def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
-    assert main([str(path)]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}/fleet/fleet.html\n"
-    assert main([str(path), "--format", "png"]) == 2
-    assert "a fleet has one page" in capsys.readouterr().err
+def test_command(report, saved, tmp_path):
+    path = saved()
+    assert report.stdout(path) == f"{tmp_path}/fleet/fleet.html\n"
+    assert "a fleet has one page" in report.refused(path, "--format", "png")
 
 
 @pytest.mark.parametrize(
@@ -224,27 +182,18 @@ def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFi
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
     ],
 )
-def test_what_the_page_lacks_is_said_in_one_line(
-    capsys: pytest.CaptureFixture[str],
-    fleet: dict[str, Any],
-    tmp_path: Path,
-    damage: Callable[[dict[str, Any]], None],
-) -> None:
-    damage(fleet)
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
-    assert main([str(path)]) == 2
-    err = capsys.readouterr().err
+def test_what_the_page_lacks_is_said_in_one_line(report, saved, tmp_path, damage):
+    path = saved(damage)
+    err = report.refused(path)
     assert err.startswith(f"peakline-report: {path}: not what peakline fleet --json prints: ")
-    assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["fleet.json"]
 
 
-def test_other_documents_are_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "peakline-profile"}'])
+def test_other_documents_are_none(tmp_path, text):
     path = tmp_path / "profile.json"
-    for text in ("{", "[]", '{"schema": "peakline-profile"}'):
-        path.write_text(text, encoding="utf-8")
-        assert read_document(path) is None
+    path.write_text(text)
+    assert read_document(path) is None
 
 
 @pytest.mark.parametrize(
@@ -258,11 +207,6 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
         lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
     ],
 )
-def test_damaged_documents_are_refused(
-    fleet: dict[str, Any], tmp_path: Path, damage: Callable[[dict[str, Any]], None]
-) -> None:
-    damage(fleet)
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(fleet), encoding="utf-8")
+def test_damaged_documents_are_refused(saved, damage):
     with pytest.raises(ProfileError, match=r"fleet\.json: "):
-        read_document(path)
+        read_document(saved(damage))

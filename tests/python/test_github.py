@@ -1,10 +1,7 @@
 """What GitHub reads, against its own schemas."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -12,7 +9,7 @@ from conftest import ROOT
 KINDS = {"workflows": "vendor.github-workflows", "ISSUE_TEMPLATE": "vendor.github-issue-forms"}
 
 
-def check(folder: str, files: list[Path]) -> subprocess.CompletedProcess[str]:
+def check(folder, files):
     command = ["check_jsonschema", "--builtin-schema", KINDS[folder], *map(str, files)]
     return subprocess.run(
         [sys.executable, "-m", *command], capture_output=True, text=True, check=False
@@ -20,7 +17,7 @@ def check(folder: str, files: list[Path]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("folder", KINDS)
-def test_its_files_follow_the_schema(folder: str, tmp_path: Path) -> None:
+def test_its_files_follow_the_schema(folder, tmp_path):
     files = sorted((ROOT / ".github" / folder).iterdir())
     assert files
     done = check(folder, files)

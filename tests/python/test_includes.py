@@ -78,21 +78,21 @@ KERNEL_CALLS = re.compile(
 )
 
 
-def includes(text: str) -> list[str]:
+def includes(text):
     return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', text, re.MULTILINE)
 
 
-def code_of(text: str) -> str:
+def code_of(text):
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
-def folder_of(path: str) -> str:
+def folder_of(path):
     """The longest entry of ARROWS that a path begins with, or ""."""
     fitting = [folder for folder in ARROWS if path == folder or path.startswith(folder + "/")]
     return max(fitting, key=len, default="")
 
 
-def violations(path: str, text: str) -> list[str]:
+def violations(path, text):
     """Forbidden includes and calls of a file; path: relative to the root."""
     here = folder_of(path)
     targets = includes(text)
@@ -123,7 +123,7 @@ def violations(path: str, text: str) -> list[str]:
     return found
 
 
-def sources() -> list[Path]:
+def sources():
     return [
         path
         for folder in FOLDERS
@@ -132,7 +132,7 @@ def sources() -> list[Path]:
     ]
 
 
-def test_dependencies_run_one_way() -> None:
+def test_dependencies_run_one_way():
     files = sources()
     assert {folder_of(str(path.relative_to(ROOT))) for path in files} == set(ARROWS)
     found = [
@@ -143,8 +143,8 @@ def test_dependencies_run_one_way() -> None:
     assert not found, "\n".join(found)
 
 
-def test_arrows_have_no_circle() -> None:
-    def reached(folder: str, seen: tuple[str, ...] = ()) -> None:
+def test_arrows_have_no_circle():
+    def reached(folder, seen=()):
         assert folder not in seen, " -> ".join((*seen, folder))
         for target in ARROWS[folder]:
             reached(target, (*seen, folder))
@@ -153,9 +153,9 @@ def test_arrows_have_no_circle() -> None:
         reached(folder)
 
 
-def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
+def file_arrows(texts):
     """The includes between files, a header and its source counting as one. texts: by path."""
-    arrows: dict[str, set[str]] = {}
+    arrows = {}
     for path, text in texts.items():
         file = str(Path(path).with_suffix(""))
         included = {str(Path(target).with_suffix("")) for target in includes(text)}
@@ -165,7 +165,7 @@ def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
     return arrows
 
 
-def circle(arrows: dict[str, set[str]]) -> str:
+def circle(arrows):
     """A dependency cycle between files, or ""."""
     try:
         graphlib.TopologicalSorter(arrows).prepare()
@@ -174,7 +174,7 @@ def circle(arrows: dict[str, set[str]]) -> str:
     return ""
 
 
-def test_files_of_the_harness_have_no_circle() -> None:
+def test_files_of_the_harness_have_no_circle():
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources()}
     arrows = file_arrows(
         {path: text for path, text in texts.items() if path.startswith("harness/")}
@@ -200,15 +200,15 @@ def test_files_of_the_harness_have_no_circle() -> None:
         },
     ],
 )
-def test_a_circle_of_files_is_found(texts: dict[str, str]) -> None:
+def test_a_circle_of_files_is_found(texts):
     assert circle(file_arrows(texts))
 
 
-def links(folder: str) -> dict[str, set[tuple[str, str]]]:
+def links(folder):
     """The targets of a folder's CMakeLists.txt, each with ("PUBLIC" or "PRIVATE", folder) for each
     linked library of the project."""
     libraries = {f"peakline_{Path(folder).name}": folder for folder in ARROWS}
-    found: dict[str, set[tuple[str, str]]] = {}
+    found = {}
     text = (ROOT / folder / "CMakeLists.txt").read_text()
     for target, words in re.findall(r"target_link_libraries\((\w+)([^)]*)\)", text):
         scope = ""
@@ -220,14 +220,14 @@ def links(folder: str) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
-def test_links_follow_the_arrows() -> None:
-    by_folder: dict[str, set[tuple[str, str]]] = {folder: set() for folder in ARROWS}
+def test_links_follow_the_arrows():
+    by_folder = {folder: set() for folder in ARROWS}
     for folder in ARROWS:
         if (ROOT / folder).is_dir():
             for target, linked in links(folder).items():
                 by_folder["bench/main.cpp" if target == "peakline" else folder] |= linked
 
-    def reached(folder: str) -> set[str]:
+    def reached(folder):
         """The folders that a folder's library links publicly, directly or not."""
         public = {other for scope, other in by_folder[folder] if scope == "PUBLIC"}
         return public.union(*map(reached, public))
@@ -276,7 +276,7 @@ def test_links_follow_the_arrows() -> None:
         ("kernels/host/triad.cpp", "float* x = new float[4];"),
     ],
 )
-def test_forbidden_is_found(path: str, line: str) -> None:
+def test_forbidden_is_found(path, line):
     assert violations(path, f"#include <cstdint>\n{line}\n")
 
 
@@ -298,5 +298,5 @@ def test_forbidden_is_found(path: str, line: str) -> None:
         ("kernels/hbm.cuh", "// a new block; no cudaMalloc(here)"),
     ],
 )
-def test_allowed_is_not(path: str, line: str) -> None:
+def test_allowed_is_not(path, line):
     assert not violations(path, f"{line}\n")

@@ -1,21 +1,16 @@
 """Bounds of decoding and prefill lie above all published figures."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
 from conftest import ONE_GPU, ROOT, TWO_GPUS, reference
-from peakline import Formats, PeakError, Profile, Serving, Transformer, decode_bound, prefill_bound
-from peakline.commands.llm import main
+from peakline import Formats, PeakError, Serving, Transformer, decode_bound, prefill_bound
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "data/inference_truth.csv").open()))
 # (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
@@ -30,33 +25,14 @@ TIGHT = {
 }
 
 
-def llama(layers: int, heads: int, kv_heads: int, mlp: int, vocabulary: int) -> Transformer:
+def llama(layers, heads, kv_heads, mlp, vocabulary):
     return Transformer.uniform(layers, heads, 128, mlp, vocabulary, kv_heads=kv_heads)
 
 
-DEEPSEEK = {
-    "model_type": "deepseek_v3",
-    "architectures": ["DeepseekV3ForCausalLM"],
-    "hidden_size": 7168,
-    "intermediate_size": 18432,
-    "moe_intermediate_size": 2048,
-    "num_hidden_layers": 61,
-    "num_attention_heads": 128,
-    "num_key_value_heads": 128,
-    "n_routed_experts": 256,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 8,
-    "first_k_dense_replace": 3,
-    "q_lora_rank": 1536,
-    "kv_lora_rank": 512,
-    "qk_nope_head_dim": 128,
-    "qk_rope_head_dim": 64,
-    "v_head_dim": 128,
-    "n_group": 8,
-    "topk_group": 4,
-    "vocab_size": 129280,
-}
-MODELS: dict[str, Transformer] = {
+DATA = Path(__file__).parent / "data"
+
+
+MODELS = {
     "Llama-2-7B": llama(32, 32, 32, 11008, 32000),
     "Llama-2-13B": llama(40, 40, 40, 13824, 32000),
     "Llama-2-70B": llama(80, 64, 8, 28672, 32000),
@@ -73,12 +49,12 @@ MODELS: dict[str, Transformer] = {
     "Qwen3-1.7B": Transformer.uniform(
         28, 16, 128, 6144, 151936, hidden=2048, kv_heads=8, tied_embeddings=True
     ),
-    "DeepSeek-R1": peakline.from_hf_config(DEEPSEEK),
+    "DeepSeek-R1": peakline.from_hf_config(DATA / "configs/deepseek-v3.json"),
 }
 LLAMA_8B = MODELS["Llama-3.1-8B"]
 
 
-def specified(memory: float, bandwidth: float, rates: dict[str, float], l2: int) -> Profile:
+def specified(memory, bandwidth, rates, l2):
     """A profile of a GPU with these ceilings."""
     base = reference(ONE_GPU)
     gpu = dataclasses.replace(base.devices[0], memory_bytes=int(memory), l2_bytes=l2)
@@ -103,15 +79,15 @@ DEVICES = {
 }
 
 
-def formats_of(row: dict[str, str]) -> Formats:
+def formats_of(row):
     weights = "fp8block" if "blocks" in row["weights"] else row["weights"]
     return Formats(weights, row["kv"], row["head"], compute=row["compute"])
 
 
-def bound_of(row: dict[str, str], model: Transformer, formats: Formats) -> float:
+def bound_of(row, model, formats):
     """The bound in the row's unit; first tokens per second for a time to first token."""
     profile = DEVICES[row["device"]]
-    shared: dict[str, Any] = {"tp": int(row["gpus"]), "formats": formats}
+    shared = {"tp": int(row["gpus"]), "formats": formats}
     prompt, output = int(row["context_or_input"]), int(row["output"] or 0)
     batch = int(row["batch"] or 0)
     if row["kind"] == "decode":
@@ -136,51 +112,48 @@ def bound_of(row: dict[str, str], model: Transformer, formats: Formats) -> float
     return batch * output / max(compute, output * memory[0])
 
 
-def tensor_of(step: peakline.TokenBound) -> str:
+def tensor_of(step):
     return next(name for name in step.needs if name.startswith("tensor"))
 
 
-def share(row: dict[str, str], model: Transformer, formats: Formats) -> float:
+def share(row, model, formats):
     published = float(row["published"])
     achieved = 1e3 / published if row["kind"] == "ttft" else published
     return achieved / bound_of(row, model, formats)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['model']}-{row['source'][:24]}")
-def test_published_figures_lie_below_the_bound(row: dict[str, str]) -> None:
+def test_published_figures_lie_below_the_bound(row):
     found = share(row, MODELS[row["model"]], formats_of(row))
     least = 0.6 if is_tight(row) else 0.1
     assert least < found < 1
 
 
-def is_tight(row: dict[str, str]) -> bool:
+def is_tight(row):
     source = re.split("[ /]", row["source"])[0]
     return (source, row["model"], row["weights"], row["batch"]) in TIGHT
 
 
-def test_all_rows_are_there() -> None:
+def test_all_rows_are_there():
     assert len(ROWS) == 50
     assert sum(map(is_tight, ROWS)) == len(TIGHT)
 
 
-def above(change: Callable[[dict[str, str]], tuple[Transformer, Formats]]) -> int:
+def above(change):
     return sum(share(row, *change(row)) > 1 for row in ROWS)
 
 
-def test_wrong_formulas_put_figures_above_the_bound() -> None:
-    def as_bf16(row: dict[str, str]) -> tuple[Transformer, Formats]:
+def test_wrong_formulas_put_figures_above_the_bound():
+    def as_bf16(row):
         return MODELS[row["model"]], Formats(compute=row["compute"])
 
-    def as_mha(row: dict[str, str]) -> tuple[Transformer, Formats]:
+    def as_mha(row):
+        def changed(layer):
+            cached = layer.heads * (layer.qk_dim + layer.v_dim)
+            return dataclasses.replace(layer, kv_heads=layer.heads, cached=cached)
+
         model = MODELS[row["model"]]
-        layers = tuple(
-            layer
-            if layer.absorbed
-            else dataclasses.replace(
-                layer, kv_heads=layer.heads, cached=layer.heads * (layer.qk_dim + layer.v_dim)
-            )
-            for layer in model.layers
-        )
+        layers = tuple(layer if layer.absorbed else changed(layer) for layer in model.layers)
         return dataclasses.replace(model, layers=layers), formats_of(row)
 
     # Quantized models, and all long contexts of grouped-query attention.
@@ -188,7 +161,7 @@ def test_wrong_formulas_put_figures_above_the_bound() -> None:
     assert above(as_mha) >= 8
 
 
-def test_llama_in_bf16() -> None:
+def test_llama_in_bf16():
     step = decode_bound(reference(ONE_GPU), LLAMA_8B)
     weights = 2 * (LLAMA_8B.params().matmul_params - LLAMA_8B.params().small)
     kv_cache = 1025 * 32 * 2 * 8 * 128 * 2
@@ -201,7 +174,7 @@ def test_llama_in_bf16() -> None:
     assert peakline.mbu(step, step.tokens_per_s / 2, 1, 4.8e12) == pytest.approx(0.48, abs=0.02)
 
 
-def test_the_largest_batch_fits_and_one_more_does_not() -> None:
+def test_the_largest_batch_fits_and_one_more_does_not():
     profile = reference(ONE_GPU)
     most = decode_bound(profile, LLAMA_8B, Serving(context=8192)).largest_batch
     assert most
@@ -209,23 +182,18 @@ def test_the_largest_batch_fits_and_one_more_does_not() -> None:
     assert not decode_bound(profile, LLAMA_8B, Serving(most + 1, 8192)).fits
 
 
-def test_batches_at_which_memory_no_longer_binds() -> None:
-    turns = peakline.turning_batches(reference(ONE_GPU), LLAMA_8B)
+def test_batches_at_which_memory_no_longer_binds():
+    profile = reference(ONE_GPU)
+    turns = peakline.turning_batches(profile, LLAMA_8B)
     assert turns.kv_cache == pytest.approx(112, abs=1)
     assert turns.step is None
-    rate = 922.6366e12 / 4617.112e9
-    assert turns.products == pytest.approx(rate)
-    short = peakline.turning_batches(reference(ONE_GPU), LLAMA_8B, Serving(context=16))
-    step = short.step
-    assert step
-    at = [
-        decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(batch, 16)).limiter
-        for batch in (step - 1, step)
-    ]
-    assert at == ["hbm.read", "tensor.bf16"]
+    assert turns.products == pytest.approx(922.6366e12 / 4617.112e9)
+    step = peakline.turning_batches(profile, LLAMA_8B, Serving(context=16)).step
+    bounds = [decode_bound(profile, LLAMA_8B, Serving(n, 16)).limiter for n in (step - 1, step)]
+    assert bounds == ["hbm.read", "tensor.bf16"]
 
 
-def test_mixtures_read_the_experts_that_a_batch_chooses() -> None:
+def test_mixtures_read_the_experts_that_a_batch_chooses():
     profile, model = reference(ONE_GPU), MODELS["Mixtral-8x7B"]
     one, many = (decode_bound(profile, model, Serving(batch)) for batch in (1, 64))
     assert many.weight_bytes / one.weight_bytes == pytest.approx(3.6, abs=0.1)
@@ -233,7 +201,7 @@ def test_mixtures_read_the_experts_that_a_batch_chooses() -> None:
     assert "balanced" in " ".join(many.notes)
 
 
-def test_tensor_parallelism_splits_weights_and_sends_over_links() -> None:
+def test_tensor_parallelism_splits_weights_and_sends_over_links():
     one = decode_bound(reference(TWO_GPUS), LLAMA_8B)
     two = decode_bound(reference(TWO_GPUS), LLAMA_8B, Serving(tp=2))
     assert two.weight_bytes == one.weight_bytes / 2
@@ -243,7 +211,7 @@ def test_tensor_parallelism_splits_weights_and_sends_over_links() -> None:
     assert "left out" in alone.notes[0]
 
 
-def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus() -> None:
+def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus():
     profile, batch = reference(TWO_GPUS), 64
     serving = Serving(batch, tp=2)
     nbytes = batch * LLAMA_8B.hidden * 2  # of one BF16 all-reduce
@@ -269,7 +237,7 @@ def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus() -> N
 
 
 H100S = ROOT / "reports/reference/cards/nvidia-h100-80gb-hbm3/tu-full1.json.gz"
-MEASURED = json.loads((Path(__file__).parent / "data/h100_llama.json").read_text())
+MEASURED = json.loads((DATA / "h100_llama.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -277,7 +245,7 @@ MEASURED = json.loads((Path(__file__).parent / "data/h100_llama.json").read_text
     [row for row in MEASURED["rows"] if row["kind"] == "decode"],
     ids=lambda row: "tp{tp} b{batch} {context} {compiled}".format(**row),
 )
-def test_decoding_that_was_measured(row: dict[str, Any]) -> None:
+def test_decoding_that_was_measured(row):
     """CUDA graphs of PyTorch's kernels on other cards of the model: below the bound, and near the
     estimate if small operations are fused."""
     serving = Serving(row["batch"], row["context"], tp=row["tp"])
@@ -291,13 +259,13 @@ def test_decoding_that_was_measured(row: dict[str, Any]) -> None:
         assert row["ms"]["products"] * 1e-3 == pytest.approx(estimate.products_s, rel=0.06)
 
 
-def test_a_prefill_that_was_measured() -> None:
+def test_a_prefill_that_was_measured():
     (row,) = (row for row in MEASURED["rows"] if row["kind"] == "prefill")
     bound = prefill_bound(peakline.load(H100S), LLAMA_8B, Serving(context=row["context"]))
     assert 0.5 < bound.seconds / row["seconds"] < 0.7
 
 
-def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks() -> None:
+def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks():
     profile = reference(TWO_GPUS)
     for batch in (1, 8, 64, 512):
         slower = peakline.decode_kernels(profile, LLAMA_8B, Serving(batch, tp=2))
@@ -306,7 +274,7 @@ def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks() -> None
         peakline.decode_kernels(profile, LLAMA_8B, Serving(tp=4))
 
 
-def test_prefill_is_bound_by_the_tensor_cores() -> None:
+def test_prefill_is_bound_by_the_tensor_cores():
     first = prefill_bound(reference(ONE_GPU), LLAMA_8B, Serving(context=8192))
     assert first.limiter == "tensor.bf16"
     head, layers = 2 * LLAMA_8B.table, LLAMA_8B.params().matmul_params
@@ -325,89 +293,69 @@ def test_prefill_is_bound_by_the_tensor_cores() -> None:
         ({"tp": 5}, "must divide the 32 heads"),
     ],
 )
-def test_numbers_that_make_no_sense(given: dict[str, Any], wanted: str) -> None:
+def test_numbers_that_make_no_sense(given, wanted):
     with pytest.raises(ValueError, match=wanted):
         decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(**given))
 
 
-CONFIG = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "tie_word_embeddings": False,
-    "max_position_embeddings": 4096,
+CONFIG = json.loads((DATA / "configs/llama-3-8b.json").read_text()) | {
+    "max_position_embeddings": 4096
 }
 
 
-def run(tmp_path: Path, *arguments: str, **fields: Any) -> int:
-    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, **fields}))
-    return main(["--profile", str(ONE_GPU), "--hf-config", str(tmp_path), *arguments])
+@pytest.fixture
+def config(tmp_path):
+    """Writes the model's config.json with these fields; gives the options that name it."""
+
+    def write_config(**fields):
+        (tmp_path / "config.json").write_text(json.dumps({**CONFIG, **fields}))
+        return ["--profile", ONE_GPU, "--hf-config", tmp_path]
+
+    return write_config
 
 
-def test_the_command_answers_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rate = ("--batch", "1", "--context", "1k", "--tokens-per-second", "190")
-    assert run(tmp_path, *rate) == 0
-    answer = capsys.readouterr().out.splitlines()[-1]
+def test_the_command_answers_in_one_line(llm, config):
+    rate = ("--batch", "1", "--context", "1k", "--tokens-per-second")
+    answer = llm.stdout(*config(), *rate, "190").splitlines()[-1]
     assert "at most 306 tokens/s (hbm.read)" in answer
     assert answer.endswith("your 190 are 62.1 % of the bound")
-    assert run(tmp_path, *rate[:-1], "400") == 0
-    out = capsys.readouterr().out
+    out = llm.stdout(*config(), *rate, "400")
     above = next(line for line in out.splitlines() if line.startswith("Above 100 %"))
     for cause in ("format of weights", "speculative decoding", "prefix cache", "experts"):
         assert cause in above
-    assert run(tmp_path, "--batch", "1", "--context", "4k") == 0
-    assert "The model's longest context" not in capsys.readouterr().out
-    assert run(tmp_path, "--json") == 0
-    out = json.loads(capsys.readouterr().out)
-    assert len(out["decode"]) == 9
-    assert "The model's longest context is 4096 tokens." in out["notes"]
+    short = llm.stdout(*config(), "--batch", "1", "--context", "4k")
+    assert "The model's longest context" not in short
+    found = llm.document(*config())
+    assert len(found["decode"]) == 9
+    assert "The model's longest context is 4096 tokens." in found["notes"]
 
 
-def test_the_command_reads_the_checkpoints_formats(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(tmp_path, "--json", quantization_config={"quant_method": "fp8"}) == 0
-    assert json.loads(capsys.readouterr().out)["formats"]["weights"] == "fp8"
-    assert run(tmp_path, quantization_config={"quant_method": "mxfp4"}) == 0
-    answer = capsys.readouterr().out.splitlines()[-1]
-    assert " bf16 with mxfp4 experts, batch 1" in answer
+def test_the_command_reads_the_checkpoints_formats(llm, config, tmp_path):
+    found = llm.document(*config(quantization_config={"quant_method": "fp8"}))
+    assert found["formats"]["weights"] == "fp8"
+    out = llm.stdout(*config(quantization_config={"quant_method": "mxfp4"}))
+    assert " bf16 with mxfp4 experts, batch 1" in out.splitlines()[-1]
     stated = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
-    assert run(tmp_path, "--json") == 0
-    formats = json.loads(capsys.readouterr().out)["formats"]
+    formats = llm.document(*config())["formats"]
     assert (formats["weights"], formats["kv_cache"]) == ("nvfp4", "fp8")
     (tmp_path / "hf_quant_config.json").write_text("[")
-    assert run(tmp_path) == 2
-    assert "hf_quant_config.json" in capsys.readouterr().err
+    assert "hf_quant_config.json" in llm.refused(*config())
 
 
-def test_the_command_says_how_experts_are_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_how_experts_are_chosen(llm, config):
     fields = {"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}
-    assert run(tmp_path, "--batch", "8", "--context", "1k", **fields) == 0
-    out = capsys.readouterr().out
+    out = llm.stdout(*config(**fields), "--batch", "8", "--context", "1k")
     assert out.count("Routed experts are taken as balanced.") == 1
     assert "If all 8 tokens chose the same experts: at most " in out
 
 
-def test_stored_weights_take_the_memory_that_their_files_say(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stored(nbytes: int, *arguments: str) -> dict[str, Any]:
+def test_stored_weights_take_the_memory_that_their_files_say(llm, config, tmp_path):
+    def stored(nbytes, *arguments):
         header = {"a": {"dtype": "BF16", "shape": [nbytes // 2], "data_offsets": [0, nbytes]}}
         text = json.dumps(header).encode()
         (tmp_path / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
-        assert run(tmp_path, "--json", *arguments) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
+        return llm.document(*config(), *arguments)
 
     cache = 1024 * 32 * 2 * 8 * 128 * 2  # of the first row, one sequence of 1024 tokens
     exact = stored(16_060_522_496)
@@ -417,22 +365,20 @@ def test_stored_weights_take_the_memory_that_their_files_say(
     other = stored(8_000_000_000)
     assert other["decode"][0]["bytes"] == exact["decode"][0]["bytes"]
     assert other["decode"][0]["memory_bytes"] == 8_000_000_000 + cache
-    assert (
-        "The files hold 8.0 GB, but the shape in bf16 makes 16.1 GB: check --weights."
-        in other["notes"]
-    )
+    mismatch = "The files hold 8.0 GB, but the shape in bf16 makes 16.1 GB: check --weights."
+    assert mismatch in other["notes"]
     # Explicit formats override the stored ones.
     given = stored(8_000_000_000, "--weights", "bf16")
     assert given["decode"][0]["memory_bytes"] > 16e9
 
 
-def test_the_command_draws_each_context(tmp_path: Path) -> None:
-    assert run(tmp_path, "--context", "1k,8k", "-o", str(tmp_path / "out")) == 0
+def test_the_command_draws_each_context(llm, config, tmp_path):
+    llm.stdout(*config(), "--context", "1k,8k", "-o", tmp_path / "out")
     files = sorted((tmp_path / "out").iterdir())
     assert [file.name for file in files] == ["decode-1024.png", "decode-8192.png"]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     (tmp_path / "file").touch()
-    assert run(tmp_path, "-o", str(tmp_path / "file")) == 2
+    llm.refused(*config(), "-o", tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -442,36 +388,13 @@ def test_the_command_draws_each_context(tmp_path: Path) -> None:
         ((), {"quantization_config": {"quant_method": "aqlm"}}, "name --weights"),
         ((), {"quantization_config": 7}, "name --weights"),
         (("--weights", "int5"), {}, "not a known format"),
+        (("--batch", "0"), {}, "--batch"),
+        (("--batch", "1,-8"), {}, "--batch"),
+        (("--context", "0"), {}, "--context"),
+        (("--context", "8q"), {}, "--context"),
+        (("--tp", "0"), {}, "--tp"),
+        (("--tokens-per-second", "5"), {}, "--tokens-per-second"),
     ],
 )
-def test_unusable_input_is_refused_in_one_line(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    fields: dict[str, Any],
-    wanted: str,
-) -> None:
-    assert run(tmp_path, *arguments, **fields) == 2
-    error = capsys.readouterr().err
-    assert wanted in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--batch", "0"),
-        ("--batch", "1,-8"),
-        ("--context", "0"),
-        ("--context", "8q"),
-        ("--tp", "0"),
-        ("--tokens-per-second", "5"),
-    ],
-)
-def test_wrong_arguments(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(tmp_path, *arguments)
-    assert ended.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
+def test_unusable_input_is_refused_in_one_line(llm, config, arguments, fields, wanted):
+    assert wanted in llm.refused(*config(**fields), *arguments)

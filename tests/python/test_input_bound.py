@@ -1,9 +1,5 @@
 """Which link from storage to GPU binds a rate of samples."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import peakline
 import pytest
 from conftest import GPU, TWO_GPUS, document_of, loaded, reference
@@ -11,27 +7,19 @@ from conftest import GPU, TWO_GPUS, document_of, loaded, reference
 STORAGE, PIPELINE, DIRECT = 2.2e9, 2.1e9, 2.15e9
 
 
-def with_storage(**rates: float) -> dict[str, Any]:
+def with_storage(**rates):
     """The reference with rates of storage that are made up: of STORAGE and PIPELINE, or others."""
     document = document_of()
-    for resource, value in (rates or {"storage.read": STORAGE, "input.pipeline": PIPELINE}).items():
-        device = "host" if resource == "storage.read" else GPU
-        document["resources"].append(
-            {"name": resource, "label": resource, "unit": "B/s", "kind": "memory"}
-        )
-        document["ceilings"].append(
-            {
-                "device": device,
-                "resource": resource,
-                "basis": "measured",
-                "value": value,
-                "unit": "B/s",
-            }
-        )
+    for name, value in (rates or {"storage.read": STORAGE, "input.pipeline": PIPELINE}).items():
+        named = {"name": name, "label": name, "unit": "B/s", "kind": "memory"}
+        document["resources"].append(named)
+        device = "host" if name == "storage.read" else GPU
+        measured = {"device": device, "resource": name, "basis": "measured", "unit": "B/s"}
+        document["ceilings"].append({**measured, "value": value})
     return document
 
 
-def test_the_slowest_link_binds() -> None:
+def test_the_slowest_link_binds():
     profile = loaded(with_storage())
     bound = peakline.input_bound(profile, 600e3, 2000)
     assert bound.bytes_per_s == pytest.approx(1.2e9)
@@ -52,17 +40,16 @@ def test_the_slowest_link_binds() -> None:
     )
 
 
-def test_each_byte_crosses_host_memory_twice() -> None:
+def test_each_byte_crosses_host_memory_twice():
     profile = reference()
     (memory,) = [
         link for link in peakline.input_bound(profile, 1, 1).links if link.label == "host memory"
     ]
     copy = profile.ceiling("host", "memory.copy", "measured")
-    assert copy is not None
     assert memory.rate == copy.value / 2
 
 
-def test_what_was_not_measured_is_named() -> None:
+def test_what_was_not_measured_is_named():
     bound = peakline.input_bound(reference(TWO_GPUS), 1e6, 100)
     assert bound.missing == ("storage", "storage to GPU")
     assert str(bound).endswith("; not measured: storage, storage to GPU")
@@ -78,7 +65,7 @@ def test_what_was_not_measured_is_named() -> None:
         peakline.input_bound(reference(), 1e6, 0)
 
 
-def test_the_way_past_host_memory_stands_apart() -> None:
+def test_the_way_past_host_memory_stands_apart():
     rates = {"storage.read": STORAGE, "input.pipeline": PIPELINE, "input.direct": DIRECT}
     profile = loaded(with_storage(**rates))
     assert list(peakline.input_rates(profile)) == [
@@ -89,7 +76,6 @@ def test_the_way_past_host_memory_stands_apart() -> None:
         "storage to GPU past host memory",
     ]
     bound = peakline.input_bound(profile, 600e3, 9000)
-    assert bound.direct is not None
     assert bound.direct.needed == pytest.approx(5.4e9 / DIRECT)
     assert bound.binding.rate == PIPELINE
     assert len(bound.links) == 4
@@ -99,7 +85,7 @@ def test_the_way_past_host_memory_stands_apart() -> None:
 
 
 @pytest.mark.parametrize("most", [1e200, 10**400, float("inf")])
-def test_a_need_beyond_numbers_is_refused(most: float) -> None:
+def test_a_need_beyond_numbers_is_refused(most):
     with pytest.raises(ValueError, match=r"bytes_per_sample \* samples_per_s"):
         peakline.input_bound(reference(), 1e20, 1e20)
     with pytest.raises(ValueError, match="bytes_per_sample must be a number above 0"):

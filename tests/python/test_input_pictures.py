@@ -1,42 +1,30 @@
 """The links from storage to a GPU: picture, text and errors."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
 from conftest import GPU, ONE_GPU, TWO_GPUS, document_of, figure_of, loaded, only
-from peakline.commands.report import main
-from peakline.peaks.storage import InputNeed
-from peakline.pictures import Canvas, Picture, pictures
-from test_input_bound import PIPELINE, STORAGE, with_storage
-
-pytest.importorskip("matplotlib")
 from drawing import crossed, cut, lines, overlapping, texts
+from peakline.peaks.storage import InputNeed
+from peakline.pictures import Canvas, pictures
+from test_input_bound import PIPELINE, STORAGE, with_storage
 
 SLOW = {"storage.read": STORAGE, "input.pipeline": PIPELINE, "input.direct": 2.15e9}
 FAST = {"storage.read": 26e9, "input.pipeline": 24e9}
 NEED = ["--bytes-per-sample", "600kB", "--samples-per-s", "9000"]
 
 
-def picture_of(
-    rates: dict[str, float], need: InputNeed | None = None, device: str = GPU
-) -> Picture | None:
+def picture_of(rates, need=None, device=GPU):
     found = pictures(loaded(with_storage(**rates)), device, need=need)
     return next((picture for picture in found if picture.key == "input"), None)
 
 
-def drawn(rates: dict[str, float], need: InputNeed | None = None) -> Picture:
-    picture = picture_of(rates, need)
-    assert picture is not None
-    return picture
+def drawn(rates, need=None):
+    return picture_of(rates, need)
 
 
-def test_bars_begin_at_nothing() -> None:
+def test_bars_begin_at_nothing():
     picture = drawn(FAST)
     (axes,) = figure_of(picture).axes
     bars = [bar for group in axes.containers for bar in group]
@@ -53,7 +41,7 @@ def test_bars_begin_at_nothing() -> None:
     )
 
 
-def test_what_differs_by_far_has_marks_on_a_logarithmic_axis() -> None:
+def test_what_differs_by_far_has_marks_on_a_logarithmic_axis():
     picture = drawn(SLOW, InputNeed(600e3, 9000))
     (axes,) = figure_of(picture).axes
     found = lines(picture)
@@ -65,7 +53,7 @@ def test_what_differs_by_far_has_marks_on_a_logarithmic_axis() -> None:
     assert "2.10 GB/s get through: 3500 of 9000 samples/s" in picture.headline
 
 
-def test_links_that_were_not_measured_are_no_shortage() -> None:
+def test_links_that_were_not_measured_are_no_shortage():
     profile = loaded(document_of(TWO_GPUS))
     found = pictures(profile, profile.devices[0].uuid, need=InputNeed(600e3, 3000))
     picture = next(picture for picture in found if picture.key == "input")
@@ -73,7 +61,7 @@ def test_links_that_were_not_measured_are_no_shortage() -> None:
     assert picture.headline.endswith("; not measured: storage, storage to GPU")
 
 
-def test_a_need_that_is_met() -> None:
+def test_a_need_that_is_met():
     headline = drawn(FAST, InputNeed(600e3, 9000)).headline
     assert headline == "5.40 GB/s are needed, and 24.0 GB/s get through"
 
@@ -81,13 +69,13 @@ def test_a_need_that_is_met() -> None:
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("rates", [SLOW, FAST])
 @pytest.mark.parametrize("samples_per_s", [0, 1, 9000, 50e3, 1e9])
-def test_texts_keep_clear(rates: dict[str, float], samples_per_s: float, narrow: bool) -> None:
+def test_texts_keep_clear(rates, samples_per_s, narrow):
     need = InputNeed(600e3, samples_per_s) if samples_per_s else None
     figure = figure_of(drawn(rates, need), Canvas(narrow))
     assert (cut(figure), overlapping(figure), crossed(figure)) == ([], [], [])
 
 
-def test_it_is_drawn_where_something_was_measured_for_it() -> None:
+def test_it_is_drawn_where_something_was_measured_for_it():
     profile = peakline.load(ONE_GPU)
     for need, there in ((None, False), (InputNeed(1e5, 1e3), True)):
         keys = {picture.key for picture in pictures(profile, GPU, need=need)}
@@ -95,7 +83,7 @@ def test_it_is_drawn_where_something_was_measured_for_it() -> None:
     assert picture_of(FAST, device="host") is None  # only GPUs have this picture
 
 
-def test_a_host_alone_has_its_links() -> None:
+def test_a_host_alone_has_its_links():
     document = with_storage(**FAST)
     for key, rows in document.items():
         if isinstance(rows, list):
@@ -106,29 +94,23 @@ def test_a_host_alone_has_its_links() -> None:
     assert picture.headline.startswith("Storage is the slowest link")
 
 
-def test_the_report_says_and_shows_it(
-    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(with_storage())
-    out = tmp_path / "out"
-    assert main([str(path), "-o", str(out), "--format", "svg", *NEED]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+def test_the_report_says_and_shows_it(report, write, tmp_path):
+    path, out = write(with_storage()), tmp_path / "out"
+    said = " ".join(report.stdout(path, "-o", out, "--format", "svg", *NEED).split())
     assert (
         "Input does not keep up: 5.40 GB/s needed; the slowest link measured, "
         "storage to GPU, carries 2.10 GB/s" in said
     )
     assert "needed: 5.40 GB/s" in (out / "input.svg").read_text()
-    assert main([str(path), "--json", *NEED]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "peakline-input"
+    found = report.document(path, *NEED)
+    assert (found["schema"], found["enough"]) == ("peakline-input", False)
     assert found["bytes_per_s"] == pytest.approx(5.4e9)
-    assert not found["enough"]
     assert found["links"][0]["label"] == "storage to GPU"
 
 
-def test_the_page_has_its_part(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_page_has_its_part(report, write, tmp_path):
     path = write(only(with_storage(), "host.storage", "input."))
-    assert main([str(path), "-o", str(tmp_path / "out"), *NEED]) == 0
+    report.stdout(path, "-o", tmp_path / "out", *NEED)
     page = (tmp_path / "out/report.html").read_text()
     assert 'id="at-input-0"' in page
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
@@ -150,32 +132,20 @@ def test_the_page_has_its_part(write: Callable[..., Path], tmp_path: Path) -> No
         (["--bytes-per-sample", "1e200", "--samples-per-s", "1e200"], "must be a number above 0"),
     ],
 )
-def test_unusable_needs(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code: int | str | None = main([*arguments, str(ONE_GPU)])
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
+def test_unusable_needs(report, arguments, said):
+    assert said in report.refused(*arguments, ONE_GPU)
 
 
-def test_a_profile_without_any_link(
-    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = with_storage()
-    document["ceilings"] = []
-    assert main([str(write(document)), *NEED]) == 2
-    assert "`peakline run --storage DIR` measures all of them" in capsys.readouterr().err
+def test_a_profile_without_any_link(report, write):
+    path = write({**with_storage(), "ceilings": []})
+    err = report.refused(path, *NEED)
+    assert "`peakline run --storage DIR` measures all of them" in err
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("600000", 6e5), ("150kB", 15e4), ("1.5 MiB", 1.5 * 2**20), ("6e5B", 6e5)]
 )
-def test_sizes(text: str, value: float) -> None:
+def test_sizes(text, value):
     from peakline.commands.arguments import size
 
     assert size(text) == value

@@ -1,24 +1,19 @@
 """Untrusted files are read up to a limit, in little memory, and refused in one line. A report
 overwrites files only if asked to, and names a file that it cannot write."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
 from peakline.commands.documents import read_document
-from peakline.commands.report import main
 from peakline.report import build
 from peakline.workload import events
 from peakline.workload.kernel import WorkloadError
@@ -28,10 +23,10 @@ from test_report import of_a_host
 MIB = 1 << 20
 
 
-def limited(code: str, *arguments: str, **limits: int) -> subprocess.CompletedProcess[str]:
+def limited(code, *arguments, **limits):
     """Runs Python code with resource limits, such as AS=bytes of memory."""
 
-    def restrict() -> None:
+    def restrict():
         for name, most in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
 
@@ -45,7 +40,7 @@ def limited(code: str, *arguments: str, **limits: int) -> subprocess.CompletedPr
     )
 
 
-def bomb(path: Path, head: bytes, unit: bytes, mebibytes: int, tail: bytes = b"") -> Path:
+def bomb(path, head, unit, mebibytes, tail=b""):
     """A gzip file that unpacks to many MiB of one unit; its repeated members are quick to write."""
     member = gzip.compress(unit * (MIB // len(unit)))
     path.write_bytes(gzip.compress(head) + member * mebibytes + gzip.compress(tail))
@@ -78,7 +73,7 @@ MOST = {
 
 
 @pytest.mark.parametrize("reader", MOST)
-def test_a_file_without_end_is_read_to_the_limit(reader: str, tmp_path: Path) -> None:
+def test_a_file_without_end_is_read_to_the_limit(reader, tmp_path):
     large = tmp_path / "large"
     large.touch()
     os.truncate(large, 1 << 30)
@@ -118,8 +113,8 @@ NCU = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n'
     ids=lambda value: value.decode()[:12] if isinstance(value, bytes) else None,
 )
 def test_what_unpacks_to_gigabytes_is_refused_in_little_memory(
-    tmp_path: Path, reader: str, head: bytes, unit: bytes, mebibytes: int, message: str
-) -> None:
+    tmp_path, reader, head, unit, mebibytes, message
+):
     path = bomb(tmp_path / "bomb.gz", head, unit, mebibytes)
     assert path.stat().st_size < 4 * MIB
     done = limited(READ, reader, str(path), AS=1024 * MIB)
@@ -129,7 +124,7 @@ def test_what_unpacks_to_gigabytes_is_refused_in_little_memory(
     assert message in line
 
 
-def test_tables_of_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_too_many_lines(monkeypatch):
     monkeypatch.setattr("peakline.workload.kernel._MOST_LINES", 10)
     monkeypatch.setattr("peakline.workload.kernel._MOST_LAUNCHES", 3)
     details = '"ID","Kernel Name","Metric Name","Metric Value","Metric Unit"\n'
@@ -146,9 +141,9 @@ def test_tables_of_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_kernels(plain)
 
 
-def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_is_read_event_by_event(tmp_path, monkeypatch):
     """However the text is split into chunks, the events equal those of json.loads."""
-    found: dict[str, Any] = {
+    found = {
         "schemaVersion": 1,
         "deviceProperties": [{"name": 'ünïcode ] } \\ " , 😀'}],
         "traceEvents": [{"a": [1, "2.5e-3"]}, 12, "-0.5", "text", None, True, {}, [], [[]]],
@@ -162,7 +157,7 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
             path.write_text(
                 text.replace('"2.5e-3"', "2.5e-3").replace('"-0.5"', "-0.5"), encoding="utf-8"
             )
-            beside: dict[str, Any] = {}
+            beside = {}
             with open(path, encoding="utf-8") as file:
                 assert list(events.trace_events(file, beside, 100)) == found["traceEvents"]
             assert beside == {"deviceProperties": found["deviceProperties"]}
@@ -185,39 +180,36 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
         ('{"traceEvents": [1' + "0" * 5000 + "]}", "not a torch.profiler trace: "),
     ],
 )
-def test_broken_traces_say_where(text: str, message: str) -> None:
+def test_broken_traces_say_where(text, message):
     with pytest.raises(WorkloadError) as caught:
         parse_kernels(text)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
-def test_broken_inputs_are_one_line(tmp_path: Path) -> None:
+READERS = (read_kernels, peakline.load, peakline.from_hf_config, read_document)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_broken_inputs_are_one_line(tmp_path, reader):
     path = tmp_path / "x.gz"
     packed = gzip.compress(b"name,flop,bytes,seconds\nk,1,1,1\n" * 1000)
-    readers: tuple[Callable[[Path], object], ...] = (
-        read_kernels,
-        peakline.load,
-        peakline.from_hf_config,
-        read_document,
-    )
     for data in (packed[:-9], packed[:-9] + b"12345678", packed[:40] + packed[60:], b"\x1f\x8b"):
         path.write_bytes(data)
-        for reader in readers:
-            with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
-                reader(path)
-    for reader in readers:
-        with pytest.raises(ValueError, match=r"none: cannot be read: No such file"):
-            reader(tmp_path / "none")
-        # In a model's folder, config.json is read.
-        folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
-        with pytest.raises(ValueError, match=f"cannot be read: {folder}"):
-            reader(tmp_path)
-        with pytest.raises(ValueError, match="not a file name"):
-            reader(Path("a\0b"))
+        with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
+            reader(path)
+    # In a model's folder, config.json is read.
+    folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
+    for other, said in (
+        (tmp_path / "none", "none: cannot be read: No such file"),
+        (tmp_path, f"cannot be read: {folder}"),
+        (Path("a\0b"), "not a file name"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            reader(other)
 
 
-def test_what_is_shown_of_a_cell_is_short() -> None:
+def test_what_is_shown_of_a_cell_is_short():
     ncu = '"ID","Kernel Name","dram__bytes_read.sum"\n"","","{unit}"\n"1","k","{value}"\n'
     plain = "name,flop,bytes,seconds,precision\nk,{value},1,1,{unit}\n"
     for text in (ncu, plain):
@@ -232,8 +224,7 @@ def test_what_is_shown_of_a_cell_is_short() -> None:
 
 
 @pytest.mark.parametrize("label", ["W" * 30, "same", "W" * 27 + "{:03d}", "l{:03d}" + "i" * 56])
-def test_reports_of_any_labels(label: str) -> None:
-    pytest.importorskip("matplotlib")
+def test_reports_of_any_labels(label):
     document = {**document_of(), "measurements": [], "curves": [], "memory_map": []}
     for index, row in enumerate(document["resources"]):
         row |= {key: label.format(index) for key in ("label", "precision") if key in row}
@@ -245,39 +236,33 @@ def test_reports_of_any_labels(label: str) -> None:
 REPORT = "import sys; from peakline.commands.report import main; sys.exit(main(sys.argv[1:]))"
 
 
-def test_a_file_that_cannot_be_written_is_named(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
-) -> None:
-    pytest.importorskip("matplotlib")
-    path, out = str(write(of_a_host())), tmp_path / "out"
-    done = limited(REPORT, path, "-o", str(out), FSIZE=4096)  # acts like a full disk
+def test_a_file_that_cannot_be_written_is_named(report, write, tmp_path):
+    path, out = write(of_a_host()), tmp_path / "out"
+    done = limited(REPORT, str(path), "-o", str(out), FSIZE=4096)  # acts like a full disk
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"peakline-report: {out}/report.html cannot be written: File too large\n"
     assert list(out.iterdir()) == []
     (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", Path("/dev/null"), Path("/proc/x")):
-        assert main([path, "-o", str(folder)]) == 2
-        err = capsys.readouterr().err
+    for folder, why in (
+        (tmp_path / "file", "Not a directory"),
+        ("/dev/null", "Not a directory"),
+        ("/proc/x", "No such file or directory"),
+    ):
+        err = report.refused(path, "-o", folder)
         assert err.startswith(f"peakline-report: {folder}")
-        assert "cannot be written: " in err
-        assert err.count("\n") == 1
+        assert f"cannot be written: {why}" in err
 
 
-def test_no_file_is_overwritten_unasked(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
-) -> None:
-    pytest.importorskip("matplotlib")
-    path, out = str(write(of_a_host())), tmp_path / "out"
+def test_no_file_is_overwritten_unasked(report, write, tmp_path):
+    path, out = write(of_a_host()), tmp_path / "out"
     out.mkdir()
     page = out / "report.html"
     page.write_text("mine", encoding="utf-8")
     with mock.patch("peakline.commands.report.build", side_effect=AssertionError("it drew")):
-        assert main([path, "-o", str(out), "--format", "html,png"]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
-        "another directory by -o\n",
-    )
+        assert report.refused(path, "-o", out, "--format", "html,png") == (
+            f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
+            "another directory by -o\n"
+        )
     assert [(p.name, p.read_text()) for p in out.iterdir()] == [("report.html", "mine")]
-    assert main([path, "-o", str(out), "--overwrite"]) == 0
+    report.stdout(path, "-o", out, "--overwrite")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -5,29 +5,24 @@ Each line of TRUTH was computed without this package, from the columns of the ex
 profile's ceilings. All shares are of the launch's time.
 """
 
-from __future__ import annotations
-
-import csv
 import dataclasses
-import gzip
-import io
 import json
 import re
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import peakline
 import pytest
 from conftest import ROOT, ceiling, document_of, loaded, only
+from made_kernels import FULL_EXPORT, table_of, text_of
 from peakline.workload.busy import busy_shares
 from peakline.workload.document import kernel_document
 from peakline.workload.kernel import Kernel, Shape
 from peakline.workload.kernel_text import advice, described, table, total
-from peakline.workload.placement import Placement, place
+from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
-EXPORT = Path(__file__).parent / "data/h200_ncu_full.csv.gz"
+EXPORT = FULL_EXPORT
 IDLE = EXPORT.with_name("h200_ncu_idle.csv.gz")
 QUICK = sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.json.gz"))[0]
 
@@ -68,20 +63,19 @@ TRUTH = [
 ]
 
 
-def placed_by_part(profile: peakline.Profile, kernels: list[Kernel]) -> dict[str, Placement]:
+def placed_by_part(profile, kernels):
     found = place(profile, kernels, "0")
     return {t.part: next(p for p in found if t.part in p.kernel.name) for t in TRUTH}
 
 
 @pytest.fixture(scope="module")
-def placed(profile: peakline.Profile) -> dict[str, Placement]:
+def placed(profile):
     return placed_by_part(profile, read(EXPORT))
 
 
 @pytest.mark.parametrize("truth", TRUTH, ids=lambda truth: truth.part)
-def test_the_busiest_unit_and_what_is_to_gain(placed: dict[str, Placement], truth: Truth) -> None:
+def test_the_busiest_unit_and_what_is_to_gain(placed, truth):
     p = placed[truth.part]
-    assert p.as_written is not None and p.rewritten is not None
     assert p.as_written.units == (truth.unit,)
     assert 100 * p.shares[truth.unit] == pytest.approx(truth.busy, abs=0.01)
     assert 1e6 * p.as_written.gain_s == pytest.approx(truth.gain_us, abs=0.06)
@@ -92,27 +86,15 @@ def test_the_busiest_unit_and_what_is_to_gain(placed: dict[str, Placement], trut
     assert (p.missing, p.impossible, p.reason) == ((), (), None)
 
 
-def rows() -> list[list[str]]:
-    with gzip.open(EXPORT, "rt", encoding="utf-8") as file:
-        return list(csv.reader(file))
-
-
-def text_of(table: list[list[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, quoting=csv.QUOTE_ALL).writerows(table)
-    return out.getvalue()
-
-
-def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed: dict[str, Placement]) -> None:
+def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed):
     """The gain never exceeds what ncu's own maxima leave, whichever unit was named."""
-    header, _, *launches = rows()
+    header, _, *launches = table_of()
     for p in placed.values():
         (row,) = [r for r in launches if p.kernel.name in r[header.index("Kernel Name")]]
         maxima = [
             float(row[header.index(f"{name}.avg.pct_of_peak_sustained_elapsed")])
             for name in ("sm__throughput", "gpu__compute_memory_throughput", "lts__throughput")
         ]
-        assert p.as_written is not None and p.kernel.seconds is not None
         left = (1 - max(maxima) / 100) * p.kernel.seconds
         # Only an L2 stage that ncu does not name is busier than the named units.
         assert p.as_written.gain_s <= left * (1 + 1e-9)
@@ -121,7 +103,7 @@ def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed: dict[str, Pl
         assert max(maxima[:2]) / 100 - named < 0.03
 
 
-def test_the_sum_is_as_written(profile: peakline.Profile, placed: dict[str, Placement]) -> None:
+def test_the_sum_is_as_written(profile, placed):
     found = sorted(placed.values(), key=lambda p: -(p.as_written.gain_s if p.as_written else 0))
     written = total(found, lambda p: p.as_written)
     assert written.share == pytest.approx(sum(t.gain_us for t in TRUTH) / 3219.5, abs=2e-4)
@@ -135,9 +117,7 @@ def test_the_sum_is_as_written(profile: peakline.Profile, placed: dict[str, Plac
     assert text[2].startswith("SM clock of the export: 1597 MHz to 1971 MHz; ceilings that follow")
 
 
-def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(
-    placed: dict[str, Placement],
-) -> None:
+def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(placed):
     p = placed["nvjet_sm90_tst_320x128"]
     (row,) = (
         c
@@ -158,15 +138,14 @@ def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(
     assert add.shares["hbm.triad"] == pytest.approx(moved / triad / 181.408e-6, rel=1e-4)
 
 
-def test_shared_memory_that_products_read_counts_with_the_tensor_cores() -> None:
+def test_shared_memory_that_products_read_counts_with_the_tensor_cores():
     """ncu reports the L1's stages as busier than the tensor pipe of this GEMM."""
-    header, _, first, *_ = rows()
+    header, _, first, *_ = table_of()
     named = dict(zip(header, first, strict=True))
     stages = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
     assert float(named[stages]) > 94
     found = {k.name: k for k in read(EXPORT)}
     product = next(k for name, k in found.items() if name.startswith("nvjet_sm90_tst"))
-    assert product.seconds is not None
     # 94.57 minus what is neither loaded nor stored: 94.55 - 14.97 - 3.31.
     assert product.busy["l1"] / product.seconds == pytest.approx(0.1830, abs=1e-4)
     # Without wgmma all of it is the L1's own; without the parts nothing is attributed to it.
@@ -183,11 +162,10 @@ def test_shared_memory_that_products_read_counts_with_the_tensor_cores() -> None
     assert "l1" not in busy_shares({stages: 90.0, **gmma})[0]
 
 
-def test_units_that_are_equally_busy_are_named_together(profile: peakline.Profile) -> None:
-    def units(**busy: float) -> tuple[str, ...]:
+def test_units_that_are_equally_busy_are_named_together(profile):
+    def units(**busy):
         kernel = Kernel("k", 1, 1e-3, {}, {}, busy={u: s * 1e-3 for u, s in busy.items()})
         (p,) = place(profile, [kernel])
-        assert p.as_written is not None
         return p.as_written.units
 
     assert units(issue=0.80, dram=0.775, l2=0.5) == ("issue", "dram")
@@ -196,47 +174,45 @@ def test_units_that_are_equally_busy_are_named_together(profile: peakline.Profil
     tensor = {"tensor": 0.9, "tensor hmma": 0.9}
     kernel = Kernel("k", 1, 1e-3, {}, {}, busy={u: s * 1e-3 for u, s in tensor.items()})
     (p,) = place(profile, [kernel])
-    assert p.as_written is not None and p.as_written.units == ("tensor hmma",)
+    assert p.as_written.units == ("tensor hmma",)
 
 
-def summaries_alone() -> list[list[str]]:
-    """The export with only ncu's maxima of units, as from `--section SpeedOfLight`."""
-    kept = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
-    kept = rf"{kept}|ID|Kernel Name|CC|gpu__time_duration\.sum"
-    found = rows()
+def metrics_alone(pattern):
+    """The kernels of the export with these metrics alone."""
+    found = table_of()
+    kept = rf"{pattern}|ID|Kernel Name|CC|gpu__time_duration\.sum"
     columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
-    return [[row[i] for i in columns] for row in found]
+    return parse(text_of([[row[i] for i in columns] for row in found]))
 
 
-def test_summaries_cap_the_gain_and_name_no_unit(profile: peakline.Profile) -> None:
-    (p, *_) = place(profile, parse(text_of(summaries_alone())), "0")
-    softmax = placed_by_part(profile, parse(text_of(summaries_alone())))["cunn_SoftMaxForwardReg"]
-    assert softmax.as_written is not None and softmax.kernel.seconds is not None
+def test_summaries_cap_the_gain_and_name_no_unit(profile):
+    """ncu's maxima of units, as from `--section SpeedOfLight`."""
+    summaries = r"(sm|gpu__compute_memory)__?throughput\.avg\.pct_of_peak_sustained_elapsed"
+    found = placed_by_part(profile, metrics_alone(summaries))
+    softmax = found["cunn_SoftMaxForwardReg"]
     assert softmax.as_written.units == ()
     assert softmax.as_written.gain_s == pytest.approx((1 - 0.769086) * 416.512e-6, rel=1e-4)
     assert softmax.as_written.complete  # both are maxima over all units
     assert described(profile, softmax, softmax.as_written) == "an SM unit 76.9 %"
     assert softmax.rewritten is None
-    assert p.as_written is not None
+    assert all(p.as_written for p in found.values())
 
 
-def test_few_metrics_claim_what_is_known(profile: peakline.Profile) -> None:
-    kept = r"ID|Kernel Name|CC|gpu__time_duration\.sum|gpu__dram_throughput\.avg\.pct.*elapsed"
-    found = rows()
-    columns = [i for i, name in enumerate(found[0]) if re.fullmatch(kept, name)]
-    placed = placed_by_part(profile, parse(text_of([[r[i] for i in columns] for r in found])))
+def test_few_metrics_claim_what_is_known(profile):
+    metrics = metrics_alone(r"gpu__dram_throughput\.avg\.pct.*elapsed")
+    placed = placed_by_part(profile, metrics)
     add = placed["vectorized_elementwise_kernel"]
-    assert add.as_written is not None and not add.as_written.complete
+    assert not add.as_written.complete
     assert described(profile, add, add.as_written) == "at least 90.4 % of DRAM"
     assert add.as_written.gain_s == pytest.approx((1 - 0.90351) * 181.408e-6, rel=1e-3)
     assert all(p.as_written is not None for p in placed.values())
     assert '"At least": not every unit was counted' in " ".join(advice(profile, [add]))
 
 
-def as_older_device(name: str, capability: str) -> str:
+def as_older_device(name, capability):
     """The export as for a device without wgmma and with other counters: shares of pipes relate to
     active time, and `gpu__dram_throughput` is missing."""
-    header, units, *launches = rows()
+    header, units, *launches = table_of()
     drop = re.compile(r".*(gmma|_type_hmma_).*|sm__pipe_.*elapsed|sm__inst_executed_pipe_.*elapsed")
     keep = [i for i, column in enumerate(header) if not drop.fullmatch(column)]
     renamed = {
@@ -255,14 +231,12 @@ def as_older_device(name: str, capability: str) -> str:
 @pytest.mark.parametrize(
     ("name", "capability"), [("NVIDIA A100-SXM4-80GB", "8.0"), ("NVIDIA GeForce RTX 4090", "8.9")]
 )
-def test_exports_of_older_devices_hold_too(
-    profile: peakline.Profile, placed: dict[str, Placement], name: str, capability: str
-) -> None:
+def test_exports_of_older_devices_hold_too(profile, placed, name, capability):
     found = placed_by_part(profile, parse(as_older_device(name, capability)))
     for part in ("cunn_SoftMaxForwardReg", "layer_norm", "simt_sgemm", "elementwise", "f64f64"):
         (truth,) = [t for t in TRUTH if part in t.part]
         p = found[truth.part]
-        assert p.as_written is not None and p.as_written.complete
+        assert p.as_written.complete
         assert p.as_written.units == (truth.unit,), truth.part
         # Shares of active time are converted to shares of elapsed time.
         assert 100 * p.shares[truth.unit] == pytest.approx(truth.busy, abs=0.1)
@@ -270,7 +244,7 @@ def test_exports_of_older_devices_hold_too(
     assert text[0].startswith(f"Warning: this ran on {name} of compute capability")
 
 
-def unknown_device() -> peakline.Profile:
+def unknown_device():
     """A profile of a device that no table knows: only measured values."""
     document = document_of()
     document["devices"][0]["name"] = "Something New"
@@ -280,20 +254,19 @@ def unknown_device() -> peakline.Profile:
     return loaded(only(document))
 
 
-def test_an_unknown_device_holds_too(placed: dict[str, Placement]) -> None:
+def test_an_unknown_device_holds_too(placed):
     found = placed_by_part(unknown_device(), read(EXPORT))
     for part, p in found.items():
         assert (p.as_written, p.rewritten) == (placed[part].as_written, placed[part].rewritten)
 
 
-def test_a_quick_profile_holds_too(placed: dict[str, Placement]) -> None:
+def test_a_quick_profile_holds_too(placed):
     """A quick profile lacks FP64 and INT8 GEMMs, the L2, and all curves but the launch's."""
     profile = peakline.load(QUICK)
     assert profile.mode == "quick"
     found = placed_by_part(profile, read(EXPORT))
     for truth in TRUTH:
         p = found[truth.part]
-        assert p.as_written is not None and p.rewritten is not None
         assert p.as_written.units == (truth.unit,)
         assert p.rewritten.units == (truth.rewritten,)
         specified = truth.rewritten in ("tensor.fp64", "tensor.int8")
@@ -301,7 +274,7 @@ def test_a_quick_profile_holds_too(placed: dict[str, Placement]) -> None:
     double = found["gemm_f64f64"]
     assert "FP64 Tensor Cores (theoretical) 91.3 %" in table(profile, [double], 200)
     (reason,) = [p.reason for p in place(profile, [idle(blocks=20.0, sms=132.0)])]
-    assert reason is not None and (reason.kind, reason.topic) == ("waves", "")
+    assert (reason.kind, reason.topic) == ("waves", "")
 
 
 class Waiting(NamedTuple):
@@ -333,25 +306,25 @@ WAITING = [
 
 
 @pytest.mark.parametrize("truth", WAITING, ids=lambda truth: truth.part)
-def test_what_a_real_kernel_waits_for(profile: peakline.Profile, truth: Waiting) -> None:
+def test_what_a_real_kernel_waits_for(profile, truth):
     (p,) = [p for p in place(profile, read(IDLE), "0") if truth.part in p.kernel.name]
-    assert p.as_written is not None and p.as_written.complete
+    assert p.as_written.complete
     assert p.as_written.units == truth.units
     assert 100 * p.shares[truth.units[0]] == pytest.approx(truth.busy, abs=0.01)
     assert 1e6 * p.as_written.gain_s == pytest.approx(truth.gain_us, abs=0.06)
     assert (p.reason.kind if p.reason else "") == truth.kind
 
 
-def test_random_numbers_are_held_against_writes(profile: peakline.Profile) -> None:
+def test_random_numbers_are_held_against_writes(profile):
     (p,) = [p for p in place(profile, read(IDLE), "0") if "distribution" in p.kernel.name]
-    assert p.rewritten is not None and p.rewritten.units == ("hbm.write",)
+    assert p.rewritten.units == ("hbm.write",)
     moved = 262726656 + 70400
     assert p.rewritten.share == pytest.approx(
         moved / ceiling("hbm.write", "measured") / 156.224e-6, rel=1e-6
     )
 
 
-def test_a_clock_above_the_highest_is_noise(profile: peakline.Profile) -> None:
+def test_a_clock_above_the_highest_is_noise(profile):
     """Cycles / 1.7 us give 2050 MHz, on a card with at most 1980."""
     placed = place(profile, read(IDLE), "0")
     assert max(p.kernel.clock_hz or 0.0 for p in placed) > 2.04e9
@@ -362,7 +335,7 @@ def test_a_clock_above_the_highest_is_noise(profile: peakline.Profile) -> None:
 UNITS = ("issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor")
 
 
-def idle(seconds: float = 1e-3, most: float = 0.4, **shape: float) -> Kernel:
+def idle(seconds=1e-3, most=0.4, **shape):
     """A kernel with every unit below half of its peak."""
     busy = dict.fromkeys(UNITS, 0.3 * seconds) | {"issue": most * seconds}
     return Kernel("k", 1, seconds, {}, {}, busy=busy, shape=Shape(**shape))
@@ -403,17 +376,13 @@ SHOWN = {
     ],
     ids=lambda value: value if isinstance(value, str) and " " not in value else "",
 )
-def test_why_no_unit_is_busy(
-    profile: peakline.Profile, kernel: Kernel, kind: str, text: str, topic: str
-) -> None:
+def test_why_no_unit_is_busy(profile, kernel, kind, text, topic):
     (p,) = place(profile, [kernel], "0")
-    assert p.reason is not None
     assert p.reason.kind == kind
     assert text in p.reason.text
     # The device's curve of that effect is shown, too.
     assert topic in p.reason.topic
     curve = profile.curve(p.device, p.reason.topic)
-    assert curve is not None
     expected = SHOWN.get(p.reason.kind) or curve.title
     assert p.reason.shown == expected
     assert p.reason.shown in " ".join(table(profile, [p], 400).split())
@@ -428,18 +397,16 @@ def test_why_no_unit_is_busy(
         dataclasses.replace(idle(), busy={"issue": 0.2e-3}),
     ],
 )
-def test_what_a_busy_unit_explains_needs_no_other_reason(
-    profile: peakline.Profile, kernel: Kernel
-) -> None:
+def test_what_a_busy_unit_explains_needs_no_other_reason(profile, kernel):
     (p,) = place(profile, [kernel], "0")
     assert p.reason is None
 
 
-def test_launches_of_one_kernel_are_taken_together() -> None:
+def test_launches_of_one_kernel_are_taken_together():
     """Merged launches have the longest one's shape, and sums and time-weighted means."""
-    header, units, first, *_ = rows()
+    header, units, first, *_ = table_of()
     other = list(first)
-    changes: dict[str, Any] = {
+    changes = {
         "gpu__time_duration.sum": "4.152960",  # three times as long
         "sm__inst_issued.avg.pct_of_peak_sustained_elapsed": "31.379892",  # twice
         "sm__issue_active.avg.pct_of_peak_sustained_elapsed": "31.379892",
@@ -453,10 +420,10 @@ def test_launches_of_one_kernel_are_taken_together() -> None:
     assert kernel.seconds == pytest.approx(4 * 1384.32e-6)
     assert kernel.busy["issue"] / 1384.32e-6 == pytest.approx(0.15689946 + 3 * 0.31379892)
     assert kernel.clock_hz == pytest.approx((1.597378e9 + 3 * 1.197378e9) / 4)
-    assert kernel.shape is not None and kernel.shape.blocks == 264
+    assert kernel.shape.blocks == 264
 
 
-def test_shares_beyond_a_peak_are_impossible(profile: peakline.Profile) -> None:
+def test_shares_beyond_a_peak_are_impossible(profile):
     (p,) = place(profile, [idle(most=1.2)])
     assert p.impossible == ("issue",)
     assert (p.as_written, p.reason) == (None, None)

@@ -1,13 +1,9 @@
 """No label of any picture is cut or overlaps another, as measured with the renderer."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import test_load_pictures
@@ -26,7 +22,7 @@ from conftest import (
     scaled,
 )
 from drawing import crossed, cut, lines, outside, overlapping, texts
-from peakline.pictures import Canvas, Picture, pictures
+from peakline.pictures import Canvas, pictures
 from peakline.pictures.picture import add_frame
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
@@ -34,15 +30,10 @@ from peakline.pictures.style import style
 from peakline.workload.placement import place
 from peakline.workload.read import read_kernels as read
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-pytest.importorskip("matplotlib")
-
 CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
-def with_caches() -> list[Picture]:
+def with_caches():
     """Rooflines with another slope close to the L1's."""
     document = scaled(only(document_of()), 1.05, "shared.read")
     (roofline,) = (r for r in document["rooflines"] if r["device"] == GPU)
@@ -50,14 +41,14 @@ def with_caches() -> list[Picture]:
     return [p for key, p in by_key(loaded(document)).items() if key.startswith("roofline")]
 
 
-def with_kernels(export: str, prefix: str = "") -> list[Picture]:
+def with_kernels(export, prefix=""):
     """The kernels of an export, with a prefix to their names."""
     found = read(Path(__file__).parent / "data" / export)
     named = [dataclasses.replace(kernel, name=prefix + kernel.name) for kernel in found]
     return pictures(reference(), GPU, place(reference(), named))[:1]
 
 
-def compared(count: int) -> list[Picture]:
+def compared(count):
     items = [("reference-node", reference(), GPU)]
     for i in range(1, count):
         other = loaded(scaled(only(document_of()), 1 - 0.15 * i, ""))
@@ -66,7 +57,7 @@ def compared(count: int) -> list[Picture]:
 
 
 # Pictures that the references' pages do not have.
-MADE: dict[str, Callable[[], Sequence[Picture]]] = {
+MADE = {
     "caches": with_caches,
     "counted": lambda: with_kernels("h200_ncu_full.csv.gz"),
     "few-metrics": lambda: with_kernels("h200_ncu.csv", "$x^2 " * 50),
@@ -79,11 +70,11 @@ MADE: dict[str, Callable[[], Sequence[Picture]]] = {
 
 
 @functools.cache
-def page(name: str) -> tuple[Picture, ...]:
+def page(name):
     return tuple(MADE[name]())
 
 
-def check(picture: Picture, figure: Figure) -> None:
+def check(picture, figure):
     assert (picture.key, cut(figure)) == (picture.key, [])
     assert (picture.key, overlapping(figure)) == (picture.key, [])
     assert (picture.key, outside(figure)) == (picture.key, [])
@@ -91,12 +82,12 @@ def check(picture: Picture, figure: Figure) -> None:
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
 @pytest.mark.parametrize("name", MADE)
-def test_no_label_is_cut_or_overlaps(name: str, canvas: Canvas) -> None:
+def test_no_label_is_cut_or_overlaps(name, canvas):
     for picture in page(name):
         check(picture, figure_of(picture, canvas))
 
 
-def test_the_caches_are_on_the_first_roofline() -> None:
+def test_the_caches_are_on_the_first_roofline():
     first, every = page("caches")
     for picture, levels in ((first, "hbm l2 l1"), (every, "hbm l2 l1 shared")):
         found = lines(picture)
@@ -110,7 +101,7 @@ def test_the_caches_are_on_the_first_roofline() -> None:
         assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
 
 
-def test_short_labels_keep_whole_words() -> None:
+def test_short_labels_keep_whole_words():
     assert short_label("memory triad (2 reads + write)") == "memory triad (2 reads + write)"
     assert short_label("HBM read") == "HBM"
 
@@ -120,7 +111,7 @@ SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
-def test_labels_of_real_rooflines_are_clear_of_lines(path: Path, canvas: Canvas) -> None:
+def test_labels_of_real_rooflines_are_clear_of_lines(path, canvas):
     profile = reference(path)
     for picture in pictures(profile, profile.select_devices(None)[0])[:2]:
         figure = figure_of(picture, canvas)
@@ -132,7 +123,7 @@ def test_labels_of_real_rooflines_are_clear_of_lines(path: Path, canvas: Canvas)
 
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
-def test_labels_of_real_profiles(path: Path) -> None:
+def test_labels_of_real_profiles(path):
     figures = reference_page(path).drawn
     assert len(figures) > 60
     for picture, canvas, figure in figures:
@@ -145,7 +136,7 @@ def test_labels_of_real_profiles(path: Path) -> None:
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
-def test_every_machine_of_an_overlay_is_named(canvas: Canvas) -> None:
+def test_every_machine_of_an_overlay_is_named(canvas):
     overlaid = page("five")[0]
     named = [text for text in texts(overlaid, canvas) if text.endswith(" GB/s")]
     assert [text.partition(":")[0] for text in named] == [

@@ -1,16 +1,10 @@
 """Pictures of unbroken load: what is drawn, and where."""
 
-from __future__ import annotations
-
 import copy
-from typing import Any
 
 import pytest
 from conftest import GPU, by_key, ceiling, document_of, figure_of, loaded, only
 from drawing import lines, panel, texts
-from peakline.pictures import Picture
-
-pytest.importorskip("matplotlib")
 
 # The panels have this order, the fastest first.
 FORMATS = sorted(
@@ -19,15 +13,15 @@ FORMATS = sorted(
 )
 
 
-def headings(picture: Picture) -> list[str]:
+def headings(picture):
     return [axes.get_title(loc="left") for axes in figure_of(picture).axes]
 
 
-def formats(picture: Picture) -> list[str]:
+def formats(picture):
     return [heading.partition(":")[0] for heading in headings(picture)]
 
 
-def row_of(document: dict[str, Any], id_: str, load: str) -> dict[str, Any]:
+def row_of(document, id_, load):
     (row,) = (
         m
         for m in document["measurements"]
@@ -36,7 +30,7 @@ def row_of(document: dict[str, Any], id_: str, load: str) -> dict[str, Any]:
     return row
 
 
-def with_soak() -> dict[str, Any]:
+def with_soak():
     """A profile with two minutes of load instead of some seconds, in equilibrium after 64 s."""
     document = only(document_of(), "gemm.bf16")
     soak = copy.deepcopy(row_of(document, "gemm.bf16", "sustained"))
@@ -48,7 +42,7 @@ def with_soak() -> dict[str, Any]:
     return document
 
 
-def test_sustained_series(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+def test_sustained_series(document, drawn):
     picture = drawn["sustained"]
     row = row_of(document, "gemm.bf16", "sustained")
     burst, held = (ceiling("tensor.bf16", basis) / 1e12 for basis in ("burst", "sustained"))
@@ -77,12 +71,12 @@ def test_sustained_series(document: dict[str, Any], drawn: dict[str, Picture]) -
     assert limits[0] <= min(ys) <= max(ys) <= limits[1]
 
 
-def test_sustained_shows_the_cuda_cores_without_matrix_formats(document: dict[str, Any]) -> None:
+def test_sustained_shows_the_cuda_cores_without_matrix_formats(document):
     picture = by_key(loaded(only(document, "fma.")))["sustained"]
     assert formats(picture) == ["FP16", "FP32", "FP64"]
 
 
-def test_series_without_a_burst_or_readings() -> None:
+def test_series_without_a_burst_or_readings():
     document = with_soak()
     document["measurements"] = [
         m for m in document["measurements"] if m["params"].get("load") != "burst"
@@ -98,7 +92,7 @@ def test_series_without_a_burst_or_readings() -> None:
     assert len(figure_of(found["soak"]).axes) == 1  # the rate alone
 
 
-def test_soak() -> None:
+def test_soak():
     document = with_soak()
     profile = loaded(document)
     picture = by_key(profile)["soak"]

@@ -1,24 +1,18 @@
 """Pictures of matrix products: what is drawn, and where."""
 
-from __future__ import annotations
-
 import statistics
-from typing import Any
 
 import pytest
 from conftest import GPU, by_key, figure_of, loaded, only
 from drawing import lines
-from peakline.pictures import Picture
-
-pytest.importorskip("matplotlib")
 
 
-def per_clock(m: dict[str, Any]) -> float:
+def per_clock(m):
     """Clocks differ by tens of percent: rates that are not per clock would be that far off."""
     return float(m["value"] / m["conditions"]["sm_clock_hz"])
 
 
-def test_matrix_alignment_is_per_clock(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+def test_matrix_alignment_is_per_clock(document, drawn):
     figure = figure_of(drawn["matrix-alignment"])
     assert [axes.get_title(loc="left")[0] for axes in figure.axes] == ["M", "N", "K"]
     powers = [1, 2, 4, 8, 16, 32, 64, 128, 8192]
@@ -26,7 +20,7 @@ def test_matrix_alignment_is_per_clock(document: dict[str, Any], drawn: dict[str
         rows = [m for m in document["measurements"] if m["id"] == f"gemm.alignment.{name}"]
         aligned = max(per_clock(m) for m in rows if m["params"]["size"] == 8192)
         for axes, dimension in zip(figure.axes, "MNK", strict=True):
-            shares: dict[int, list[float]] = {}
+            shares = {}
             for m in rows:
                 if m["params"]["dimension"] == dimension:
                     size = m["params"]["size"]
@@ -38,7 +32,7 @@ def test_matrix_alignment_is_per_clock(document: dict[str, Any], drawn: dict[str
             assert len(single.get_xdata()) == sum(map(len, shares.values()))
 
 
-def test_waves_show_the_cliff(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+def test_waves_show_the_cliff(document, drawn):
     picture = drawn["waves"]
     found = lines(picture)
     sms = document["devices"][0]["sm_count"]
@@ -77,18 +71,18 @@ def test_waves_show_the_cliff(document: dict[str, Any], drawn: dict[str, Picture
 
 
 @pytest.fixture
-def products(document: dict[str, Any]) -> dict[str, Any]:
+def products(document):
     """The measurements of these pictures alone."""
     return only(document, "gemm.waves", "gemm.alignment")
 
 
-def test_without_its_figures_there_is_no_ideal(products: dict[str, Any]) -> None:
+def test_without_its_figures_there_is_no_ideal(products):
     for row in products["curves"]:
         row["figures"] = []
     assert "idle SMs alone" not in lines(by_key(loaded(products))["waves"])
 
 
-def test_many_waves_have_few_verticals(products: dict[str, Any]) -> None:
+def test_many_waves_have_few_verticals(products):
     for m in products["measurements"]:
         if "tile_m" in m["launch"]:
             m["launch"]["n"] *= 10**9
@@ -97,7 +91,7 @@ def test_many_waves_have_few_verticals(products: dict[str, Any]) -> None:
     assert 6 <= len(verticals) <= 12
 
 
-def test_rates_per_clock_need_clocks(products: dict[str, Any]) -> None:
+def test_rates_per_clock_need_clocks(products):
     assert {"matrix-alignment", "waves"} <= set(by_key(loaded(products)))
     for m in products["measurements"]:
         m["conditions"].pop("sm_clock_hz", None)

@@ -1,19 +1,12 @@
 """The memory map, and single instructions: what is drawn, and where."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from conftest import GPU, by_key, figure_of, loaded, only
 from drawing import lines, texts
 from peakline import units
-from peakline.pictures import Picture
-
-pytest.importorskip("matplotlib")
 
 
-def figures(document: dict[str, Any], role: str) -> list[float]:
+def figures(document, role):
     """The values of the instructions' figures with this role."""
     (rows,) = (
         c["figures"]
@@ -23,9 +16,7 @@ def figures(document: dict[str, Any], role: str) -> list[float]:
     return [f["value"] for f in rows if f.get("role") == f"instruction.{role}"]
 
 
-def test_instructions_per_clock_beside_the_documented_rate(
-    document: dict[str, Any], drawn: dict[str, Picture]
-) -> None:
+def test_instructions_per_clock_beside_the_documented_rate(document, drawn):
     picture = drawn["instructions"]
     (axes,) = figure_of(picture).axes
     found = lines(picture)
@@ -42,7 +33,7 @@ def test_instructions_per_clock_beside_the_documented_rate(
     assert {f"{cycles:.0f} cycles" for cycles in figures(document, "cycles")} <= set(said)
 
 
-def test_instructions_of_which_none_is_documented(document: dict[str, Any]) -> None:
+def test_instructions_of_which_none_is_documented(document):
     document = only(document, "instruction.")
     for row in document["curves"]:
         row["figures"] = [
@@ -53,9 +44,7 @@ def test_instructions_of_which_none_is_documented(document: dict[str, Any]) -> N
     assert "documented" not in texts(picture)
 
 
-def test_the_memory_map_has_a_row_for_each_level(
-    document: dict[str, Any], drawn: dict[str, Picture]
-) -> None:
+def test_the_memory_map_has_a_row_for_each_level(document, drawn):
     picture = drawn["memory-map"]
     found, said = lines(picture), set(texts(picture))
     for row, level in enumerate(document["memory_map"]):
@@ -70,7 +59,7 @@ def test_the_memory_map_has_a_row_for_each_level(
         assert (axes.get_xlabel().endswith(", log scale"), len(axes.patches)) == (True, 0)
 
 
-def test_a_memory_map_leaves_out_what_is_not_known(document: dict[str, Any]) -> None:
+def test_a_memory_map_leaves_out_what_is_not_known(document):
     levels = document["memory_map"]
     document = only(document)
     del levels[-1]["latency_s"]

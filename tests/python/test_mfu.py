@@ -1,39 +1,37 @@
 """MFU: values from papers and published checkpoints, and the command."""
 
-from __future__ import annotations
-
-import functools
 import json
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import peakline
 import pytest
-from conftest import ceiling, document_of, only, outcome, scaled
+from conftest import ceiling, document_of, only, scaled
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.commands.mfu import main
+from peakline import CONVENTIONS, from_hf_config
+
+CONFIGS = Path(__file__).parent / "data/configs"
+LLAMA_FILE = CONFIGS / "llama-3-8b.json"
+LLAMA3_8B = json.loads(LLAMA_FILE.read_text())
 
 
-def test_palm_540b() -> None:
-    # PaLM, table 3 and appendix B: 238.3 k tokens/s on 6144 TPU v4 of 275 TFLOP/s, MFU 46.2 %.
-    flops = peakline.transformer_flops(540.35e9, layers=118, heads=48, head_dim=256, sequence=2048)
-    assert flops == 6 * 540.35e9 + 12 * 118 * 48 * 256 * 2048
-    assert peakline.mfu(flops * 238.3e3, 1.0, 275e12, devices=6144) == pytest.approx(
-        0.462, abs=0.0005
-    )
+@pytest.mark.parametrize(
+    ("params", "layers", "heads", "head_dim", "rate", "devices", "peak", "share"),
+    [
+        # PaLM, table 3 and appendix B: 540B on TPU v4; Megatron-Turing NLG on A100, with attention.
+        (540.35e9, 118, 48, 256, 238.3e3, 6144, 275e12, pytest.approx(0.462, abs=5e-4)),
+        (530e9, 105, 128, 160, 65.43e3, 2240, 312e12, pytest.approx(0.302, abs=1e-3)),
+    ],
+)
+def test_published_shares(params, layers, heads, head_dim, rate, devices, peak, share):
+    flops = peakline.transformer_flops(params, layers, heads, head_dim, sequence=2048)
+    assert flops == 6 * params + 12 * layers * heads * head_dim * 2048
+    assert peakline.mfu(flops * rate, 1.0, peak, devices=devices) == share
 
 
-def test_megatron_turing_530b() -> None:
-    # PaLM, appendix B: 65.43 k tokens/s on 2240 A100 of 312 TFLOP/s: 30.2 % with attention.
-    flops = peakline.transformer_flops(530e9, layers=105, heads=128, head_dim=160, sequence=2048)
-    share = peakline.mfu(flops * 65.43e3, 1.0, 312e12, devices=2240)
-    assert share == pytest.approx(0.302, abs=0.001)
-
-
-def test_small_case_by_hand() -> None:
+def test_small_case_by_hand():
     # N = 10, L = 2, H = 3, Q = 4, T = 5: 6 N = 60, 12 L H Q T = 1440.
     shape = {"params": 10, "layers": 2, "heads": 3, "head_dim": 4, "sequence": 5}
     assert peakline.transformer_flops(**shape) == 1500
@@ -53,7 +51,7 @@ def test_small_case_by_hand() -> None:
         (lambda: peakline.transformer_flops(1, 1, 1, 1, float("nan")), "sequence must be"),
         (lambda: peakline.transformer_flops(1, 1, 6, 1, 1, kv_heads=4), "kv_heads must divide"),
         (lambda: peakline.transformer_flops(1, 1, 1, 1, 1, active_params=2), "cannot be more"),
-        (lambda: peakline.hardware_flops(1, 1, 1, 1, 1, recompute="some"), "recompute must be"),  # type: ignore[arg-type]
+        (lambda: peakline.hardware_flops(1, 1, 1, 1, 1, recompute="some"), "recompute must be"),
         (lambda: peakline.mfu(1, 0, 1), "seconds must be"),
         (lambda: peakline.mfu(1, 1, float("inf")), "peak must be"),
         (lambda: peakline.mfu(-1, 1, 1), "flops must be"),
@@ -69,7 +67,7 @@ def test_small_case_by_hand() -> None:
         (lambda: peakline.Transformer.uniform(1, 1, 1, 1, 1, experts_per_token=2), "exceeds"),
     ],
 )
-def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:
+def test_nonsense_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -79,7 +77,7 @@ PEAK, BURST, MODEL_SHAPED = (
 )
 
 
-def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
+def test_measured_peaks_carry_another_name(profile):
     datasheet = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="datasheet"))
     sustained = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="sustained"))
     assert datasheet.name == "MFU (datasheet)"
@@ -93,14 +91,14 @@ def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
     assert peakline.mfu(1.0, 1.0, 2.0).name == "MFU (basis not stated)"
 
 
-def test_more_than_the_published_peak_is_impossible(profile: peakline.Profile) -> None:
+def test_more_than_the_published_peak_is_impossible(profile):
     with pytest.raises(ValueError, match="impossible"):
         peakline.mfu(1100e12, 1.0, profile.peak("bf16", basis="datasheet"))
     with pytest.raises(ValueError, match="bandwidth"):
         peakline.mfu(1e12, 1.0, profile.bandwidth("hbm"))
 
 
-def test_peaks_survive_pickling(profile: peakline.Profile) -> None:
+def test_peaks_survive_pickling(profile):
     # Training code sends them between processes.
     peak = profile.peak("bf16", basis="burst")
     again = pickle.loads(pickle.dumps(peak))
@@ -110,27 +108,27 @@ def test_peaks_survive_pickling(profile: peakline.Profile) -> None:
 
 
 @given(
-    st.floats(1e6, 1e13),
-    st.integers(1, 200),
-    st.integers(1, 128),
-    st.integers(1, 512),
-    st.integers(1, 10**6),
+    st.tuples(
+        st.floats(1e6, 1e13),
+        st.integers(1, 200),
+        st.integers(1, 128),
+        st.integers(1, 512),
+        st.integers(1, 10**6),
+    )
 )
-def test_order_of_the_variants(
-    params: float, layers: int, heads: int, head_dim: int, sequence: int
-) -> None:
-    shape = (params, layers, heads, head_dim, sequence)
+def test_order_of_the_variants(shape):
     full = peakline.transformer_flops(*shape)
     causal = peakline.transformer_flops(*shape, causal=True)
-    assert 6 * params < causal < full
-    assert full - causal == pytest.approx(causal - 6 * params, rel=1e-6)
-    assert full < peakline.hardware_flops(*shape, recompute="attention")
-    assert peakline.hardware_flops(*shape, recompute="attention") < peakline.hardware_flops(
-        *shape, recompute="full"
-    ) * (1 + 1e-12)
+    products = 6 * shape[0]
+    assert products < causal < full
+    assert full - causal == pytest.approx(causal - products, rel=1e-6)
+    attention, whole = (
+        peakline.hardware_flops(*shape, recompute=part) for part in ("attention", "full")
+    )
+    assert full < attention < whole * (1 + 1e-12)
 
 
-def test_attainable() -> None:
+def test_attainable():
     assert peakline.attainable(100.0, 10.0, 5.0) == 50.0
     assert peakline.attainable(100.0, 10.0, 20.0) == 100.0
 
@@ -139,10 +137,7 @@ MODEL = ["--params", "7e9", "--layers", "32", "--heads", "32", "--head-dim", "12
 MODEL += ["--sequence", "4096"]
 
 
-run = functools.partial(outcome, main)
-
-
-def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
+def test_command_prints_both_kinds(mfu, ceilings_path):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
     arguments += MODEL
     named = ["MFU (published)", "of achievable", "of model"]
@@ -153,13 +148,10 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
         (more, [*named, *hardware, "of the roofline (burst)"]),
         (["--all"], [*named[:1], "of burst", *named[1:2], "of model burst", *named[2:]]),
     ):
-        code, out, _ = run(capsys, *arguments, *options)
-        assert code == 0
-        printed = re.findall(r" %  (.+?)  +of \d", out)
+        printed = re.findall(r" %  (.+?)  +of \d", mfu.stdout(*arguments, *options))
         assert [name for name in printed if name in names] == names
         assert options == ["--all"] or printed == names
-    code, out, _ = run(capsys, *arguments, "--intensity", ".1e+3", "--json")
-    result = json.loads(out)
+    result = mfu.document(*arguments, "--intensity", ".1e+3")
     shares = {row["name"]: row["share"] for row in result["utilization"]}
     flops = 6 * 7e9 + 12 * 32 * 32 * 128 * 4096
     assert result["flops_per_token"] == flops
@@ -177,8 +169,7 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
         ("100", "50", {}),
         ("11500", "50", {"of the roofline (burst)": "--intensity"}),
         (
-            "15600",
-            "50",
+            *("15600", "50"),
             {"of the roofline (burst)": "--intensity", "of achievable, of model": "--dtype"},
         ),
         # Right of the ridge the limit is the peak: --dtype is wrong, not the intensity.
@@ -186,17 +177,11 @@ def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_
     ],
 )
 def test_what_lies_above_100_percent_is_named_with_its_remedy(
-    capsys: pytest.CaptureFixture[str],
-    ceilings_path: str,
-    tokens: str,
-    intensity: str,
-    above: dict[str, str],
-) -> None:
+    mfu, ceilings_path, tokens, intensity, above
+):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", intensity]
     arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
-    code, out, _ = run(capsys, *arguments)
-    assert code == 0
-    notes = [line for line in out.splitlines() if line.startswith("Above 100 %: ")]
+    notes = [line for line in mfu.stdout(*arguments).splitlines() if line.startswith("Above 100 %")]
     assert len(notes) == len(above)
     for note, (names, remedy) in zip(notes, above.items(), strict=True):
         assert note.startswith(f"Above 100 %: {names}. ")
@@ -208,66 +193,202 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
     [
         (["--dtype", "fp4", *MODEL], "no fp4 peak"),
         (["--dtype", "bf16-sparse", *MODEL], "dense"),
-        (["--dtype", "bf16", *MODEL[:-2]], "need --sequence"),
-        (["--dtype", "bf16", "--params", "-7"], "not a number above 0"),
-        (["--dtype", "bf16", *MODEL, "--intensity", "1e-320"], "argument --intensity: '1e-320'"),
-        (
-            ["--dtype", "bf16", *MODEL, "--tokens-per-second", "1e308"],
-            "--tokens-per-second: '1e308'",
-        ),
-        (["--dtype", "bf16", *MODEL, "--devices", "٢"], "argument --devices: '٢'"),
-        (["--dtype", "bf16", *MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
-        (["--dtype", "bf16", *MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
-        (["--dtype", "bf16", "--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
-        (["--dtype", "bf16", *MODEL, "--device", "A100"], "no device 'A100'"),
-        (["--dtype", "bf16", *MODEL, "--active-params", "8e9"], "cannot be more"),
-        (["--dtype", "bf16", "--flops-per-token", "1e12"], "impossible"),
+        ([*MODEL[:-2]], "need --sequence"),
+        (["--params", "-7"], "not a number above 0"),
+        ([*MODEL, "--intensity", "1e-320"], "argument --intensity: '1e-320'"),
+        ([*MODEL, "--tokens-per-second", "1e308"], "--tokens-per-second: '1e308'"),
+        ([*MODEL, "--devices", "٢"], "argument --devices: '٢'"),
+        ([*MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
+        ([*MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
+        (["--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
+        ([*MODEL, "--device", "A100"], "no device 'A100'"),
+        ([*MODEL, "--active-params", "8e9"], "cannot be more"),
+        (["--flops-per-token", "1e12"], "impossible"),
     ],
 )
-def test_command_refuses(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, arguments: list[str], message: str
-) -> None:
-    rest = ["--profile", ceilings_path, "--tokens-per-second", "10000"]
-    code, out, err = run(capsys, *rest, *arguments)
-    assert code == 2
-    assert out == ""
-    assert message in err
+def test_command_refuses(mfu, ceilings_path, arguments, message):
+    rest = ["--profile", ceilings_path, "--tokens-per-second", "10000", "--dtype", "bf16"]
+    assert message in mfu.refused(*rest, *arguments)
 
 
-def test_command_takes_a_fleet(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
-) -> None:
+def test_command_takes_a_fleet(mfu, write):
     document = only(document_of())
-    fast = str(write(document, "fast.json"))
-    slow = str(write(scaled(document, 0.9, "tensor."), "slow.json"))
+    fast = write(document, "fast.json")
+    slow = write(scaled(document, 0.9, "tensor."), "slow.json")
     document["devices"][0]["name"] = "Other"
-    other = str(write(document, "other.json"))
+    other = write(document, "other.json")
     rest = ["--dtype", "bf16", "--tokens-per-second", "10000", *MODEL]
-    code, out, _ = run(capsys, "--profile", fast, slow, *rest, "--json")
-    assert code == 0
-    burst = next(r for r in json.loads(out)["utilization"] if r["basis"] == "burst")
+    rows = mfu.document("--profile", fast, slow, *rest)["utilization"]
+    burst = next(r for r in rows if r["basis"] == "burst")
     assert burst["peak"] == pytest.approx(0.9 * BURST)
-    code, _, err = run(capsys, "--profile", fast, other, *rest)
-    assert code == 2
-    assert "mixed fleet" in err
-    assert run(capsys, "--profile", fast, other, *rest, "--allow-mixed")[0] == 0
+    assert "mixed fleet" in mfu.refused("--profile", fast, other, *rest)
+    mfu.stdout("--profile", fast, other, *rest, "--allow-mixed")
 
 
-def test_model_shaped_peaks_are_named(
-    capsys: pytest.CaptureFixture[str], ceilings_path: str, profile: peakline.Profile
-) -> None:
+def test_model_shaped_peaks_are_named(mfu, ceilings_path, profile):
     peak = profile.peak("bf16", basis="model_shaped")
     assert (peak, peak.published) == (MODEL_SHAPED, False)
     share = peakline.mfu(MODEL_SHAPED / 2, 1.0, peak)
     assert str(share) == "50.0 % of achievable (model-shaped)"
     rest = ["--profile", ceilings_path, "--dtype", "bf16"]
-    out = run(capsys, *rest, "--tokens-per-second", "10000", *MODEL, "--json")[1]
-    rows = json.loads(out)["utilization"]
+    rows = mfu.document(*rest, "--tokens-per-second", "10000", *MODEL)["utilization"]
     row = next(r for r in rows if r["basis"] == "model_shaped")
-    assert row["name"] == "of achievable (model-shaped)"
-    assert row["peak"] == float(peak)
+    assert (row["name"], row["peak"]) == ("of achievable (model-shaped)", float(peak))
     assert "gemm.model.bf16/load:sustained" in row["source"]
-    code, out, _ = run(capsys, "export", "--for", "json", *rest, "--basis", "model_shaped")
-    exported = json.loads(out)
-    assert (code, exported["basis"], exported["value"]) == (0, "model_shaped", float(peak))
+    exported = json.loads(mfu.stdout("export", "--for", "json", *rest, "--basis", "model_shaped"))
+    assert (exported["basis"], exported["value"]) == ("model_shaped", float(peak))
     assert exported["share_is_called"] == "of achievable (model-shaped)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a config.json of a model"),
+        ("{}", "model_type is null: known are 7"),
+        ('{"model_type": "gpt9"}', "families, such as gptj, gpt2, and"),
+        ('{"model_type": ["llama"]}', "model_type is an array: known are"),
+        ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
+        ('{"model_type": "llama4"}', "text_config is missing"),
+        ('{"model_type": "nemotron_h", "hybrid_override_pattern": "MQ"}', "has the letter 'Q'"),
+        ({"vocab_size": "many"}, 'vocab_size is "many", but must be a'),
+        ({"vocab_size": 1e400}, "vocab_size is Infinity"),
+        ({"vocab_size": 10**400}, "a whole number from 1 to"),
+        ({"hidden_size": None}, "hidden_size is null"),
+        ({"hidden_size": 4097}, "32 heads do not divide a width of 4097"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is true"),
+        ({"num_hidden_layers": 10**9}, "must be at most 65536"),
+        ({"layer_types": ["linear_attention"]}, "layer_types is an array"),
+        ({"layer_types": []}, "one for each of the 32 layers"),
+        ({"num_key_value_heads": 5}, "config.json: kv_heads must divide"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings is 1, but must be true or false"),
+    ],
+    ids=str,
+)
+def test_configs_that_cannot_be_used(mfu, arguments, tmp_path, text, message):
+    """text: of the file, or its changes of a good one."""
+    path = tmp_path / "config.json"
+    path.write_text(text if isinstance(text, str) else json.dumps({**LLAMA3_8B, **text}))
+    assert message in mfu.refused(*arguments, "--hf-config", path, "--sequence", "8192")
+
+
+@pytest.fixture
+def arguments(ceilings_path):
+    return ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_command_by_convention(mfu, arguments, convention):
+    shape = [*arguments, "--sequence", "8192", "--convention", convention]
+    model = from_hf_config(LLAMA_FILE)
+    expected, params = model.flops(8192, convention=convention), model.counted_params(convention)
+    assert mfu.stdout(*shape, "--hf-config", LLAMA_FILE).startswith(
+        f"model: {expected:.5g} FLOP per token ({convention})\n"
+        f"       8,030,261,248 parameters, {params:,} in GEMMs (N)\n"
+    )
+    result = mfu.document(*shape, "--hf-config", LLAMA_FILE)
+    assert (result["convention"], result["flops_per_token"]) == (convention, expected)
+    # Half of the attention matrix counts, by convention or option.
+    half = 6 * 32 * 32 * 128 * 8192
+    causal = mfu.document(*shape, "--hf-config", LLAMA_FILE, "--causal")
+    assert causal["flops_per_token"] == expected - half * (convention != "megatron")
+    by_hand = ["--params", params, "--layers", 32, "--heads", 32, "--head-dim", 128]
+    assert mfu.document(*shape, *by_hand)["flops_per_token"] == expected
+
+
+def test_one_figure_is_named_to_be_published(mfu, arguments):
+    arguments[-1] = "5000"
+    shape = ["--hf-config", CONFIGS / "mixtral-8x7b.json", "--sequence", "8192"]
+    result = mfu.document(*arguments, *shape, "--recompute", "full")
+    rows = {row["name"]: row["share"] for row in result["utilization"]}
+    name = "MFU (datasheet)"
+    assert result["publish"] == {"name": name, "share": rows[name]}
+    assert result["parameters"] == {
+        "total": 46_702_792_704,
+        "active": 12_879_925_248,
+        "matmul": 12_879_925_248 - 32000 * 4096,
+    }
+    out = mfu.stdout(*arguments, *shape, "--causal")
+    assert "46,702,792,704 parameters, 12,879,925,248 of them for a token, 12,748,853,248 in" in out
+    assert out.count("To publish: ") == 1
+    assert "% MFU (published), by palm's convention, half of the attention matrix, 8192 tok" in out
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
+    assert "MFU (published). Shares of measured peaks do not compare" in out
+
+
+def test_without_a_published_peak_nothing_is_to_be_published(mfu, write, arguments, document):
+    document["ceilings"] = [
+        row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
+    ]
+    arguments[1] = write(document)
+    out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
+    assert "Nothing to publish" in out
+    assert "MFU (" not in out
+    assert mfu.document(*arguments, "--flops-per-token", "1e9")["publish"] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("gemma-3-4b", "Not counted: its encoder of images.\n"),
+        ("deepseek-v3", "Not counted: its layers of multi-token prediction.\n"),
+    ],
+)
+def test_what_a_count_leaves_out_is_said(mfu, arguments, model, said):
+    arguments[-1] = "100"
+    shape = ["--sequence", "32768", "--hf-config", CONFIGS / f"{model}.json"]
+    assert said in mfu.stdout(*arguments, *shape)
+
+
+def test_windows_that_a_convention_does_not_count_are_said(mfu, arguments):
+    arguments[-1] = "100"
+    arguments += ["--sequence", "32768", "--hf-config", CONFIGS / "gpt-oss-20b.json"]
+    assert "see at most" not in mfu.stdout(*arguments)
+    assert mfu.document(*arguments, "--convention", "torchtitan")["notes"] == [
+        "By torchtitan's convention every layer counts 32768 tokens, although 12 of 24 see at most "
+        "128: palm counts what they see."
+    ]
+
+
+def test_command_recomputes(mfu, arguments):
+    arguments += ["--hf-config", LLAMA_FILE, "--sequence", "8192", "--recompute"]
+    full = mfu.document(*arguments, "full")
+    assert full["hardware_flops_per_token"] == full["flops_per_token"] * 4 / 3
+    attention = mfu.document(*arguments, "attention")
+    extra = attention["hardware_flops_per_token"] - attention["flops_per_token"]
+    assert extra == 4 * 32 * 32 * 128 * 8192
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
+        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
+        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
+        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
+        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
+        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
+        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
+        (["--hf-config", "x"], "--hf-config needs --sequence"),
+        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
+    ],
+)
+def test_no_option_is_ignored(mfu, arguments, options, message):
+    assert message in mfu.refused(*arguments, *options)
+
+
+def test_flops_as_given_are_named(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "4e10")
+    assert out.startswith("model: 4e+10 FLOP per token (as given)\n")
+
+
+def test_more_than_was_measured_is_said(mfu, arguments):
+    out = mfu.stdout(*arguments, "--flops-per-token", "7.5e10")
+    assert "Above 100 %: of achievable, of model. No run" in out
+    assert "Above 100 %" not in mfu.stdout(*arguments, "--flops-per-token", "3e10")
+
+
+def test_too_many_hardware_flops_are_called_hfu(mfu, arguments):
+    arguments[-1] = "18000"
+    err = mfu.refused(*arguments, *MODEL, "--recompute", "full")
+    assert "HFU of 118 % of the datasheet peak of tensor.bf16 is impossible" in err

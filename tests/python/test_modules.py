@@ -1,26 +1,24 @@
 """Time by module: stacks, record_function and NVTX ranges around the launches of a step."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 from conftest import ONE_GPU, reference
 from made_traces import Made, export
-from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.modules import Module, modules
+from peakline.workload.analysis import analyze
+from peakline.workload.modules import modules
 from peakline.workload.table import printed
 from peakline.workload.text import module_table
 
 RECORDED = Path(__file__).parent / "data/recorded"
 
 
-def by_path(analysis: Analysis) -> dict[str, Module]:
+def by_path(analysis):
     return {" / ".join(module.path): module for module in modules(analysis.ranks[0], 0.0)}
 
 
-def test_modules_of_a_recorded_model() -> None:
+def test_modules_of_a_recorded_model():
     """Two blocks of attention and MLP, with what their backward pass launches."""
     analysis = analyze(reference(ONE_GPU), [RECORDED / "before.json.gz"])
     rank, found = analysis.ranks[0], by_path(analysis)
@@ -42,7 +40,7 @@ def test_modules_of_a_recorded_model() -> None:
 
 
 @pytest.fixture
-def made() -> Made:
+def made():
     """A step of two layers; the second launches twice, once outside of any part of it."""
     made = Made()
     made.steps(0, 1000, 2000)
@@ -58,7 +56,7 @@ def made() -> Made:
     return made
 
 
-def test_ranges_that_differ_by_their_number_are_one(made: Made, tmp_path: Path) -> None:
+def test_ranges_that_differ_by_their_number_are_one(made, tmp_path):
     found = by_path(analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")]))
     assert set(found) == {"layer", "layer / Attention"}
     assert (found["layer"].count, found["layer"].forward) == (2, 2 * (20 + 20 + 60) * 1000)
@@ -66,9 +64,7 @@ def test_ranges_that_differ_by_their_number_are_one(made: Made, tmp_path: Path) 
     assert found["layer"].backward == 0
 
 
-def test_the_backward_pass_belongs_to_the_forward_operators_module(
-    made: Made, tmp_path: Path
-) -> None:
+def test_the_backward_pass_belongs_to_the_forward_operators_module(made, tmp_path):
     operator = {"External id": 5, "Sequence number": 77, "Fwd thread id": 0}
     made.event("cpu_op", "aten::mm", 6, 8, args=operator)
     gradient = {"External id": 6, "Sequence number": 77, "Fwd thread id": 1}
@@ -80,16 +76,16 @@ def test_the_backward_pass_belongs_to_the_forward_operators_module(
     assert found["layer"].backward == 30_000
 
 
-def test_without_ranges_there_are_no_modules(tmp_path: Path) -> None:
+def test_without_ranges_there_are_no_modules(tmp_path):
     made = Made()
     made.kernel(0, 100, 0)
     analysis = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")])
     assert modules(analysis.ranks[0]) == [] and not printed(module_table(analysis), 80)
 
 
-def test_nvtx_ranges_of_nsight_systems(tmp_path: Path) -> None:
+def test_nvtx_ranges_of_nsight_systems(tmp_path):
     process = 7 << 24
-    rows: dict[str, list[tuple[object, ...]]] = {
+    rows = {
         "StringIds": [(1, "gemm"), (2, "cudaLaunchKernel")],
         "CUPTI_ACTIVITY_KIND_KERNEL": [(100, 900, 0, 7, 5, process, 1, 1, 0)],
         "CUPTI_ACTIVITY_KIND_RUNTIME": [(50, 60, process | 9, 5, 2)],

@@ -1,7 +1,5 @@
 """Properties of all pictures: their list, texts, layout, colours, files."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json
@@ -9,9 +7,7 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from html import escape
-from typing import Any
 
-import peakline
 import pytest
 from conftest import (
     GPU,
@@ -27,7 +23,7 @@ from conftest import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.pictures import Canvas, Picture, inline_svg, pictures, render, sentence
+from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
@@ -36,8 +32,6 @@ from peakline.profile import HOST, NODE
 from peakline.report import build
 from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
-
-pytest.importorskip("matplotlib")
 
 # The package's own pictures, with the topics of their sentences; profiles declare all others.
 OWN = {
@@ -66,11 +60,11 @@ OWN = {
         ("", ""),
     ],
 )
-def test_sentences_leave_names_in_code_as_they_are(text: str, said: str) -> None:
+def test_sentences_leave_names_in_code_as_they_are(text, said):
     assert sentence(text) == said
 
 
-def test_which_pictures_there_are(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+def test_which_pictures_there_are(document, drawn):
     declared = [(c["device"], c["picture"]["key"]) for c in document["curves"] if "picture" in c]
     # Pictures of single topics follow the order of the profile's curves.
     topics = [c["topic"] for c in document["curves"] if c["device"] == GPU]
@@ -91,16 +85,13 @@ def test_which_pictures_there_are(document: dict[str, Any], drawn: dict[str, Pic
         ("gemm.waves", "waves"),
     ],
 )
-def test_partial_profiles(
-    document: dict[str, Any], drawn: dict[str, Picture], removed: str, key: str
-) -> None:
-    document["measurements"] = [
-        m for m in document["measurements"] if not m["id"].startswith(removed)
-    ]
+def test_partial_profiles(document, drawn, removed, key):
+    rows = document["measurements"]
+    document["measurements"] = [m for m in rows if not m["id"].startswith(removed)]
     assert set(by_key(loaded(document))) == set(drawn) - {key}
 
 
-def test_a_headline_is_the_first_title_of_a_pictures_topics(document: dict[str, Any]) -> None:
+def test_a_headline_is_the_first_title_of_a_pictures_topics(document):
     document = only(document, "gemm.alignment", "gemm.vocabulary")
     rows = {c["topic"]: c for c in document["curves"] if c["device"] == GPU}
     for number, topic in enumerate(OWN["matrix-alignment"], start=3):
@@ -113,7 +104,7 @@ def test_a_headline_is_the_first_title_of_a_pictures_topics(document: dict[str, 
     assert (bare.headline, bool(bare.title)) == ("", True)
 
 
-def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
+def test_empty_profiles_draw_nothing(document):
     for key in ("measurements", "ceilings", "rooflines", "findings", "memory_map", "curves"):
         document[key] = []
     profile = loaded(document)
@@ -122,7 +113,7 @@ def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.5, 20))
-def test_spread(positions: list[float], gap: float) -> None:
+def test_spread(positions, gap):
     placed = spread(positions, gap, 0.0, 100.0)
     assert len(placed) == len(positions)
     assert all(-1e-6 <= p <= 100 + 1e-6 for p in placed)
@@ -135,19 +126,19 @@ def test_spread(positions: list[float], gap: float) -> None:
         assert placed == pytest.approx(positions)
 
 
-def luminance(color: str) -> float:
+def luminance(color):
     """Relative luminance of an sRGB colour (WCAG 2)."""
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
-def test_colours_have_contrast_in_both_themes() -> None:
+def test_colours_have_contrast_in_both_themes():
     from importlib import resources
 
     style = resources.files("peakline.page").joinpath("page.css").read_text(encoding="utf-8")
@@ -170,7 +161,7 @@ def test_colours_have_contrast_in_both_themes() -> None:
     assert light["--card"] == CARD
 
 
-def simulate(color: str, kind: str) -> tuple[float, float, float]:
+def simulate(color, kind):
     """A colour as seen with a colour blindness (Machado, Oliveira, Fernandes 2009, severity 1)."""
     matrices = {
         "protan": (
@@ -192,11 +183,11 @@ def simulate(color: str, kind: str) -> tuple[float, float, float]:
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     seen = [sum(m * c for m, c in zip(row, linear, strict=True)) for row in matrices[kind]]
-    return tuple(max(0.0, s) ** (1 / 2.2) for s in seen)  # type: ignore[return-value]
+    return tuple(max(0.0, s) ** (1 / 2.2) for s in seen)
 
 
 @pytest.mark.parametrize("kind", ["protan", "deutan", "tritan"])
-def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
+def test_first_colours_differ_with_colour_blindness(kind):
     # Most pictures distinguish at most three lines by colour; marker and dash differ, too.
     seen = [simulate(color, kind) for color in SERIES[:3]]
     for i, one in enumerate(seen):
@@ -204,8 +195,8 @@ def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
             assert math.dist(one, other) > 0.12
 
 
-def test_svg_is_safe_and_takes_the_pages_colours(page: str, drawn: dict[str, Picture]) -> None:
-    seen: set[str] = set()
+def test_svg_is_safe_and_takes_the_pages_colours(page, drawn):
+    seen = set()
     images = re.findall("<svg.*?</svg>", page, re.DOTALL)
     assert len(images) > 2 * len(drawn)  # wide and narrow, and the host's
     for text in images:
@@ -224,7 +215,7 @@ def test_svg_is_safe_and_takes_the_pages_colours(page: str, drawn: dict[str, Pic
 
 
 @pytest.mark.parametrize("name", ["$x^$ <b>&\"' é€µ {a}", "{}%s\\\nb", "x" * 300])
-def test_any_name_can_be_drawn(name: str) -> None:
+def test_any_name_can_be_drawn(name):
     document = only(document_of(), "hbm.")
     document["devices"][0]["name"] = name
     for finding in document["findings"]:
@@ -242,7 +233,6 @@ def test_any_name_can_be_drawn(name: str) -> None:
             series |= {"label": name, "each": "width"}
     profile = loaded(document)
     named = kernels_picture(profile, place(profile, [Kernel(name, 1, 1e-3, {}, {"hbm": 1e9})]))
-    assert named is not None
     for picture in (named, by_key(profile)["hbm"]):
         for form in ("png", "pdf"):
             assert len(render(picture, form)) > 1000
@@ -250,14 +240,14 @@ def test_any_name_can_be_drawn(name: str) -> None:
             ElementTree.fromstring(render(picture, "svg", canvas))
 
 
-def test_pictures_can_be_printed(drawn: dict[str, Picture]) -> None:
+def test_pictures_can_be_printed(drawn):
     for key in (*OWN, "hbm", "latency", "synchronization"):
         target = io.BytesIO()
         figure_of(drawn[key]).savefig(target, format="pdf")
         assert target.getvalue().startswith(b"%PDF"), key
 
 
-def test_each_file_says_what_it_is_of(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+def test_each_file_says_what_it_is_of(document, drawn):
     picture = drawn["matrix-alignment"]
     text = render(picture, "svg").decode("utf-8")
     shown = " ".join(re.findall(r"<text[^>]*>([^<]*)", text))
@@ -269,13 +259,13 @@ def test_each_file_says_what_it_is_of(document: dict[str, Any], drawn: dict[str,
     assert picture.headline not in inline_svg(picture, Canvas(), "p1-")
 
 
-def test_no_line_ends_between_a_number_and_its_unit(page: str, drawn: dict[str, Picture]) -> None:
+def test_no_line_ends_between_a_number_and_its_unit(page, drawn):
     expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
     assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
     assert f"<h3>{escape(unbroken(drawn['waves'].headline))}</h3>" in page
 
 
-def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own() -> None:
+def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own():
     _, (left, right) = Canvas().figure(3.0, 2, left=0.5, right=[1.2, 0.1])
     one, other = (axes.get_position() for axes in (left, right))
     assert one.width == pytest.approx(other.width)
@@ -290,7 +280,7 @@ def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("sign", [-1, 0])
-def test_parameters_that_make_no_sense_are_left_out(sign: int) -> None:
+def test_parameters_that_make_no_sense_are_left_out(sign):
     changed = document_of(TWO_GPUS)
     figures = [f for c in changed["curves"] for f in c.get("figures", ())]
     for row in [*changed["measurements"], *figures]:
@@ -305,7 +295,7 @@ def test_parameters_that_make_no_sense_are_left_out(sign: int) -> None:
             figure_of(picture)
 
 
-def test_without_ceilings_there_are_pictures() -> None:
+def test_without_ceilings_there_are_pictures():
     changed = document_of(TWO_GPUS)
     profile = loaded({**changed, "ceilings": []})
     found = by_key(profile, profile.devices[0].uuid)
@@ -314,15 +304,13 @@ def test_without_ceilings_there_are_pictures() -> None:
         figure_of(picture)
 
 
-def test_files_are_the_same_every_time(drawn: dict[str, Picture]) -> None:
+def test_files_are_the_same_every_time(drawn):
     picture = drawn["roofline"]
     for form in ("svg", "png", "pdf"):
         assert render(picture, form) == render(picture, form)
 
 
-def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(monkeypatch):
     monkeypatch.setattr("peakline.report.render", lambda *_: b"")  # only names matter here
     names = build([reference(TWO_GPUS)], ["svg"])
     first, second, between = (
@@ -338,12 +326,9 @@ def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
     assert {"gpu0-hbm.svg", "gpu1-hbm.svg", "gpu1-factors.svg"} <= set(names)
 
 
-def test_a_page_leaves_out_what_no_reader_sees(
-    profile: peakline.Profile, drawn: dict[str, Picture]
-) -> None:
+def test_a_page_leaves_out_what_no_reader_sees(profile, drawn):
     kernels = [Kernel("a: <b>", 1, 1e-3, {}, {"hbm": 1e9})]
     named = kernels_picture(profile, place(profile, kernels))
-    assert named is not None
     for picture in (named, drawn["hbm"]):
         text = inline_svg(picture, Canvas(), "p1-")
         ElementTree.fromstring(text)  # still whole

@@ -1,14 +1,11 @@
 """Populations: what is known of a model's healthy GPUs, from the package and from files."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import jsonschema
 import peakline
 import pytest
-from conftest import ONE_GPU, ROOT, document_of, loaded
+from conftest import ONE_GPU, ROOT, loaded
 from peakline.profile import files
 from test_profile import check_fields
 
@@ -17,7 +14,7 @@ SCHEMA = json.loads((ROOT / "reports/peakline/population.schema.json").read_text
 
 
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.name)
-def test_what_is_part_of_the_package_follows_the_schema(path: Path) -> None:
+def test_what_is_part_of_the_package_follows_the_schema(path):
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(SCHEMA).validate(document)
     populations = peakline.load_populations(path)
@@ -36,12 +33,12 @@ def test_what_is_part_of_the_package_follows_the_schema(path: Path) -> None:
         assert found.facts.model == row["facts"]["model"]
 
 
-def test_loader_reads_what_the_schema_has() -> None:
+def test_loader_reads_what_the_schema_has():
     rows = SCHEMA["properties"]["populations"]["items"]
     check_fields(rows, peakline.Population)
 
 
-def test_the_figures_of_a_model(profile: peakline.Profile) -> None:
+def test_the_figures_of_a_model(profile):
     population = peakline.reference("h200").population
     assert population == profile.population == peakline.population("NVIDIA H200", "full")
     assert (population.facts.model, population.mode) == ("NVIDIA H200", "full")
@@ -55,31 +52,38 @@ def test_the_figures_of_a_model(profile: peakline.Profile) -> None:
     assert peakline.population("h200", "quick").mode == "quick"
 
 
-def test_what_there_is_not() -> None:
-    population = peakline.population("h200", "quick")
-    with pytest.raises(
-        peakline.PeakError, match=r"no model_shaped figure for tensor.bf16 in .* it"
-    ):
-        population.limit("tensor.bf16", "model_shaped")
-    with pytest.raises(
-        peakline.PeakError, match=r"no burst figure for nothing .* it has hbm.read,"
-    ):
-        population.figure("nothing", "burst")
-    with pytest.raises(peakline.PeakError, match=r"for hbm.read beside its siblings in the popul"):
-        population.figure("hbm.read", "measured", beside_siblings=True)
-    with pytest.raises(
-        peakline.PeakError, match=r"nvidia-h200.json has no population of slow runs;"
-    ):
-        peakline.population("h200", "slow")
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda p: p.limit("tensor.bf16", "model_shaped"),
+            r"no model_shaped figure for tensor.bf16 in .* it",
+        ),
+        (lambda p: p.figure("nothing", "burst"), r"no burst figure for nothing .* it has hbm.read"),
+        (
+            lambda p: p.figure("hbm.read", "measured", beside_siblings=True),
+            r"for hbm.read beside its siblings in the popul",
+        ),
+        (
+            lambda p: peakline.population("h200", "slow"),
+            r"nvidia-h200.json has no population of slow runs;",
+        ),
+    ],
+)
+def test_figures_that_there_are_not(ask, message):
+    with pytest.raises(peakline.PeakError, match=message):
+        ask(peakline.population("h200", "quick"))
+
+
+def test_models_of_which_nothing_is_known(document):
     with pytest.raises(peakline.ProfileError, match=r"^no population of 'x100'; there is: .*h200"):
         peakline.population("x100", "quick")
-    document = document_of()
     document["devices"][0]["name"] = "NVIDIA X100"
     with pytest.raises(peakline.ProfileError, match="no population of 'NVIDIA X100'"):
         _ = loaded(document).population
 
 
-def test_a_file_of_several_models(tmp_path: Path) -> None:
+def test_a_file_of_several_models(tmp_path):
     document = json.loads((BUNDLED[0].parent / "nvidia-h200.json").read_text(encoding="utf-8"))
     others = json.loads(json.dumps(document["populations"]).replace("NVIDIA H200", "NVIDIA X100"))
     document["populations"] += others
@@ -96,7 +100,7 @@ def test_a_file_of_several_models(tmp_path: Path) -> None:
         peakline.load_population(path, "full", model="NVIDIA A100")
 
 
-def test_what_is_no_population(tmp_path: Path) -> None:
+def test_what_is_no_population(tmp_path):
     with pytest.raises(peakline.ProfileError, match=r"missing.json: cannot be read: No such file"):
         peakline.load_populations(tmp_path / "missing.json")
     wrong = r'nvidia-h200.json: schema: expected "peakline-population", found "peakline-profile"'

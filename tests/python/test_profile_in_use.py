@@ -1,11 +1,8 @@
 """A profile at the prompt and in a notebook; devices and peaks by the names that people use."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import types
-from typing import Any
 
 import peakline
 import pytest
@@ -13,7 +10,7 @@ from conftest import GOLDEN, GPU, TWO_GPUS, document_of, loaded, only
 from peakline.page.headlines import headlines
 
 
-def test_repr_is_one_line(profile: peakline.Profile) -> None:
+def test_repr_is_one_line(profile):
     text = repr(profile)
     assert text.startswith("<Profile nvidia-h200.json: NVIDIA H200; full run of 2026-11-")
     assert f"{len(profile.measurements)} measurements" in text
@@ -22,7 +19,7 @@ def test_repr_is_one_line(profile: peakline.Profile) -> None:
     assert golden.startswith("<Profile profile: 2 × NVIDIA H200; ")
 
 
-def test_html_shows_the_ceilings(document: dict[str, Any], profile: peakline.Profile) -> None:
+def test_html_shows_the_ceilings(document, profile):
     page = profile._repr_html_()
     rows = {(c.device, c.resource) for c in profile.ceilings}
     assert page.count("<tr>") == 1 + len(rows)
@@ -32,7 +29,7 @@ def test_html_shows_the_ceilings(document: dict[str, Any], profile: peakline.Pro
     assert "<script>" not in loaded(only(document))._repr_html_()
 
 
-def test_labels_of_other_versions_are_this_versions(document: dict[str, Any]) -> None:
+def test_labels_of_other_versions_are_this_versions(document):
     older = {"pcie.h2d": "PCIe to device", "tensor.bf16": "BF16 matrix units"}
     for row in [*document["resources"], *document["headlines"]]:
         name = row.get("resource") or row["name"]
@@ -50,15 +47,12 @@ def test_labels_of_other_versions_are_this_versions(document: dict[str, Any]) ->
             row["label"] = "Shared memory D2H"
     assert loaded(document).label("pcie.d2h") == "Shared memory D2H"
     section = headlines(profile, GPU)
-    assert section is not None
     shown = [label for label, _ in section.rows]
     assert "PCIe H2D" in shown
     assert "PCIe to device" not in shown
 
 
-def test_measurements_as_a_frame(
-    monkeypatch: pytest.MonkeyPatch, profile: peakline.Profile
-) -> None:
+def test_measurements_as_a_frame(monkeypatch, profile):
     monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
     rows = profile.to_pandas()
     assert len(rows) == len(profile.measurements)
@@ -74,19 +68,19 @@ def test_measurements_as_a_frame(
 
 
 @pytest.mark.parametrize("name", ["H200", "h200", "nvidia h200", "NVIDIA", 0, "0"])
-def test_a_device_by_a_word_of_its_name(profile: peakline.Profile, name: str | int) -> None:
+def test_a_device_by_a_word_of_its_name(profile, name):
     uuid = profile.devices[0].uuid
     assert profile.select_devices(name) == [uuid]
     assert profile.select_devices(uuid[: len("GPU-") + 4]) == [uuid]
 
 
 @pytest.mark.parametrize("name", ["H20", "200", "H100", "", "."])
-def test_part_of_a_word_is_no_name(profile: peakline.Profile, name: str) -> None:
+def test_part_of_a_word_is_no_name(profile, name):
     with pytest.raises(peakline.PeakError, match=r"use one of 0 .NVIDIA H200, GPU-"):
         profile.select_devices(name)
 
 
-def test_a_word_of_two_models_is_not_enough() -> None:
+def test_a_word_of_two_models_is_not_enough():
     document = only(document_of(TWO_GPUS))
     for device, name in zip(document["devices"], ("PCIe", "NVL"), strict=True):
         device["name"] = f"NVIDIA H100 {name}"
@@ -96,7 +90,7 @@ def test_a_word_of_two_models_is_not_enough() -> None:
         profile.select_devices("H100")
 
 
-def test_peaks_say_what_ran(profile: peakline.Profile) -> None:
+def test_peaks_say_what_ran(profile):
     bare = profile.peak("fp32", basis="burst")
     assert (bare.resource, bare.work) == ("cuda_core.fp32", "FMAs alone")
     product = profile.peak("gemm.fp32", basis="burst")

@@ -1,19 +1,16 @@
 """Bounds of kernels in recorded traces: their share of the time, and each formula's counts."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from conftest import GPU, ONE_GPU, document_of, loaded, reference
 from made_traces import Made
-from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.analysis import analyze
 from peakline.workload.kernel import Kernel, short_name
 from peakline.workload.kernel_text import described
 from peakline.workload.part import Part
@@ -23,16 +20,16 @@ from peakline.workload.works import works
 
 RECORDED = Path(__file__).parent / "data/recorded"
 KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
-L2 = reference(ONE_GPU).gpu(GPU).l2_bytes or 0.0  # type: ignore[union-attr]
+L2 = reference(ONE_GPU).gpu(GPU).l2_bytes or 0.0
 
 
 @functools.cache
-def recorded(name: str) -> Analysis:
+def recorded(name):
     return analyze(reference(ONE_GPU), [RECORDED / f"{name}.json.gz"])
 
 
 @pytest.mark.parametrize("name", ["before", "after", "conv", "compiled", "graph", "decode"])
-def test_the_bound_of_nearly_all_time_is_known(name: str) -> None:
+def test_the_bound_of_nearly_all_time_is_known(name):
     found = recorded(name)
     kernels = sum(found.share(part) for part in KERNELS)
     assert found.share(Part.KERNELS_UNKNOWN) < 0.05 * kernels
@@ -41,7 +38,7 @@ def test_the_bound_of_nearly_all_time_is_known(name: str) -> None:
     assert not [p.label for p in placed if p.impossible]
 
 
-def test_replays_take_the_operators_of_their_capture() -> None:
+def test_replays_take_the_operators_of_their_capture():
     found = recorded("graph")
     rank = found.ranks[0]
     products = {
@@ -55,7 +52,7 @@ def test_replays_take_the_operators_of_their_capture() -> None:
     assert not [f for f in found.findings if f.code == "graphs"]
 
 
-def test_replays_without_their_capture_are_told(tmp_path: Path) -> None:
+def test_replays_without_their_capture_are_told(tmp_path):
     made = Made()
     made.product(1, 64, 64, 64)  # so that the trace has shapes
     graph = made.kernel(100, 200, 10, call="cudaGraphLaunch")
@@ -65,7 +62,7 @@ def test_replays_without_their_capture_are_told(tmp_path: Path) -> None:
     assert said.startswith("Kernels of CUDA graphs, 100.0 % of the time, have no operators")
 
 
-def test_what_was_launched_before_the_recording_is_a_part(tmp_path: Path) -> None:
+def test_what_was_launched_before_the_recording_is_a_part(tmp_path):
     made = Made()
     made.kernel(0, 100)
     made.kernel(100, 130)
@@ -76,7 +73,7 @@ def test_what_was_launched_before_the_recording_is_a_part(tmp_path: Path) -> Non
     assert found.parts[Part.KERNELS_UNKNOWN] == 130_000
 
 
-def operator(name: str, shapes: list[Any], types: list[str], values: list[str]) -> dict[str, Any]:
+def operator(name, shapes, types, values):
     arguments = {"Input Dims": shapes, "Input type": types, "Concrete Inputs": values}
     return {"name": name, "args": arguments}
 
@@ -84,7 +81,7 @@ def operator(name: str, shapes: list[Any], types: list[str], values: list[str]) 
 BF16 = "c10::BFloat16"
 
 
-def test_work_of_grouped_products() -> None:
+def test_work_of_grouped_products():
     rows = operator(
         "aten::_grouped_mm", [[8192, 2048], [8, 2048, 4096], [8], [], []],
         [BF16, BF16, "int", "", ""], [""] * 5,
@@ -105,7 +102,7 @@ def test_work_of_grouped_products() -> None:
     assert kernel.flops["tensor.bf16"] / (kernel.seconds or 1) == pytest.approx(7e14, rel=0.05)
 
 
-def test_work_of_fp8_products() -> None:
+def test_work_of_fp8_products():
     (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "qqtst" in p.label)
     assert kernel.flops == {"tensor.fp8": 2 * 4096**3}
     assert kernel.bytes == {"hbm.read": 2 * 4096**2, "hbm.write": 2 * 4096**2}
@@ -115,7 +112,7 @@ def test_work_of_fp8_products() -> None:
     ("name", "expected"),
     [("triton_poi_fused_gelu_0", 3 * 2 * 1000), ("triton_poi_fused_embedding_0", None)],
 )
-def test_bytes_of_a_generated_kernel(name: str, expected: float | None) -> None:
+def test_bytes_of_a_generated_kernel(name, expected):
     """An array with more elements than the kernel visits is read in part."""
     made = operator(
         name, [[1000], [1000], [5000], []], [BF16, BF16, BF16, "Scalar"], ["", "", "", "1000"]
@@ -123,7 +120,7 @@ def test_bytes_of_a_generated_kernel(name: str, expected: float | None) -> None:
     assert [work.read for work in works(made)] == ([expected] if expected else [])
 
 
-def test_bytes_of_normalizations_pooling_and_their_backward_passes() -> None:
+def test_bytes_of_normalizations_pooling_and_their_backward_passes():
     rows = {
         (re.sub(r"\W.*", "", p.label), key): round(size / p.kernel.launches)
         for p in recorded("conv").ranks[0].bounds.kernels
@@ -144,7 +141,7 @@ def test_bytes_of_normalizations_pooling_and_their_backward_passes() -> None:
         assert (rows[name, "hbm.read"], rows[name, "hbm.write"]) == (read, written), name
 
 
-def test_work_of_topk_and_roll() -> None:
+def test_work_of_topk_and_roll():
     """Each pass of the search for the k-th largest reads the input, and so does the last one."""
     inputs = [[64, 65536], [], [], [], []]
     found = works(operator("aten::topk", inputs, [BF16, "Scalar", "", "", ""], ["", "64"]))
@@ -162,11 +159,11 @@ def test_work_of_topk_and_roll() -> None:
     assert moved == {(8 * heads * 128 * 2, 16 * 8 * heads * 128 * 2) for heads in (32, 8)}
 
 
-def test_at_its_bound_from_cache_only_where_it_fits() -> None:
+def test_at_its_bound_from_cache_only_where_it_fits():
     """A kernel that is twice as fast as memory allows."""
     profile = reference(ONE_GPU)
 
-    def placed(read: float, written: float) -> Any:
+    def placed(read, written):
         seconds = (read + written) / 9e12
         moved = {"hbm.read": read, "hbm.write": written}
         (found,) = place(profile, [Kernel("k", 1, seconds, {}, moved, ("flops",), True)])
@@ -185,7 +182,7 @@ def test_at_its_bound_from_cache_only_where_it_fits() -> None:
     assert found.impossible  # counters are exact
 
 
-def test_without_the_size_of_the_l2_nothing_is_from_cache() -> None:
+def test_without_the_size_of_the_l2_nothing_is_from_cache():
     document = document_of()
     for device in document["devices"]:
         device.pop("l2_bytes", None)
@@ -194,27 +191,24 @@ def test_without_the_size_of_the_l2_nothing_is_from_cache() -> None:
     assert found.impossible
 
 
-def test_bounds_are_at_most_the_time() -> None:
+def test_bounds_are_at_most_the_time():
     for name in ("before", "conv", "graph"):
         bounds = recorded(name).ranks[0].bounds
         assert np.all(bounds.least >= -1)
 
 
 @functools.cache
-def counted() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        gzip.decompress((RECORDED / "operators.json.gz").read_bytes())
-    )
-    return found
+def counted():
+    return json.loads(gzip.decompress((RECORDED / "operators.json.gz").read_bytes()))
 
 
 @pytest.mark.parametrize("operator", sorted(counted()["traces"]))
-def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> None:
+def test_no_formula_exceeds_what_ncu_counted(operator, tmp_path):
     trace = tmp_path / "trace.json"
     trace.write_text(json.dumps(counted()["traces"][operator]))
     kernels = [e for e in counted()["traces"][operator]["traceEvents"] if e["cat"] == "kernel"]
     kernels.sort(key=lambda event: event["ts"])
-    moved: dict[str, list[float]] = {}
+    moved = {}
     for event, (read, written) in zip(kernels, counted()["ncu"][operator], strict=True):
         sums = moved.setdefault(short_name(event["name"]), [0.0, 0.0, 0.0])
         for index, value in enumerate((read, written, 1)):
@@ -222,7 +216,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
     # Caches are cold at a kernel's start; the L2 may leave output for the next one to write back.
     kept = 50 * 2**20 / 2
     seconds = known = 0.0
-    bounds: dict[str, list[float]] = {}
+    bounds = {}
     for kernel in read_kernels(trace):
         seconds += kernel.seconds or 0.0
         known += (kernel.seconds or 0.0) * bool(kernel.bytes)
@@ -239,7 +233,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator: str, tmp_path: Path) -> N
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
 
 
-def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path: Path) -> None:
+def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path):
     """A convolution's backward pass, where cuDNN's small kernels have names of arithmetic, too."""
     text = json.dumps(counted()["traces"]["conv1x1"])
     (renamed,) = set(re.findall(r"nvjet_sm90_tst_128x256\w+", text))

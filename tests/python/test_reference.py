@@ -1,24 +1,21 @@
 """The profiles that stand in the repository as measured: what physics and the program promise."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import REFERENCES, reference
 from peakline.pictures import pictures
-from peakline.profile import Measurement, Profile
 
 # A rate may be this much above what the clock allows that was read beside it.
 MARGIN = 1.005
 BASES = ("theoretical", "datasheet", "instruction", "burst", "sustained")
 
 
-def resource_of(m: Measurement) -> str:
+def resource_of(m):
     """The unit that a matrix benchmark runs on: "tensor.fp8" for gemm.fp8_e5m2."""
     name = m.id.rsplit(".", 1)[1].removesuffix("_acc16").split("_")[0]
     return "gemm.fp32" if name == "fp32" else f"tensor.{name}"
 
 
-def matrix_rates(profile: Profile, device: str) -> list[Measurement]:
+def matrix_rates(profile, device):
     rows = [*profile.of(device, "gemm"), *profile.of(device, "mma")]
     return [m for m in rows if m.status == "ok" and m.value and m.conditions.sm_clock_hz]
 
@@ -31,7 +28,7 @@ def test_no_matrix_rate_is_beyond_its_clock(path):
         assert len(rates) > 100
         for m in rates:
             limit = profile.ceiling(device.uuid, resource_of(m), "theoretical")
-            assert limit is not None and device.sm_clock_max_hz
+            assert device.sm_clock_max_hz
             allowed = limit.value * m.conditions.sm_clock_hz / device.sm_clock_max_hz
             assert m.value <= MARGIN * allowed, f"{m.name}: {m.value / allowed:.4f}"
 

@@ -1,11 +1,5 @@
 """The roofline of one device and of several in one frame."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import peakline
-import peakline.units
 import pytest
 from conftest import (
     GPU,
@@ -20,17 +14,13 @@ from conftest import (
     scaled,
 )
 from drawing import lines, texts
-from matplotlib.axes import Axes
-from peakline.pictures import Canvas, Picture
+from peakline.pictures import Canvas
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
-
-pytest.importorskip("matplotlib")
-
 
 CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
-def bands(axes: Axes) -> dict[tuple[float, float], float]:
+def bands(axes):
     """The left ends of a panel's bands, by their lowest and highest value."""
     found = {}
     for band in axes.collections:
@@ -48,13 +38,7 @@ def bands(axes: Axes) -> dict[tuple[float, float], float]:
         ("roofline-all", [f"tensor.{name}" for name in ("fp64", "tf32", "fp16", "bf16", "int8")]),
     ],
 )
-def test_roofline_lines(
-    profile: peakline.Profile,
-    drawn: dict[str, Picture],
-    canvas: Canvas,
-    key: str,
-    resources: Sequence[str],
-) -> None:
+def test_roofline_lines(profile, drawn, canvas, key, resources):
     found = lines(drawn[key], canvas)
     for level in ("hbm.read", "l2.read"):
         slope = ceiling(level, "measured")
@@ -88,7 +72,7 @@ def test_roofline_lines(
         assert {y for _, y in found[f"{name.upper()} GEMMs"]} == rates
 
 
-def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None:
+def test_the_first_roofline_is_one_for_a_talk(drawn):
     (axes,) = figure_of(drawn["roofline"]).axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     drawn_lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
@@ -113,7 +97,7 @@ def test_the_first_roofline_is_one_for_a_talk(drawn: dict[str, Picture]) -> None
     assert "tensor.int8" not in {str(line.get_label()) for line in flops.get_lines()}
 
 
-def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
+def test_ceilings_are_shares(drawn):
     picture = drawn["ceilings"]
     values = {
         round(float(line.get_xdata()[0]), 3)
@@ -130,9 +114,9 @@ def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
     assert {"published", "achievable", "model"} <= set(texts(picture))
 
 
-def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:
+def test_roofs_of_one_colour_are_told_apart(profile):
     picture = next(p for p in pictures_of(ONE_GPU, GPU) if p.key == "roofline-all")
-    looks: dict[str, list[str]] = {}
+    looks = {}
     names = {r.name for r in profile.resources if r.kind == "compute"}
     for axes in figure_of(picture).axes:
         for line in axes.get_lines():
@@ -143,11 +127,10 @@ def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:
     assert all(len(set(dashes)) == len(dashes) for dashes in looks.values())
 
 
-def test_overlay_of_profiles(profile: peakline.Profile) -> None:
+def test_overlay_of_profiles(profile):
     slower = loaded(scaled(only(document_of()), 0.8, "hbm.", "tensor.", "cuda_core."))
     items = [("a", profile, GPU), ("b", slower, GPU)]
     picture = overlay(items)
-    assert picture is not None
     found = lines(picture)
     burst = ceiling("tensor.bf16", "burst")
     assert {y for _, y in found["a tensor.bf16"]} == {burst}
@@ -162,7 +145,6 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     )
     assert picture.stamp.startswith("a: NVIDIA H200, 20")
     side = ceilings_side_by_side(items)
-    assert side is not None
     shares = {round(x) for x, _ in lines(side)["b"]}
     assert shares == {80, 100}  # the link and the caches are equal
     assert side.headline == "Furthest apart: HBM read, b at 80.0 % of a"
@@ -170,7 +152,7 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     assert ceilings_side_by_side(items[:1]) is None
 
 
-def test_points_above_the_roof_of_a_processor_of_two_speeds() -> None:
+def test_points_above_the_roof_of_a_processor_of_two_speeds():
     document = only(document_of(), "host.")
     (roof,) = [
         c
@@ -191,7 +173,7 @@ def test_points_above_the_roof_of_a_processor_of_two_speeds() -> None:
     points[-1]["flops_per_s"] = 1.6 * roof["value"]
     low, high = (f"{rate * roof['value'] / 1e12:.2f} TFLOP/s" for rate in (1, 1.75))
 
-    def said(samples: list[float]) -> str:
+    def said(samples):
         """The sentence; samples as multiples of the time that the roof stands for."""
         row["samples_s"] = [sample * row["work"]["flops"] / roof["value"] for sample in samples]
         return by_key(loaded(document), "host")["roofline"].how.partition(" points lie ")[2]

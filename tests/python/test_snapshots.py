@@ -3,11 +3,8 @@
 After an intended change: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
 """
 
-from __future__ import annotations
-
 import html.parser
 import os
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import peakline
@@ -28,7 +25,6 @@ from conftest import (
 )
 from drawing import written
 from peakline.page import tables
-from peakline.pictures import Picture
 from peakline.profile import HOST, NODE
 from peakline.report import build, compared
 from peakline.workload.placement import place
@@ -37,12 +33,10 @@ from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as made
 
-pytest.importorskip("matplotlib")
-
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
-def check(name: str, lines: Iterator[str]) -> None:
+def check(name, lines):
     path = SNAPSHOTS / f"{name}.txt"
     text = "".join(f"{line}\n" for line in lines)
     if os.environ.get("PEAKLINE_SNAPSHOTS") == "write":
@@ -51,7 +45,7 @@ def check(name: str, lines: Iterator[str]) -> None:
     assert text == path.read_text(encoding="utf-8"), path
 
 
-def described(picture: Picture) -> Iterator[str]:
+def described(picture):
     """A picture's texts and panels."""
     for field in ("title", "headline", "stamp", "reading", "how"):
         yield f"{field}: {getattr(picture, field)}"
@@ -75,7 +69,7 @@ def described(picture: Picture) -> Iterator[str]:
             yield f"  text: {text.get_text()!r}"
 
 
-def shown() -> dict[str, Sequence[Picture]]:
+def shown():
     """The pictures by the prefix of their files."""
     return {
         "gpu": pictures_of(ONE_GPU, GPU),
@@ -86,7 +80,7 @@ def shown() -> dict[str, Sequence[Picture]]:
 
 
 @pytest.mark.parametrize("name", ["gpu", "host", "node", *MADE])
-def test_pictures(name: str) -> None:
+def test_pictures(name):
     for picture in shown()[name]:
         check(f"{name}-{picture.key}", described(picture))
 
@@ -94,42 +88,42 @@ def test_pictures(name: str) -> None:
 class Texts(html.parser.HTMLParser):
     """The texts of a page, a line per element, without drawings, raw values and script."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.lines: list[str] = []
-        self.skipped: list[str] = []
+        self.lines = []
+        self.skipped = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         if tag in ("svg", "script", "style"):
             self.skipped.append(tag)
         if tag in ("h1", "h2", "h3", "p", "li", "tr", "a", "summary", "dt", "section", "title"):
             self.lines.append(f"{tag}: ")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if self.skipped and tag == self.skipped[-1]:
             self.skipped.pop()
         if tag in ("td", "th", "dt"):
             self.lines[-1] += " | "
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self.lines and not self.skipped:
             self.lines[-1] += data
 
 
-def kernels_table() -> str:
+def kernels_table():
     """Kernels with a verdict, and one without."""
     found = parse(f"{PLAIN}copy,0,,1e-3,,\n")
     return tables.kernels(reference(), place(reference(), found), "kernels")
 
 
-def compared_table() -> str:
+def compared_table():
     """The ceilings of two machines."""
     other = loaded(scaled(only(document_of()), 0.85, "tensor."), "second.json")
     return tables.side_by_side(compared([reference(), other]))
 
 
-def node_tables() -> str:
+def node_tables():
     """The page's tables about links between GPUs."""
     profile = reference(TWO_GPUS)
     said = [curve for curve in profile.curves if curve.device == NODE]
@@ -140,17 +134,17 @@ TABLES = [kernels_table, compared_table, node_tables]
 
 
 @pytest.mark.parametrize("made", TABLES)
-def test_tables(made: Callable[[], str]) -> None:
+def test_tables(made):
     check(made.__name__.replace("_", "-"), iter(Texts(made()).lines))
 
 
-def test_page() -> None:
+def test_page():
     # The golden profile has every field.
     page = build([peakline.load(GOLDEN)])["report.html"].decode("utf-8")
     check("page", iter(Texts(unfolded(page)).lines))
 
 
-def test_no_file_is_left_over() -> None:
+def test_no_file_is_left_over():
     used = {f"{name}-{picture.key}" for name, found in shown().items() for picture in found}
     used |= {made.__name__.replace("_", "-") for made in TABLES} | {"page"}
     others = [path for path in SNAPSHOTS.iterdir() if path.stem not in used]

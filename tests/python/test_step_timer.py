@@ -1,14 +1,11 @@
 """Utilization in a training loop, with simulated device events and with real packages."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys
 import types
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from unittest import mock
 
 import peakline
 import pytest
@@ -21,7 +18,6 @@ from peakline.training import (
     trainer_callback,
 )
 from peakline.training.state import device_state
-from peakline.training.step_timer import Sink
 
 FLOPS = 1e13
 
@@ -29,34 +25,34 @@ FLOPS = 1e13
 class Device:
     """A device that reaches its marks `behind` steps late; times are seconds."""
 
-    def __init__(self, behind: int = 2) -> None:
+    def __init__(self, behind=2):
         self.behind = behind
         self.now = 0.0
-        self.marks: list[Mark] = []
+        self.marks = []
 
-    def event(self) -> Mark:
+    def event(self):
         return Mark(self)
 
 
 class Mark:
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device):
         self.device = device
         self.place = -1
         self.at = 0.0
 
-    def record(self) -> None:
+    def record(self):
         self.place, self.at = len(self.device.marks), self.device.now
         self.device.marks.append(self)
 
-    def query(self) -> bool:
+    def query(self):
         return len(self.device.marks) - self.place > self.device.behind
 
-    def elapsed_time(self, end: Mark) -> float:
+    def elapsed_time(self, end):
         assert self.query() and end.query(), "the device has not come to this mark"
         return (end.at - self.at) * 1e3
 
 
-def run(timer: StepTimer, device: Device, lengths: list[float]) -> Iterator[dict[str, float]]:
+def run(timer, device, lengths):
     """The timer's figures after each step."""
     timer.step()
     for length in lengths:
@@ -64,17 +60,14 @@ def run(timer: StepTimer, device: Device, lengths: list[float]) -> Iterator[dict
         yield timer.step()
 
 
-Figures = list[tuple[int, dict[str, float]]]
-
-
-def timed(*sinks: Sink, behind: int = 0) -> tuple[StepTimer, Device, Figures]:
+def timed(*sinks, behind=0):
     """A timer for the reference's GPU, its device, and the figures that its sink received."""
     device, got = Device(behind), []
     sinks += (lambda number, figures: got.append((number, dict(figures))),)
     return StepTimer(reference(), FLOPS, "bf16", event=device.event, sinks=sinks), device, got
 
 
-def test_shares_of_published_and_measured_peaks() -> None:
+def test_shares_of_published_and_measured_peaks():
     timer, device, _ = timed(behind=2)
     said = list(run(timer, device, [0.02, 0.025, 0.04, 0.05]))
     # The figures come two steps late.
@@ -91,19 +84,19 @@ def test_shares_of_published_and_measured_peaks() -> None:
     )
 
 
-def test_sinks_get_each_step() -> None:
+def test_sinks_get_each_step():
     timer, device, got = timed()
     list(run(timer, device, [0.1, 0.2, 0.3]))
     assert [number for number, _ in got] == [1, 2, 3]
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
 
 
-def test_a_sink_that_fails_does_not_end_the_training(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(number: int, figures: Mapping[str, float]) -> None:
+def test_a_sink_that_fails_does_not_end_the_training(caplog):
+    def broken(number, figures):
         raise ConnectionError("no server")
 
-    def careless(number: int, figures: Mapping[str, float]) -> None:
-        figures.clear()  # type: ignore[attr-defined]
+    def careless(number, figures):
+        figures.clear()
 
     timer, device, got = timed(broken, careless)
     said = list(run(timer, device, [0.1, 0.2, 0.3]))
@@ -115,7 +108,7 @@ def test_a_sink_that_fails_does_not_end_the_training(caplog: pytest.LogCaptureFi
     assert "no server" in caplog.text
 
 
-def test_impossible_shares_are_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_impossible_shares_are_left_out_and_said_once(caplog):
     timer, device, got = timed()
     peak = ceiling("tensor.bf16", "datasheet")
     said = list(run(timer, device, [FLOPS / peak / 8.09, FLOPS / peak / 9, FLOPS / peak / 0.5]))
@@ -127,7 +120,7 @@ def test_impossible_shares_are_left_out_and_said_once(caplog: pytest.LogCaptureF
 
 
 @pytest.mark.parametrize("length", [float("nan"), float("inf"), -1.0])
-def test_a_time_that_is_none_is_said_once(length: float, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_time_that_is_none_is_said_once(length, caplog):
     timer, device, _ = timed()
     assert list(run(timer, device, [0.1, length]))[1] == {}
     assert next(run(timer, device, [length])) == {}
@@ -136,7 +129,7 @@ def test_a_time_that_is_none_is_said_once(length: float, caplog: pytest.LogCaptu
     assert f"step 2 took {length:g} s" in record.message
 
 
-def test_a_pause_is_no_step() -> None:
+def test_a_pause_is_no_step():
     timer, device, _ = timed()
     list(run(timer, device, [0.1]))
     timer.pause()
@@ -146,7 +139,7 @@ def test_a_pause_is_no_step() -> None:
     assert timer.step()["peakline/step_s"] == pytest.approx(0.1)
 
 
-def test_a_pause_keeps_the_steps_before_it() -> None:
+def test_a_pause_keeps_the_steps_before_it():
     """The device reaches them later."""
     timer, device, got = timed(behind=2)
     timer.step()
@@ -161,9 +154,7 @@ def test_a_pause_keeps_the_steps_before_it() -> None:
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1] * len(got))
 
 
-def test_a_slow_step_is_said_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_step_is_said_once(caplog, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml())
     monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
     timer, device, _ = timed()
@@ -184,16 +175,13 @@ def test_a_slow_step_is_said_once(
     "lengths",
     [
         [0.1 + 0.01 * (n * 7 % 13) for n in range(200)],  # sequences of varying length
-        [
-            0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)
-        ],  # an optimizer's step
+        # An optimizer's step.
+        [0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)],
         [0.3 if n % 10 == 9 else 0.1 for n in range(500)],
     ],
     ids=["scatter", "accumulation", "tenth"],
 )
-def test_a_run_that_scatters_has_no_slow_step(
-    caplog: pytest.LogCaptureFixture, lengths: list[float]
-) -> None:
+def test_a_run_that_scatters_has_no_slow_step(caplog, lengths):
     timer, device, _ = timed()
     with caplog.at_level(logging.WARNING, "peakline"):
         # Warm-up does not count.
@@ -205,10 +193,9 @@ class NvmlError(Exception):
     pass
 
 
-def nvml(**changes: Any) -> types.ModuleType:
+def nvml(**changes):
     """A fake pynvml with a throttled device."""
-    module = types.ModuleType("pynvml")
-    answers: dict[str, Any] = {
+    answers = {
         "nvmlInit": lambda: None,
         "nvmlShutdown": lambda: None,
         "nvmlDeviceGetHandleByUUID": lambda uuid: "device",
@@ -221,44 +208,52 @@ def nvml(**changes: Any) -> types.ModuleType:
         "NVML_TEMPERATURE_GPU": 0,
         "NVMLError": NvmlError,
     }
-    for name, answer in (answers | changes).items():
-        setattr(module, name, answer)
-    return module
+    return types.SimpleNamespace(**(answers | changes))
 
 
-def test_states_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def failing(message):
+    return mock.Mock(side_effect=NvmlError(message))
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"nvmlInit": failing("Driver Not Loaded")}, "not known: NVML says Driver Not Loaded"),
+        (
+            {"nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: 0x1},
+            "SM clock 1200 of 1980 MHz, 700 W, 80 °C, not slowed down",
+        ),
+        # A MIG slice has no power, and an old binding lacks a function.
+        (
+            {
+                "nvmlDeviceGetPowerUsage": failing("Not Supported"),
+                "nvmlDeviceGetCurrentClocksThrottleReasons": None,
+            },
+            "SM clock 1200 of 1980 MHz, 80 °C",
+        ),
+    ],
+)
+def test_states_of_a_device(monkeypatch, changes, state):
+    module = nvml(**changes)
+    for name in [name for name, answer in changes.items() if answer is None]:
+        delattr(module, name)
+    module.nvmlDeviceGetHandleByUUID = mock.Mock()
+    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    assert device_state() == state
+    asked = module.nvmlDeviceGetHandleByUUID.call_args_list
+    assert asked == ([] if "nvmlInit" in changes else [mock.call(b"GPU-1")])
+
+
+def test_without_packages_the_state_is_not_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    assert device_state() == "not known, since PyTorch does not say which GPU is in use"
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert device_state() == "not known, since pynvml (nvidia-ml-py) is not installed"
 
-    def fails() -> None:
-        raise NvmlError("Driver Not Loaded")
 
-    asked: list[bytes] = []
-    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
-    monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlInit=fails))
-    assert device_state() == "not known: NVML says Driver Not Loaded"
-    calm = nvml(
-        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x1,
-        nvmlDeviceGetHandleByUUID=asked.append,
-    )
-    monkeypatch.setitem(sys.modules, "pynvml", calm)
-    assert device_state().endswith("80 °C, not slowed down")
-    assert asked == [b"GPU-1"]
-
-    def unsupported(handle: Any) -> None:
-        raise NvmlError("Not Supported")
-
-    # A MIG slice has no power, and an old binding lacks a function.
-    part = nvml(nvmlDeviceGetPowerUsage=unsupported)
-    del part.nvmlDeviceGetCurrentClocksThrottleReasons
-    monkeypatch.setitem(sys.modules, "pynvml", part)
-    assert device_state() == "SM clock 1200 of 1980 MHz, 80 °C"
-    # Without PyTorch the GPU in use is unknown.
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert device_state() == "not known, since PyTorch does not say which GPU is in use"
-
-
-def test_what_the_profile_does_not_have(profile: peakline.Profile) -> None:
+def test_what_the_profile_does_not_have(profile):
     with pytest.raises(peakline.PeakError, match="fp4"):
         StepTimer(profile, FLOPS, "fp4")
     with pytest.raises(ValueError, match="flops"):
@@ -266,9 +261,7 @@ def test_what_the_profile_does_not_have(profile: peakline.Profile) -> None:
 
 
 @pytest.mark.parametrize("used", ["NVIDIA H100 80GB HBM3", "NVIDIA H200 NVL"])
-def test_a_profile_of_another_model_is_refused(
-    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch, used: str
-) -> None:
+def test_a_profile_of_another_model_is_refused(profile, monkeypatch, used):
     monkeypatch.setitem(sys.modules, "torch", torch_on(used))
     with pytest.raises(
         peakline.PeakError, match=f"is of NVIDIA H200, and this process uses {used}"
@@ -279,7 +272,7 @@ def test_a_profile_of_another_model_is_refused(
     assert StepTimer(profile, FLOPS, "bf16").step() == {}
 
 
-def torch_on(model: str) -> Any:
+def torch_on(model):
     """A fake PyTorch on a GPU of a model."""
     cuda = types.SimpleNamespace(
         is_available=lambda: True,
@@ -291,7 +284,7 @@ def torch_on(model: str) -> Any:
     return types.SimpleNamespace(cuda=cuda)
 
 
-def test_without_a_device_the_host_tells_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_device_the_host_tells_the_time(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     profile = loaded(only(document_of()))
     timer = StepTimer(profile, 1e6, "fp32", device="host")
@@ -301,13 +294,13 @@ def test_without_a_device_the_host_tells_the_time(monkeypatch: pytest.MonkeyPatc
     assert "peakline/mfu" not in figures  # the host has no published peak
 
 
-def test_without_the_sinks_package_nothing_is_missing() -> None:
+def test_without_the_sinks_package_nothing_is_missing():
     missing = ("prometheus_client", "torch", "lightning", "transformers", "pynvml", "numpy")
     code = f"import sys; sys.modules.update(dict.fromkeys({missing})); import peakline.training"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_checkpoint_of_lightning_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_of_lightning_is_no_step(monkeypatch):
     lightning = types.SimpleNamespace(Callback=object)
     monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
     monkeypatch.setitem(sys.modules, "lightning.pytorch", lightning)
@@ -321,7 +314,7 @@ def test_a_checkpoint_of_lightning_is_no_step(monkeypatch: pytest.MonkeyPatch) -
     assert timer.latest == {}
 
 
-def test_only_logs_of_training_get_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_logs_of_training_get_figures(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=object))
     timer, device, _ = timed()
     callback = trainer_callback(timer)
@@ -336,7 +329,7 @@ def test_only_logs_of_training_get_figures(monkeypatch: pytest.MonkeyPatch) -> N
 # --- Real packages -------------------------------------------------------------------------------
 
 
-def test_prometheus() -> None:
+def test_prometheus():
     client = pytest.importorskip("prometheus_client", reason=NO_TOOLS)
     registry = client.CollectorRegistry()
     timer, device, _ = timed(prometheus(registry))
@@ -350,7 +343,7 @@ def test_prometheus() -> None:
     assert "peakline_of_achievable_sustained_ratio" in text
 
 
-def test_tensorboard(tmp_path: Path) -> None:
+def test_tensorboard(tmp_path):
     pytest.importorskip("torch", reason=NO_TOOLS)
     pytest.importorskip("tensorboard", reason=NO_TOOLS)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -366,21 +359,21 @@ def test_tensorboard(tmp_path: Path) -> None:
     ]
 
 
-def test_lightning(profile: peakline.Profile, tmp_path: Path) -> None:
+def test_lightning(profile, tmp_path):
     pytest.importorskip("lightning.pytorch", reason=NO_TOOLS)
     import torch
     from lightning.pytorch import LightningModule, Trainer
     from lightning.pytorch.loggers import CSVLogger
 
     class Model(LightningModule):
-        def __init__(self) -> None:
+        def __init__(self):
             super().__init__()
             self.layer = torch.nn.Linear(4, 1)
 
-        def training_step(self, batch: Any, index: int) -> Any:
+        def training_step(self, batch, index):
             return self.layer(batch).mean()
 
-        def configure_optimizers(self) -> Any:
+        def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=0.1)
 
     timer = StepTimer(profile, 1e6, "bf16")
@@ -402,26 +395,26 @@ def test_lightning(profile: peakline.Profile, tmp_path: Path) -> None:
     assert "peakline/mfu" in (Path(trainer.logger.log_dir) / "metrics.csv").read_text()
 
 
-def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> None:
+def test_trainer_of_transformers(profile, tmp_path):
     pytest.importorskip("accelerate", reason=NO_TOOLS)
     transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
     torch = pytest.importorskip("torch", reason=NO_TOOLS)
 
-    class Model(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
-        def __init__(self) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self):
             super().__init__()
             self.layer = torch.nn.Linear(4, 1)
 
-        def forward(self, x: Any) -> Any:
+        def forward(self, x):
             return {"loss": self.layer(x).mean()}
 
-    class Reporting(transformers.TrainerCallback):  # type: ignore[misc, name-defined, unused-ignore]
+    class Reporting(transformers.TrainerCallback):
         """Like the loggers of `report_to`, which run before the user's callbacks."""
 
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        def on_log(self, args, state, control, logs=None, **_):
             reported.append(dict(logs))
 
-    reported: list[dict[str, float]] = []
+    reported = []
     timer = StepTimer(profile, 1e6, "bf16")
     trainer = transformers.Trainer(
         model=Model(),

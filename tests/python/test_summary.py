@@ -1,7 +1,5 @@
 """The summary at the end of scripts/test."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +24,7 @@ PRINTED = """\
 """
 
 
-def summary(folder: Path, *results: str) -> tuple[int, str]:
+def summary(folder, *results):
     (folder / "results.tsv").write_text("".join(f"{line}\n" for line in results))
     command = [sys.executable, str(ROOT / "tests/summary.py"), str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -34,7 +32,7 @@ def summary(folder: Path, *results: str) -> tuple[int, str]:
     return result.returncode, result.stdout
 
 
-def test_tests_that_passed_when_run_again_are_named(tmp_path: Path) -> None:
+def test_tests_that_passed_when_run_again_are_named(tmp_path):
     (tmp_path / "cpu.xml").write_text(JUNIT)
     (tmp_path / "cpu.txt").write_text(PRINTED)
     code, out = summary(tmp_path, "cpu\tfailed\t9\t\t1")
@@ -46,15 +44,15 @@ def test_tests_that_passed_when_run_again_are_named(tmp_path: Path) -> None:
     assert out.endswith("\n2 passed, 1 failed, 1 skipped\n")
 
 
-def test_a_check_that_fails_is_named(tmp_path: Path) -> None:
+def test_a_check_that_fails_is_named(tmp_path):
     code, out = summary(tmp_path, "mypy\tfailed\t9\t\t1", "wheel\tskipped\t0\tno pip\t1")
     assert code == 1
     assert "failed   mypy\n" in out
     assert "skipped  wheel: no pip\n" in out
 
 
-def test_tests_skipped_for_one_reason_share_a_line(tmp_path: Path) -> None:
-    def case(name: str, why: str) -> str:
+def test_tests_skipped_for_one_reason_share_a_line(tmp_path):
+    def case(name, why):
         return f'<testcase name="{name}"><skipped message="{why}"/></testcase>'
 
     cases = case("a", "no GPU") + case("b", "no network") + case("c", "no GPU")

@@ -1,7 +1,5 @@
 """Reports of NVIDIA's tools in their own formats."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections.abc import Mapping
@@ -19,13 +17,13 @@ MADE = {"CUPTI_ACTIVITY_KIND_KERNEL": [(100, 900, 0, 7, 5, 7 << 24, 0, 0, 0)]}
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Path:
+def report(tmp_path):
     path = tmp_path / "kernels.ncu-rep"
     path.write_bytes(gzip.decompress((RECORDED / "kernels.ncu-rep.gz").read_bytes()))
     return path
 
 
-def test_a_report_of_ncu_says_what_its_raw_page_says(report: Path) -> None:
+def test_a_report_of_ncu_says_what_its_raw_page_says(report):
     pytest.importorskip("ncu_report", reason="ncu-report is not installed (scripts/test --tools)")
     page = gzip.decompress((RECORDED / "kernels.csv.gz").read_bytes()).decode()
     found, exported = read_kernels(report), parse_kernels(page)
@@ -44,9 +42,7 @@ def test_a_report_of_ncu_says_what_its_raw_page_says(report: Path) -> None:
     assert found[1].flops["cuda_core.fp32"] == 2 * 1056 * 256 * (20000 * 4 + 2)
 
 
-def test_without_the_package_the_extra_is_named(
-    report: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_package_the_extra_is_named(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "ncu_report", None)
     with pytest.raises(WorkloadError, match=r"pip install 'peakline\[ncu\]'.*--import kernels.ncu"):
         read(report)
@@ -57,11 +53,11 @@ class Damaged:
 
     NameBase_DEMANGLED = 0
 
-    def __init__(self, name: str | None, value: float) -> None:
+    def __init__(self, name, value):
         self.called, self.value = name, value
 
-    def __getattr__(self, name: str) -> object:
-        answers: dict[str, object] = {
+    def __getattr__(self, name):
+        answers = {
             "num_ranges": 1, "num_actions": 1, "metric_names": ("gpu__time_duration.sum",),
             "name": self.called, "has_value": True, "kind": 9, "as_double": self.value,
             "unit": "ns",
@@ -78,28 +74,26 @@ class Damaged:
         (None, "a damaged one: 'NoneType'"),
     ],
 )
-def test_a_damaged_report_of_ncu_is_refused(
-    report: Path, monkeypatch: pytest.MonkeyPatch, damaged: Damaged | None, said: str
-) -> None:
+def test_a_damaged_report_of_ncu_is_refused(report, monkeypatch, damaged, said):
     module = SimpleNamespace(load_report=lambda _: damaged)
-    monkeypatch.setitem(sys.modules, "ncu_report", module)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "ncu_report", module)
     with pytest.raises(WorkloadError, match=said):
         read(report)
 
 
-def test_a_packed_report_is_to_be_unpacked() -> None:
+def test_a_packed_report_is_to_be_unpacked():
     with pytest.raises(WorkloadError, match="unpack it first"):
         read(RECORDED / "kernels.ncu-rep.gz")
 
 
 @pytest.fixture
-def systems(tmp_path: Path) -> Path:
+def systems(tmp_path):
     path = tmp_path / "run.nsys-rep"
     path.write_bytes(b"a format of its own\0")
     return path
 
 
-def fake_nsys(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def fake_nsys(folder, script, monkeypatch):
     """Puts an `nsys` on PATH that does what the script says."""
     folder.mkdir()
     program = folder / "nsys"
@@ -108,9 +102,7 @@ def fake_nsys(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def test_a_report_of_nsight_systems_is_exported_by_nsys(
-    systems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_of_nsight_systems_is_exported_by_nsys(systems, tmp_path, monkeypatch):
     made = export(tmp_path / "made.sqlite", MADE)
     script = f'[ "$1 $2 $3 $4 $6" = "export --type sqlite --output {systems}" ] && cp {made} "$5"'
     fake_nsys(tmp_path / "bin", script, monkeypatch)
@@ -119,15 +111,13 @@ def test_a_report_of_nsight_systems_is_exported_by_nsys(
     assert (len(found.activities), found.name) == (1, str(systems))
 
 
-def test_an_export_that_fails_says_why(
-    systems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_that_fails_says_why(systems, tmp_path, monkeypatch):
     fake_nsys(tmp_path / "bin", "echo 'The file is of a newer version.' >&2; exit 1", monkeypatch)
     with pytest.raises(WorkloadError, match=r"nsys export failed: The file is of a newer version"):
         read(systems)
 
 
-def test_without_nsys_the_command_is_named(systems: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_nsys_the_command_is_named(systems, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(WorkloadError, match=r"nsys export --type sqlite run\.nsys-rep"):
         read(systems)

@@ -1,29 +1,13 @@
 """peakline-report --trace: terminal, page, document and exit code."""
 
-from __future__ import annotations
-
-import functools
-import json
 import re
 from pathlib import Path
 
-import peakline
 import pytest
-from conftest import (
-    GPU,
-    ONE_GPU,
-    document_of,
-    figure_of,
-    loaded,
-    only,
-    outcome,
-    reference,
-    unfolded,
-)
+from conftest import GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
 from made_traces import Made
 from peakline import units
 from peakline.commands.condition import condition
-from peakline.commands.report import main
 from peakline.page.html import escape
 from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
@@ -39,18 +23,8 @@ QUICK = loaded(only(document_of()))  # a page with only ceilings
 HOSTILE = "</script><script>alert(1)</script>\"'&"
 
 
-run = functools.partial(outcome, main)
-
-
-def test_the_terminal_gets_parts_that_add_up(
-    capsys: pytest.CaptureFixture[str],
-    profile: peakline.Profile,
-    ceilings_path: str,
-    tmp_path: Path,
-) -> None:
-    out = str(tmp_path / "out")
-    code, text, err = run(capsys, ceilings_path, "--trace", ITEM, "-o", out)
-    assert code == 0, err
+def test_the_terminal_gets_parts_that_add_up(report, profile, ceilings_path, tmp_path):
+    text = report.stdout(ceilings_path, "--trace", ITEM, "-o", tmp_path / "out")
     assert text.startswith("A step takes 2.86 ms, of which kernels at their lower bound need 46.")
     rows = re.findall(r"^(\S.*?) +(\d+\.\d{3}) +(\d+\.\d) %$", text, re.MULTILINE)
     *parts, whole = rows
@@ -76,10 +50,8 @@ def test_the_terminal_gets_parts_that_add_up(
         assert f'data-picture="{kind}"' in page
 
 
-def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    code, text, _ = run(capsys, str(ONE_GPU), "--trace", ITEM, "--json")
-    assert code == 0
-    found = json.loads(text)
+def test_the_document_says_the_same(report):
+    found = report.document(ONE_GPU, "--trace", ITEM)
     assert (found["schema"], found["schema_version"]) == ("peakline-trace", 1)
     assert found["device"]["uuid"] == GPU
     assert found["steps"] == 3
@@ -95,12 +67,9 @@ def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["utilization"] == []
 
 
-def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_mfu_of_a_step(report):
     flop = 32 * 2 * 4096 * 2048 * 2048
-    options = ("--step-flop", str(flop), "--dtype", "bf16", "--json")
-    code, text, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *options)
-    assert code == 0, err
-    found = json.loads(text)
+    found = report.document(ONE_GPU, "--trace", ITEM, "--step-flop", flop, "--dtype", "bf16")
     shares = {row["name"]: row["share"] for row in found["utilization"]}
     peak = reference(ONE_GPU).peak("bf16", basis="datasheet")
     assert shares["MFU (datasheet)"] == pytest.approx(flop / found["step_s"] / peak)
@@ -108,17 +77,23 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     printed = {basis: Utilization(0.5, "") for basis in ("datasheet", "burst", "sustained")}
     text = "A step reaches 50.0 % MFU (published), 50.0 % of burst, 50.0 % of achievable."
     assert text in lines(analyze(reference(ONE_GPU), [ITEM]), printed, 80)
-    impossible = ("--step-flop", "1e15", "--dtype", "bf16")
-    code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *impossible)
-    assert code == 2 and "--step-flop: MFU of" in err
-    unknown = ("--step-flop", "1e12", "--dtype", "foo")
-    code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *unknown)
-    assert code == 2 and "--dtype: unknown precision 'foo'" in err
+
+
+@pytest.mark.parametrize(
+    ("trace", "flop", "dtype", "said"),
+    [
+        (ITEM, "1e15", "bf16", "--step-flop: MFU of"),
+        (ITEM, "1e12", "foo", "--dtype: unknown precision 'foo'"),
+        ("no_steps.json", "1e12", "bf16", "--step-flop: no steps are marked in no_steps.json"),
+    ],
+)
+def test_no_mfu_of_a_step(report, tmp_path, monkeypatch, trace, flop, dtype, said):
+    monkeypatch.chdir(tmp_path)
     made = Made()
     made.kernel(0, 6000)
-    path = str(made.write(tmp_path / "no_steps.json"))
-    code, _, err = run(capsys, str(ONE_GPU), "--trace", path, *options)
-    assert code == 2 and f"--step-flop: no steps are marked in {path}" in err
+    made.write(tmp_path / "no_steps.json")
+    options = ("--step-flop", flop, "--dtype", dtype, "--json")
+    assert said in report.refused(ONE_GPU, "--trace", trace, *options)
 
 
 @pytest.mark.parametrize(
@@ -132,14 +107,14 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         ("impossible", 0),
     ],
 )
-def test_failing_on_a_part(capsys: pytest.CaptureFixture[str], what: str, code: int) -> None:
-    assert run(capsys, str(ONE_GPU), "--trace", ITEM, "--json", "--fail-on", what)[0] == code
+def test_failing_on_a_part(report, what, code):
+    assert report(ONE_GPU, "--trace", ITEM, "--json", "--fail-on", what)[0] == code
 
 
 @pytest.mark.parametrize(
     "text", ["idle", "idle>", "idle>x", "sleep>10%", "idle<10%", "idle>101%", "idle>0.1"]
 )
-def test_a_condition_that_is_none(text: str) -> None:
+def test_a_condition_that_is_none(text):
     with pytest.raises(ValueError, match="such as idle>10%"):
         condition(text)
 
@@ -160,27 +135,16 @@ def test_a_condition_that_is_none(text: str) -> None:
         (["--trace", ITEM, "--device", "host"], "a trace is of a GPU"),
     ],
 )
-def test_options_that_do_not_fit(
-    capsys: pytest.CaptureFixture[str],
-    ceilings_path: str,
-    tmp_path: Path,
-    arguments: list[str],
-    said: str,
-) -> None:
-    code, out, err = run(capsys, ceilings_path, *arguments, "-o", str(tmp_path / "out"))
-    if "--json" in arguments:
-        code, out, err = run(capsys, ceilings_path, *arguments)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert "Traceback" not in err
+def test_options_that_do_not_fit(report, ceilings_path, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert said in report.refused(ceilings_path, *arguments)
 
 
-def test_a_page_takes_no_markup_from_a_trace(tmp_path: Path) -> None:
+def test_a_page_takes_no_markup_from_a_trace(analyzed):
     made = Made()
     made.kernel(0, 100, 0.0, HOSTILE)
     made.kernel(2000, 5000, 1000, f"{HOSTILE}2")
-    profile = reference(ONE_GPU)
-    analysis = analyze(profile, [made.write(tmp_path / "made.json")])
+    analysis = analyzed(made)
     page = build([QUICK], ["html"], analysis.ranks[0].bounds.table, analysis)["report.html"]
     text = unfolded(page.decode())
     assert escape("</script><script>alert") in text
@@ -188,7 +152,7 @@ def test_a_page_takes_no_markup_from_a_trace(tmp_path: Path) -> None:
     assert text.count("<script>") == 1
 
 
-def test_the_picture_of_the_parts() -> None:
+def test_the_picture_of_the_parts():
     analysis = analyze(reference(ONE_GPU), [ITEM])
     waterfall, idle = waterfall_pictures(analysis)
     assert waterfall.headline.startswith("A step takes 2.86 ms")
@@ -208,17 +172,17 @@ def test_the_picture_of_the_parts() -> None:
         assert under.get_ylim() == (0, 100)
 
 
-def test_idle_over_time_adds_up(tmp_path: Path) -> None:
+def test_idle_over_time_adds_up(analyzed):
     made = Made()
     made.kernel(0, 2500, 0.0)
     made.kernel(7500, 10_000, 10)
-    found = sawtooth(analyze(reference(ONE_GPU), [made.write(tmp_path / "m.json")]).ranks[0])
+    found = sawtooth(analyzed(made).ranks[0])
     assert found.bin_s == pytest.approx(1e-3)
     assert found.idle == pytest.approx([0, 0, 0.5, 1, 1, 1, 1, 0.5, 0, 0])
     assert found.marks == [0]
 
 
-def test_several_ranks_have_columns(tmp_path: Path) -> None:
+def test_several_ranks_have_columns(tmp_path):
     paths = []
     for rank in (2, 5):
         made = Made()
@@ -245,7 +209,7 @@ def test_several_ranks_have_columns(tmp_path: Path) -> None:
     assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
 
 
-def test_what_is_assumed_of_a_launch_is_named() -> None:
+def test_what_is_assumed_of_a_launch_is_named():
     document = document_of(ONE_GPU)
     document["measurements"] = [
         m for m in document["measurements"] if m["id"] != "launch.round_trip"

@@ -1,27 +1,24 @@
 """Traces whose steps lose time to a known cause: the report names each."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import ONE_GPU, reference
 from made_traces import TABLES, export
 from peakline.workload.advice import advice
-from peakline.workload.analysis import Analysis, analyze
-from peakline.workload.model import Columns, Host, Way
+from peakline.workload.analysis import analyze
+from peakline.workload.model import Host, Way
 from peakline.workload.part import Part
 from peakline.workload.text import headline, losses
 
 FOLDER = Path(__file__).parent / "data/causes"
-TRUTH: dict[str, Any] = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
+TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
 COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
 # The headline's name of each cause, and its parts.
-CAUSES: dict[str, tuple[str, tuple[Part, ...]]] = {
+CAUSES = {
     "synchronization": ("synchronization", (Part.SYNCHRONIZATION,)),
     "copies": ("copies that nothing hides", COPIES),
     "loader": ("waiting for data", (Part.LOADER,)),
@@ -33,18 +30,18 @@ CAUSES: dict[str, tuple[str, tuple[Part, ...]]] = {
 
 
 @functools.cache
-def analysis(case: str) -> Analysis:
+def analysis(case):
     return analyze(reference(ONE_GPU), [FOLDER / f"{case}.json.gz"])
 
 
-def seconds(case: str, *parts: Part) -> float:
+def seconds(case, *parts):
     """Seconds of parts in a step."""
     found = analysis(case)
     return sum(found.parts.get(part, 0) for part in parts) / found.steps * 1e-9
 
 
 @pytest.mark.parametrize("case", TRUTH)
-def test_parts_add_up(case: str) -> None:
+def test_parts_add_up(case):
     found = analysis(case)
     assert sum(found.parts.values()) == found.nanoseconds
     assert found.steps == len(TRUTH[case]["traced_s"])
@@ -56,7 +53,7 @@ def test_parts_add_up(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case, row in TRUTH.items() if row["cause"] != "none"])
-def test_the_cause_is_named(case: str) -> None:
+def test_the_cause_is_named(case):
     name, parts = CAUSES[TRUTH[case]["cause"]]
     found = analysis(case)
     assert losses(found)[0].name == name
@@ -66,7 +63,7 @@ def test_the_cause_is_named(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["healthy", "streams"])
-def test_no_cause_is_made_up(case: str) -> None:
+def test_no_cause_is_made_up(case):
     found = analysis(case)
     assert all(loss.share < 0.03 for loss in losses(found))
     assert advice(found) == []
@@ -82,14 +79,14 @@ def test_no_cause_is_made_up(case: str) -> None:
         ("allocation", (Part.ALLOCATION, Part.PYTHON)),
     ],
 )
-def test_a_cause_takes_what_the_step_without_it_saves(case: str, parts: tuple[Part, ...]) -> None:
+def test_a_cause_takes_what_the_step_without_it_saves(case, parts):
     row = TRUTH[case]
     saved = row["step_s"] - row["without_s"]
     # A profiler makes launches slower.
     assert 0.9 * saved < seconds(case, *parts) < 1.5 * saved
 
 
-def test_copies_take_what_events_measured() -> None:
+def test_copies_take_what_events_measured():
     for case in ("pageable", "exposed"):
         assert seconds(case, *COPIES) == pytest.approx(TRUTH[case]["copy_s"], rel=0.06)
     (pinned,) = [one for one in advice(analysis("pageable")) if one.topic == "host memory"]
@@ -99,7 +96,7 @@ def test_copies_take_what_events_measured() -> None:
     assert hidden.topic == "overlap"
 
 
-def test_the_host_is_waited_for_less_what_the_device_computes_meanwhile() -> None:
+def test_the_host_is_waited_for_less_what_the_device_computes_meanwhile():
     for case, part, known in (
         ("loader", Part.LOADER, "loader_s"),
         ("python", Part.PYTHON, "python_s"),
@@ -108,7 +105,7 @@ def test_the_host_is_waited_for_less_what_the_device_computes_meanwhile() -> Non
         assert row[known] - 1.1 * row["without_s"] < seconds(case, part) < row[known]
 
 
-def test_two_kernels_at_once_share_the_time() -> None:
+def test_two_kernels_at_once_share_the_time():
     (rank,) = analysis("streams").ranks
     rows = rank.timeline.rows
     lengths = (rows["end"] - rows["start"])[rank.owned > 0]
@@ -116,21 +113,21 @@ def test_two_kernels_at_once_share_the_time() -> None:
     assert rank.owned.sum() <= rank.nanoseconds
 
 
-def test_nodes_of_graphs_are_told_from_launches() -> None:
+def test_nodes_of_graphs_are_told_from_launches():
     found = analysis("graph")
     row = TRUTH["graph"]
     assert found.ranks[0].nodes == pytest.approx(3 * 3 * (row["nodes"] - 1), rel=0.02)
     assert "nodes of CUDA graphs" in advice(found)[0].text
 
 
-def test_each_read_is_counted() -> None:
+def test_each_read_is_counted():
     found = analysis("item")
     assert found.ranks[0].waits == pytest.approx(found.steps * TRUTH["item"]["reads"], abs=3)
     assert "K = 8191 is no multiple of 8 elements" in advice(analysis("unaligned"))[0].text
 
 
 @pytest.mark.parametrize("case", ["item", "loader", "exposed", "graph", "allocation", "streams"])
-def test_an_export_of_nsight_systems_gives_the_same_parts(case: str, tmp_path: Path) -> None:
+def test_an_export_of_nsight_systems_gives_the_same_parts(case, tmp_path):
     """A trace's timeline as nsys exports it: everything but shapes."""
     found = analysis(case)
     exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
@@ -145,18 +142,18 @@ def test_an_export_of_nsight_systems_gives_the_same_parts(case: str, tmp_path: P
     assert [s.length for s in exported.ranks[0].steps] == [s.length for s in found.ranks[0].steps]
 
 
-def as_export(case: str, path: Path) -> Path:
+def as_export(case, path):
     """An export with a trace's devices, calls and ranges."""
     trace = analysis(case).ranks[0].timeline.trace
     process = 1 << 24
 
-    def rows(columns: Columns) -> list[dict[str, int]]:
+    def rows(columns):
         values = zip(*(columns.column(name).tolist() for name in columns.fields), strict=True)
         return [dict(zip(columns.fields, row, strict=True)) for row in values]
 
     ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}
     hosts = {Host.PAGEABLE: 0, Host.PINNED: 1}
-    tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+    tables = {name: [] for name in TABLES}
     for a in rows(trace.activities):
         common = (a["start"], a["end"], a["device"], a["stream"], a["correlation"], process)
         if a["way"] == Way.FILL:

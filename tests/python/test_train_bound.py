@@ -1,33 +1,29 @@
 """The least time of a training step, by hand and on the command line."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import peakline
 import pytest
-from peakline import Profile, Transformer, from_hf_config, train_bound, units
-from test_mfu import run
+from conftest import TWO_GPUS
+from peakline import from_hf_config, train_bound, units
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE = ROOT / "reports/reference/nvidia-h200-x2.json"
+NODE = TWO_GPUS
 LLAMA = Path(__file__).parent / "data/configs/llama-3-8b.json"
 PARAMS = 8_030_261_248
 TOKENS, SEQUENCE = 524_288, 8192
 
 
 @pytest.fixture(scope="module")
-def node() -> Profile:
+def node():
     return peakline.load(NODE)
 
 
 @pytest.fixture(scope="module")
-def llama() -> Transformer:
+def llama():
     return from_hf_config(LLAMA)
 
 
-def test_forward_flops_by_hand(llama: Transformer) -> None:
+def test_forward_flops_by_hand(llama):
     # Projections, gated MLP and head; half of the attention matrix.
     layer = 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336
     products = 2 * (32 * layer + 4096 * 128256)
@@ -39,7 +35,7 @@ def test_forward_flops_by_hand(llama: Transformer) -> None:
     assert from_hf_config(LLAMA.with_name("nemotron-3-nano-30b.json")).forward_flops(4096) > 6e9
 
 
-def test_a_long_step_is_bound_by_its_products(node: Profile, llama: Transformer) -> None:
+def test_a_long_step_is_bound_by_its_products(node, llama):
     found = train_bound(node, llama, TOKENS, sequence=SEQUENCE)
     best = max(float(node.peak("bf16", basis=basis)) for basis in ("instruction", "burst"))
     flops = 3 * llama.forward_flops(SEQUENCE) * TOKENS
@@ -53,7 +49,7 @@ def test_a_long_step_is_bound_by_its_products(node: Profile, llama: Transformer)
     assert found.missing == ()
 
 
-def test_a_short_step_is_bound_by_what_moves(node: Profile, llama: Transformer) -> None:
+def test_a_short_step_is_bound_by_what_moves(node, llama):
     few = train_bound(node, llama, 2048, 2, sequence=SEQUENCE)
     assert few.limiter == "hbm"
     # A ring over two GPUs sends all gradients once: 2 x 2 bytes x 1 / 2.
@@ -67,43 +63,44 @@ def test_a_short_step_is_bound_by_what_moves(node: Profile, llama: Transformer) 
     assert (far.missing, "links" in far.needs) == (("links",), False)
 
 
-def test_a_mixture_trains_the_chosen_and_stores_all(node: Profile) -> None:
+def test_a_mixture_trains_the_chosen_and_stores_all(node):
     mixtral = from_hf_config(LLAMA.with_name("mixtral-8x7b.json"))
     found = train_bound(node, mixtral, TOKENS, sequence=4096)
     assert found.needs["hbm"] == 34 * 46_702_792_704 / node.bandwidth("hbm")
     assert mixtral.forward_flops(4096) < 2 * 13e9 + 4 * 32 * 4096 * 4096
 
 
-def test_the_host_reads_its_own_memory(node: Profile, llama: Transformer) -> None:
+def test_the_host_reads_its_own_memory(node, llama):
     found = train_bound(node, llama, 2048, sequence=SEQUENCE, dtype="fp32", device="host")
     assert found.limiter == "cpu.fp32"
     assert found.needs["memory"] == 34 * PARAMS / node.bandwidth("memory", device="host")
 
 
-def test_what_cannot_be_bounded(node: Profile, llama: Transformer) -> None:
-    with pytest.raises(ValueError, match="strategy must be ddp or fsdp, not 'zero'"):
-        train_bound(node, llama, 1, 2, "zero", sequence=1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="tokens must be"):
-        train_bound(node, llama, 0, sequence=1)
-    with pytest.raises(ValueError, match="sequence must be"):
-        train_bound(node, llama, 1, sequence=0)
-    with pytest.raises(peakline.PeakError, match="measured mxfp4 peak"):
-        train_bound(node, llama, 1, sequence=1, dtype="mxfp4")
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((1, 2, "zero"), {}, ValueError, "strategy must be ddp or fsdp, not 'zero'"),
+        ((0,), {}, ValueError, "tokens must be"),
+        ((1,), {"sequence": 0}, ValueError, "sequence must be"),
+        ((1,), {"dtype": "mxfp4"}, peakline.PeakError, "measured mxfp4 peak"),
+    ],
+)
+def test_what_cannot_be_bounded(node, llama, arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        train_bound(node, llama, *arguments, **{"sequence": 1, **options})
 
 
-def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Transformer) -> None:
-    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "16000"]
-    arguments += ["--devices", "2", "--hf-config", str(LLAMA), "--sequence", str(SEQUENCE)]
-    assert "what this machine allows" not in run(capsys, *arguments)[1]
-    step = ["--tokens-per-step", str(TOKENS), "--strategy", "fsdp"]
+def test_command(mfu, node, llama):
+    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "16000"]
+    arguments += ["--devices", "2", "--hf-config", LLAMA, "--sequence", SEQUENCE]
+    assert "what this machine allows" not in mfu.stdout(*arguments)
+    step = ["--tokens-per-step", TOKENS, "--strategy", "fsdp"]
     expected = train_bound(node, llama, TOKENS, 2, "fsdp", sequence=SEQUENCE)
-    code, out, _ = run(capsys, *arguments, *step)
-    assert code == 0
     assert (
         f"This run is at {1600000 / expected.tokens_per_s:.1f} % of what this machine allows for "
         f"its shape: {units.number(expected.tokens_per_s)} tokens/s, bound by tensor.bf16.\n"
-    ) in out
-    result = json.loads(run(capsys, *arguments, *step, "--json")[1])["train_bound"]
+    ) in mfu.stdout(*arguments, *step)
+    result = mfu.document(*arguments, *step)["train_bound"]
     assert result["seconds"] == expected.seconds
     assert result["share"] == 16000 / expected.tokens_per_s
 
@@ -116,10 +113,6 @@ def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Trans
         (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
     ],
 )
-def test_options_of_a_step(
-    capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:
-    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "1"]
-    code, out, err = run(capsys, *arguments, *options)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_options_of_a_step(mfu, options, message):
+    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "1"]
+    assert message in mfu.refused(*arguments, *options)

@@ -1,7 +1,5 @@
 """How quantities and formats are written."""
 
-from __future__ import annotations
-
 import pytest
 from peakline import units
 from peakline.names import format_name
@@ -16,7 +14,7 @@ from peakline.names import format_name
         ("fp16_acc16", "FP16 acc16"),
     ],
 )
-def test_names_of_formats(name: str, shown: str) -> None:
+def test_names_of_formats(name, shown):
     assert format_name(name) == shown
 
 
@@ -42,5 +40,5 @@ def test_names_of_formats(name: str, shown: str) -> None:
         (units.number(1e-9), "1.00e-09"),
     ],
 )
-def test_printed_quantities(text: str, expected: str) -> None:
+def test_printed_quantities(text, expected):
     assert text == expected

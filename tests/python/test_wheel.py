@@ -1,14 +1,11 @@
 """The package as pip builds it without the program: what the wheel has in it, and can do."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import sysconfig
 import zipfile
-from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from peakline.profile import ProfileError
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory):
     """The folder with the content of the wheel, built without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     options = ["-q", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder]
@@ -31,12 +28,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "installed"
 
 
-def metadata(installed: Path) -> Message:
+def metadata(installed):
     (file,) = installed.glob("*.dist-info/METADATA")
     return Parser().parsestr(file.read_text())
 
 
-def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(installed, *arguments):
     """Python with the wheel's content instead of this repository's, elsewhere."""
     folders = os.pathsep.join([str(installed), sysconfig.get_path("purelib")])
     environment = {**os.environ, "PYTHONPATH": folders}
@@ -50,7 +47,7 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_metadata(installed: Path) -> None:
+def test_metadata(installed):
     found = metadata(installed)
     (licenses,) = installed.glob("*.dist-info/licenses")
     files = [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")]
@@ -78,12 +75,12 @@ def test_metadata(installed: Path) -> None:
     assert not [key for key in found if "url" in key.lower() or key == "Home-page"]
 
 
-def test_version_stands_once() -> None:
+def test_version_stands_once():
     for file in ("CMakeLists.txt", "pyproject.toml"):
         assert peakline.__version__ not in (ROOT / file).read_text()
 
 
-def test_every_file_of_the_package_is_in_it(installed: Path) -> None:
+def test_every_file_of_the_package_is_in_it(installed):
     package = ROOT / "reports/peakline"
     files = {file.relative_to(package) for file in package.rglob("*") if file.is_file()}
     files |= {
@@ -96,7 +93,7 @@ def test_every_file_of_the_package_is_in_it(installed: Path) -> None:
     assert not [file for file in there if file.suffix == ".png" or "cards" in file.parts]
 
 
-def test_reference_profiles(installed: Path) -> None:
+def test_reference_profiles(installed):
     code = "import peakline; print(peakline.__file__, peakline.reference('H200').population.mode)"
     done = run(installed, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -106,7 +103,7 @@ def test_reference_profiles(installed: Path) -> None:
         peakline.reference("x100")
 
 
-def test_the_commands_start(installed: Path) -> None:
+def test_the_commands_start(installed):
     for command in ("report", "mfu"):
         done = run(installed, "-m", "peakline", command, "--help")
         assert done.returncode == 0, done.stderr

@@ -1,0 +1,280 @@
+"""Traces of several ranks: what their collectives cost, who is waited for, and why."""
+
+from pathlib import Path
+
+import peakline
+import pytest
+from conftest import ONE_GPU, TWO_GPUS, document_of, reference
+from made_traces import Made
+from peakline.limits.collectives import points
+from peakline.workload.advice import advice
+from peakline.workload.analysis import analyze
+from peakline.workload.costs import Links
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.model import Kind, Message
+from peakline.workload.part import Part
+from peakline.workload.text import headline
+
+
+def rank_file(path, rank, starts, ends, size, busy=0.0, **changes):
+    """busy: how long a kernel hides each collective; changes: of a collective's arguments."""
+    made = Made()
+    for start, end in zip(starts, ends, strict=True):
+        made.kernel(start - 100, start + busy, start - 150)
+        collective(made, start, end, start - 140, size, stream=9, **changes)
+    return made.write(path, distributedInfo={"rank": rank})
+
+
+def collective(made, start, end, called, size, lasts=2.0, **changes):
+    message = {"Collective name": "allreduce", "In msg nelems": size, "Out msg nelems": size}
+    message |= {"dtype": "BFloat16", "Group size": 2, "Process Group Name": "0", **changes}
+    kernel = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+    made.kernel(start, end, called, kernel, lasts=lasts, **message)
+
+
+def test_collectives_of_ranks_wait_for_the_last(tmp_path):
+    profile = reference(TWO_GPUS)
+    size = 1 << 26
+    # The second rank's clock is offset, and the rank is 300 µs late.
+    first = rank_file(tmp_path / "0.json", 0, [1000, 3000], [2000, 4000], size // 2)
+    second = rank_file(tmp_path / "1.json", 1, [51_300, 53_300], [52_000, 54_000], size // 2)
+    found = analyze(profile, [first, second])
+    transfer = peakline.collective_time(profile, "all_reduce", size) * 1e9
+    assert transfer < 700_000
+    assert found.parts[Part.COLLECTIVES_WAITING] == 2 * 300_000
+    assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
+    assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
+    # The cause (a late host on the second rank) is reported, not the first one's waiting.
+    assert all(one.code != Part.COLLECTIVES_WAITING for one in advice(found))
+    (late,) = [one for one in advice(found) if one.code == Part.PYTHON]
+    assert (late.rank, late.saving_s) == (1, pytest.approx(1150e-6))
+    alone = analyze(profile, [first])
+    assert Part.COLLECTIVES_WAITING not in alone.parts
+    assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
+
+
+def test_what_a_kernel_hides_of_a_collective_is_the_waiting(tmp_path):
+    """A kernel hides the first rank's waiting; the visible parts are the transfer."""
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=1000)
+    second = rank_file(tmp_path / "1.json", 1, [1800], [2500], 1 << 25, busy=200)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert Part.COLLECTIVES_WAITING not in found.parts
+    assert not any("rank" in one.text for one in advice(found))
+    # 300 µs of the waiting are exposed.
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=500)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert found.parts[Part.COLLECTIVES_WAITING] == 300_000
+
+
+def test_who_is_waited_for_is_in_the_group(tmp_path):
+    """Not a rank with hidden waiting, nor ranks of a group in which nobody waits."""
+    paths = [
+        rank_file(tmp_path / f"{rank}.json", rank, [start], [end], 1 << 25, busy, **group)
+        for rank, start, end, busy, group in (
+            (0, 1000, 2500, 1000, {"Process Group Name": "a", "Group size": 3}),
+            (1, 1000, 2500, 0, {"Process Group Name": "a", "Group size": 3}),
+            (2, 1800, 2500, 200, {"Process Group Name": "a", "Group size": 3}),
+            (3, 1000, 1500, 0, {"Process Group Name": "b"}),
+            (4, 1000, 1500, 0, {"Process Group Name": "b"}),
+        )
+    ]
+    found = analyze(reference(TWO_GPUS), paths)
+    assert found.parts[Part.COLLECTIVES_WAITING] == 800_000
+    (one,) = [one for one in advice(found) if one.code == Part.COLLECTIVES_WAITING]
+    assert one.text.startswith("rank 1 waits for rank 2, ")
+
+
+@pytest.mark.parametrize(
+    ("lengths", "said", "saving_us"),
+    [
+        ([150, 600, 75], "whose kernels take 1.50 x as long for the same work: a slow GPU", 275),
+        ([100, 400, 450], "whose kernel c takes 450 µs a step instead of 50.0 µs", 400),
+        ([100, 400, 52], "look at what that one does longer", 0),
+    ],
+)
+def test_a_slow_gpu_is_told_from_a_slow_kernel(tmp_path, lengths, said, saving_us):
+    """Three kernels are as long or longer on the second rank, then both ranks meet."""
+    paths = []
+    for rank, of_rank in enumerate(([100, 400, 50], lengths)):
+        made, at = Made(), 10.0
+        for number, length in enumerate(of_rank):
+            made.kernel(at, at + length, float(number), "abc"[number], lasts=0.5)
+            at += length
+        collective(made, at, 1000 if rank == 0 else at + 20, 4.0, 1 << 20, lasts=0.5)
+        paths.append(made.write(tmp_path / f"{rank}.json", distributedInfo={"rank": rank}))
+    found = analyze(reference(TWO_GPUS), paths)
+    (one,) = [one for one in advice(found) if one.code == Part.COLLECTIVES_WAITING]
+    assert one.text.startswith("rank 0 waits for rank 1")
+    assert said in one.text
+    assert one.saving_s >= saving_us * 1e-6
+
+
+@pytest.mark.parametrize(
+    ("count", "changes", "said"),
+    [
+        (1, {}, "not as many on every rank"),
+        (2, {"Group size": 8}, "traces of some ranks of their groups are not given"),
+        (2, {"Process Group Name": ""}, "do not name the groups"),
+        (2, {"Collective name": "send"}, "sends and receives do not tell their partner"),
+    ],
+)
+def test_collectives_that_do_not_match_are_told(tmp_path, count, changes, said):
+    starts, ends = [1000, 3000], [2000, 4000]
+    first = rank_file(tmp_path / "0.json", 0, starts, ends, 1024, **changes)
+    ends = [1500, 3500]
+    second = rank_file(tmp_path / "1.json", 1, starts[:count], ends[:count], 1024, **changes)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert Part.COLLECTIVES_WAITING not in found.parts
+    assert any(said in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("operation", "ranks", "share"),
+    [
+        ("all_reduce", 2, None),  # from the curve
+        ("all_reduce", 3, 4 / 3),
+        ("all_reduce", 8, 9 / 8),  # the switches may reduce
+        ("all_gather", 8, 7 / 8 / (1 / 2)),
+        ("broadcast", 8, 1.0),
+    ],
+)
+def test_the_bound_of_a_collective_by_the_number_of_ranks(operation, ranks, share):
+    """The curves are for two ranks, each of which sends the whole array in an all-reduce."""
+    profile, size = reference(TWO_GPUS), 1 << 30
+    curve = points(profile, f"nccl.{operation}", 2)
+    found = Links(profile, "").collective(Message(operation, "", ranks, size))
+    best = size / max(nbytes / seconds for nbytes, seconds in curve.items())
+    assert found == pytest.approx((curve[size] if share is None else share * best) * 1e9, abs=1)
+    assert Links(reference(ONE_GPU), "").collective(Message(operation, "", ranks, size)) is None
+    assert Links(profile, "").collective(Message(operation, "", 0, size)) is None
+
+
+def test_a_rank_is_given_once(tmp_path):
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2000], 1024)
+    again = rank_file(tmp_path / "again.json", 0, [1000], [2000], 1024)
+    with pytest.raises(WorkloadError, match=r"again.json: of the same rank as \S*0.json"):
+        analyze(reference(TWO_GPUS), [first, again])
+    made = Made()
+    made.kernel(0, 10)
+    plain = made.write(tmp_path / "plain.json")
+    with pytest.raises(WorkloadError, match="one file per rank"):
+        analyze(reference(ONE_GPU), [plain, plain])
+
+
+# --- Curves of collectives ---
+
+
+# These are seconds by bytes, as they stand in the file.
+SECONDS = {
+    m["params"]["bytes"]: m["summary"]["median_s"]
+    for m in document_of(TWO_GPUS)["measurements"]
+    if m["id"] == "nccl.all_reduce"
+}
+SIZES = sorted(SECONDS)
+
+
+def seconds(nbytes):
+    return peakline.collective_time(reference(TWO_GPUS), "all_reduce", nbytes)
+
+
+def test_time_between_sizes_is_a_fixed_cost_and_a_rate():
+    assert {size: seconds(size) for size in SIZES} == pytest.approx(SECONDS)
+    low, high = SIZES[-3:-1]
+    expected = 0.75 * SECONDS[low] + 0.25 * SECONDS[high]
+    assert seconds(0.75 * low + 0.25 * high) == pytest.approx(expected)
+
+
+def test_time_beyond_the_curve():
+    assert seconds(SIZES[0] / 8) == SECONDS[SIZES[0]]
+    assert seconds(4 * SIZES[-1]) == pytest.approx(4 * SECONDS[SIZES[-1]])
+
+
+def test_a_collective_that_was_not_measured_is_an_error(profile):
+    with pytest.raises(peakline.PeakError, match=r"'reduce'.* it has all_gather, "):
+        peakline.collective_time(reference(TWO_GPUS), "reduce", 8)
+    with pytest.raises(peakline.PeakError, match="none at all"):
+        peakline.collective_time(profile, "all_reduce", 8)
+    with pytest.raises(ValueError, match="nbytes"):
+        seconds(0)
+
+
+# --- Recorded ---
+
+
+RECORDED = Path(__file__).parent / "data/recorded"
+# Seconds of a step without the profiler: as it is, and where rank 1 does as rank 0.
+HOST_S, WORK_S, SAME_S = 27.6e-3, 6.98e-3, 4.39e-3
+# Of a larger model, with a gather before each step: rank 1's indices are scattered, then in order.
+# Without the gather, gradients are reduced beside the backward pass, or not at all.
+KERNEL_S, ORDERED_S, HIDDEN_S, ALONE_S = 26.15e-3, 23.93e-3, 22.44e-3, 22.37e-3
+
+
+def recorded(name):
+    paths = [RECORDED / f"{name}{rank}.json.gz" for rank in (0, 1)]
+    return analyze(reference(TWO_GPUS), paths)
+
+
+def test_a_late_host_is_named():
+    """Rank 1 computes for 20 ms on its CPU before each step."""
+    found = recorded("host")
+    first = advice(found)[0]
+    assert (first.code, first.rank) == (Part.PYTHON.value, 1)
+    assert first.saving_s == pytest.approx(HOST_S - SAME_S, rel=0.05)
+    assert "waiting for the CPU (Python) on rank 1" in headline(found)
+    # What rank 0 waits for it is no loss of its own.
+    assert not [f for f in advice(found) if f.code == Part.COLLECTIVES_WAITING.value]
+
+
+def test_more_work_is_named():
+    """Rank 1 runs three more forward passes in each step."""
+    found = recorded("work")
+    first = advice(found)[0]
+    assert (first.code, first.rank) == (Part.COLLECTIVES_WAITING.value, 1)
+    assert first.saving_s == pytest.approx(WORK_S - SAME_S, rel=0.1)
+    assert "rank 0 waits for rank 1, which runs 184 kernels a step instead of 112" in first.text
+    assert first.text.endswith("more work, not a slow GPU")
+    assert "the most to save is waiting for rank 1" in headline(found)
+
+
+def test_collectives_after_the_backward_pass_are_exposed():
+    """Gradients are reduced one after the other when all of them are there."""
+    found = recorded("exposed")
+    parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
+    exposed = max(
+        sum(rank.parts.get(part, 0) for part in parts) / len(rank.steps) for rank in found.ranks
+    )
+    said = [f for f in advice(found) if "collectives take" in f.text]
+    assert [f.saving_s for f in said] == [pytest.approx(exposed * 1e-9)]
+    # Eight weights of 3072 x 3072 and their biases, by the measured curve of two GPUs.
+    assert found.share(Part.COLLECTIVES) > 0.8 * sum(found.share(part) for part in parts)
+
+
+def test_one_slow_kernel_is_named():
+    """Rank 1 gathers from all over an array, rank 0 in order: other kernels are as fast on both."""
+    found = recorded("kernel")
+    first = advice(found)[0]
+    assert (first.code, first.rank) == (Part.COLLECTIVES_WAITING.value, 1)
+    assert "whose kernel _scatter_gather_elementwise_kernel takes 3.69 ms" in first.text
+    assert first.text.endswith("for the same work: that kernel, not a slow GPU")
+    # Most of the waiting is hidden, and slows the kernels that hide it.
+    assert KERNEL_S - ORDERED_S < first.saving_s < 1.5 * (KERNEL_S - ORDERED_S)
+    assert "the most to save is waiting for rank 1" in headline(found)
+
+
+def test_collectives_beside_the_backward_pass_are_hidden():
+    found = recorded("hidden")
+    exposed = sum(
+        found.share(part)
+        for part in (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
+    )
+    assert exposed < 0.01
+    assert exposed * found.step_s == pytest.approx(HIDDEN_S - ALONE_S, abs=2e-4)
+    assert not [f for f in advice(found) if "collectives take" in f.text]
+    # They took place all the same, for longer than that.
+    rank = found.ranks[0]
+    rows, (step, _) = rank.timeline.rows, rank.steps
+    of_step = (rows["kind"] == Kind.COLLECTIVE) & (rows["start"] >= step.start)
+    of_step &= rows["end"] <= step.end
+    messages = (rank.timeline.trace.messages[m] for m in rows["message"][of_step])
+    assert sum(m.bytes for m in messages) == 8 * 4096 * 4097 * 2
+    assert (rows["end"] - rows["start"])[of_step].sum() * 1e-9 > 5 * exposed * found.step_s

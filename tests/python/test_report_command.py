@@ -1,0 +1,200 @@
+"""peakline-report and the other commands: files, formats, errors, interrupts."""
+
+import errno
+import gzip
+import json
+import os
+import pkgutil
+import re
+import runpy
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import peakline
+import pytest
+from conftest import ROOT, document_of, loaded, only, scaled
+from peakline.report import build, compared, write
+from test_report import of_a_host
+
+
+def test_several_profiles(report, write, tmp_path):
+    one = write(only(document_of()), "one.json")
+    two = write(scaled(only(document_of()), 0.9, "tensor."), "two.json")
+    out = tmp_path / "out"
+    report.stdout(one, two, "-o", out, "--format", "html,png")
+    text = (out / "report.html").read_text(encoding="utf-8")
+    assert "two / one" in text and "0.900" in text
+    assert 'data-picture="rooflines"' in text
+    assert sorted(p.name for p in out.iterdir()) == ["ceilings.png", "report.html", "rooflines.png"]
+    assert build([peakline.load(one), loaded(of_a_host())])
+    names = [name for name, _, _ in compared([peakline.load(one), peakline.load(one)])]
+    assert len(set(names)) == 2
+
+
+FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_formats(report, write, document, tmp_path):
+    out = tmp_path / "out"
+    path = write({**only(document, "hbm."), "rooflines": []})
+    report.stdout(path, "-o", out, "--format", ",".join(FORMATS))
+    keys = ["factors", "ceilings", "hbm"]
+    assert {p.name for p in out.iterdir()} == {f"{k}.{form}" for k in keys for form in FORMATS}
+    for file in out.iterdir():
+        assert file.read_bytes().startswith(FORMATS[file.suffix[1:]])
+        assert file.stat().st_mode & 0o444
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bad.json"], "not valid JSON"),
+        (["good.json", "bad.json"], "not valid JSON"),
+        (["none.json"], "cannot be read"),
+        (["good.json", "--format", "gif"], "'gif'"),
+        (["good.json", "--kernels", "none.csv"], "cannot be read"),
+        (["good.json", "good.json", "--kernels", "x"], "one PROFILE"),
+        (["good.json", "--device", "0"], "--kernels"),
+    ],
+)
+def test_refusals_leave_nothing_behind(report, write, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    write(of_a_host(), "good.json")
+    Path("bad.json").write_text("{")
+    assert message in report.refused(*arguments, "-o", "out")
+    assert not Path("out").exists()
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write({"a.txt": b"old"}, tmp_path)
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr("peakline.report.os.replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        write({"a.txt": b"new"}, tmp_path, overwrite=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["node7.json", "node7.json.gz"])
+def test_default_place_is_beside_the_profile(report, tmp_path, name):
+    path, data = tmp_path / name, json.dumps(of_a_host()).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    report.stdout(path)
+    # By default only the page is written.
+    (page,) = (tmp_path / "node7").iterdir()
+    assert page.name == "report.html"
+    assert page.read_bytes().startswith(b"<!doctype html>")
+    assert page.stat().st_mode & 0o444
+
+
+def test_without_matplotlib_the_message_says_what_to_install(ceilings_path, tmp_path):
+    code = (
+        "import sys, importlib.util; find = importlib.util.find_spec;"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"
+        "from peakline.commands.report import main; sys.exit(main(sys.argv[1:]))"
+    )
+    process = started("-c", code, ceilings_path, "-o", str(tmp_path / "out"))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "pip install matplotlib" in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        ([], 2, "python -m peakline --help"),
+        (["--help"], 0, "usage"),
+        (["show"], 2, "show: not a command (see"),
+        (["reprot"], 2, "did you mean report?"),
+        (["report", "--formt", "png"], 2, "did you mean --format? (see peakline-report --help)"),
+        (["mfu", "--dtpye=bf16"], 2, "did you mean --dtype? (see peakline-mfu --help)"),
+        (["mfu", "export", "--fro", "x"], 2, "(see peakline-mfu export --help)"),
+        (["report"], 2, "required: PROFILE (see peakline-report --help)"),
+        (["report", "--help"], 0, "peakline-report"),
+        (["mfu", "--help"], 0, "peakline-mfu"),
+        (["llm", "--batcj=1"], 2, "did you mean --batch? (see peakline-llm --help)"),
+        (["llm", "--help"], 0, "peakline-llm"),
+    ],
+)
+def test_module_entry_point(capsys, monkeypatch, arguments, code, part):
+    monkeypatch.setattr(sys, "argv", ["peakline", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module("peakline", run_name="__main__")
+    assert stop.value.code == code
+    assert part in "".join(capsys.readouterr())
+
+
+def started(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT / "reports",
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mfu", "export", "--for", "json", "--dtype", "bf16", "--profile"],
+        ["mfu", "--dtype=bf16", "--tokens-per-second=9", "--flops-per-token=9", "--profile"],
+        ["report", "--overwrite", "-o", "{out}"],
+        ["report", "--help"],
+    ],
+    ids=["export", "mfu", "report", "help"],
+)
+def test_an_output_that_takes_no_more(write, document, tmp_path, arguments):
+    path = str(write({**only(document), "rooflines": []}))
+    arguments = ["-m", "peakline", *(a.format(out=tmp_path / "out") for a in arguments), path]
+    with open("/dev/full", "w") as full:
+        process = started(*arguments, stdout=full)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert err == "peakline: cannot write to standard output: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = started(*arguments, stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_the_shell_of_a_notebook_may_run_it(write, tmp_path):
+    environment = {"MPLBACKEND": "module://matplotlib_inline.backend_that_is_not_here"}
+    arguments = ["-m", "peakline", "report", str(write(of_a_host())), "-o", str(tmp_path / "out")]
+    process = started(*arguments, env=os.environ | environment)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_ctrl_c_says_nothing(tmp_path):
+    # The command blocks on a FIFO without a writer, so that the interrupt hits it there.
+    path = tmp_path / "profile.json"
+    os.mkfifo(path)
+    process = started("-m", "peakline", "report", str(path), stdout=subprocess.PIPE)
+    with open(path, "w"):  # waits for the command to open it
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+@pytest.mark.parametrize("name", ["report", "mfu", "llm"])
+def test_every_command_is_guarded(monkeypatch, name):
+    scripts = re.findall(
+        rf'^peakline-{name} = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M
+    )
+    monkeypatch.setattr(f"peakline.commands.{name}.main", mock.Mock(side_effect=KeyboardInterrupt))
+    assert [pkgutil.resolve_name(script)() for script in scripts] == [130]
+
+
+def test_paths_do_not_steer_the_terminal(report, write, tmp_path):
+    out = report.stdout(write(of_a_host()), "-o", tmp_path / "a\x1b[2Jb")
+    assert out.endswith("/a\ufffd[2Jb/report.html\n")
