@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <limits>
@@ -162,10 +161,9 @@ std::string document(const Checks& checks, const CheckArguments& arguments) {
 }
 
 int check_machine(const CheckArguments& arguments, const Program& program) {
-  Checks checks{.files = {},
-                .source = arguments.against.empty()
-                              ? "part of this peakline"
-                              : fmt::format("{}", fmt::join(arguments.against, ", "))};
+  Checks checks{
+      .files = {},
+      .source = arguments.against.empty() ? "part of this peakline" : joined(arguments.against)};
   const std::vector<RuleChange> changes = changes_of(arguments, program);
   const ReportOutput junit("--junit", arguments.junit, kJunitBeginning);
   const ReportOutput prometheus("--prometheus", arguments.prometheus, kPrometheusBeginning);

@@ -13,6 +13,7 @@
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -34,7 +35,7 @@ std::string parameters_text(const Benchmark& benchmark) {
   std::string text;
   for (const auto& [name, values] : parameters) {
     text += fmt::format("{}{} ", text.empty() ? "" : ", ", name);
-    text += values.size() <= kListed ? fmt::format("{}", fmt::join(values, " "))
+    text += values.size() <= kListed ? joined(values, " ")
                                      : fmt::format("{} ... {} ({} values)", values.front(),
                                                    values.back(), values.size());
   }

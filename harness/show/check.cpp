@@ -149,12 +149,10 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
 }
 
 std::string runs_text(const Population& population) {
-  std::string text = fmt::format("{} in {} {} runs, driver {}",
-                                 format_count(static_cast<std::int64_t>(population.cards), "card"),
-                                 population.runs, population.mode,
-                                 population.drivers.empty()
-                                     ? "not known"
-                                     : fmt::format("{}", fmt::join(population.drivers, ", ")));
+  std::string text = fmt::format(
+      "{} in {} {} runs, driver {}",
+      format_count(static_cast<std::int64_t>(population.cards), "card"), population.runs,
+      population.mode, population.drivers.empty() ? "not known" : joined(population.drivers));
   if (!population.left_out.empty()) {
     std::vector<std::string> names;
     for (const LeftOutCard& card : population.left_out) names.push_back(text_of(card));

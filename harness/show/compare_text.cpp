@@ -110,7 +110,7 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
                                 settles.by_runs > 0 ? " more" : ""));
   }
   if (!settles.varying.empty()) parts.push_back(varying_text(settles));
-  return fmt::format("{}", fmt::join(parts, " "));
+  return joined(parts, " ");
 }
 
 std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceComparison> devices) {
@@ -231,8 +231,7 @@ std::string reasons_text(const Gate& gate, std::size_t width) {
 std::string only_in(std::string_view side, const std::vector<std::string>& names,
                     std::size_t width) {
   if (names.empty()) return {};
-  return hanging(fmt::format("  only in {}: ", side), fmt::format("{}", fmt::join(names, ", ")),
-                 width);
+  return hanging(fmt::format("  only in {}: ", side), joined(names), width);
 }
 
 std::string device_text(const DeviceComparison& device, bool all, std::size_t width) {
@@ -338,7 +337,7 @@ std::string explanation(const CeilingComparison& c) {
   if (moved(c.base.power_w, c.next.power_w)) {
     parts.push_back(fmt::format("power {:.0f} → {:.0f} W", *c.base.power_w, *c.next.power_w));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 std::string compare_text(const CompareResult& result, const CompareView& view,

@@ -107,8 +107,7 @@ std::string members(const FleetGroup& group, bool all, std::size_t width) {
     const bool stands_out = !member.sound() || fails(member, "gpus");
     if (!stands_out && nothing_to_say) continue;
     ++rows;
-    table.row({member.node, member.device, verdict_of(group, member),
-               fmt::format("{}", fmt::join(reasons, "; "))});
+    table.row({member.node, member.device, verdict_of(group, member), joined(reasons, "; ")});
   }
   return rows == 0 ? std::string() : table.render(width);
 }
@@ -146,7 +145,7 @@ std::string counted(const Fleet& fleet) {
   for (const std::string_view kind : {"GPU", "node"})
     if (count[kind] > 0) parts.push_back(format_count(count[kind], kind));
   if (parts.empty()) return format_count(count["host"], "host");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 std::string first_line(const Fleet& fleet) {

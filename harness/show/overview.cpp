@@ -11,6 +11,7 @@
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -172,7 +173,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
         std::pair(link->conditions.pcie_generation, link->conditions.pcie_width);
     if (generation && width) parts.push_back(fmt::format("{}.0 x{}", *generation, *width));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 // Share of a link's raw rate besides packet headers, if known.

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/conclude/curves.hpp"
 #include "harness/conclude/decoding.hpp"
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/headlines.hpp"
@@ -15,6 +14,7 @@
 #include "harness/judge/sides.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/show_tables.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -28,12 +28,6 @@ bool of_host_link(std::string_view resource) {
 // Storage, and the way from there to a GPU.
 bool of_storage(std::string_view resource) {
   return part_of(resource) == "storage" || part_of(resource) == "input";
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::vector<std::string> known;
-  std::ranges::copy_if(parts, std::back_inserter(known), [](const auto& p) { return !p.empty(); });
-  return fmt::format("{}", fmt::join(known, ", "));
 }
 
 // Ignores unknown values.

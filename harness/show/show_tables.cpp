@@ -11,6 +11,7 @@
 #include "harness/conclude/sittings.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -329,7 +330,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
         const auto found = lines[line][column].find(basis);
         figures.push_back(found == lines[line][column].end() ? not_known() : found->second);
       }
-      cells.push_back(fmt::format("{}", fmt::join(figures, " | ")));
+      cells.push_back(joined(figures, " | "));
     }
     table.row(std::move(cells));
   }

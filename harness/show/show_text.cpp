@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -21,12 +20,6 @@ namespace {
 // Five headlines with such remarks fit 100 columns.
 constexpr std::size_t kWidestRemark = 18;
 
-std::string join_known(const std::vector<std::string>& parts) {
-  std::vector<std::string> known;
-  std::ranges::copy_if(parts, std::back_inserter(known), [](const auto& p) { return !p.empty(); });
-  return fmt::format("{}", fmt::join(known, " · "));
-}
-
 // "2026-11-20T20:17:00Z" -> "2026-11-20 20:17 UTC"
 std::string date(std::string_view created) {
   constexpr std::string_view kForm = "2026-11-20T20:17:00Z";
@@ -40,7 +33,7 @@ std::string named(std::string_view name, std::string_view version) {
 
 std::string header(const Profile& p, const Overview& content, std::size_t width) {
   const auto line = [&](const std::vector<std::string>& parts) {
-    const std::string text = join_known(parts);
+    const std::string text = joined(parts, " · ");
     return text.empty() ? std::string() : hanging("", text, width);
   };
   std::string text = line({styled(Style::kBold, p.tool), p.mode.empty() ? "" : p.mode + " run",
@@ -178,7 +171,7 @@ std::string figures(const Curve& curve, std::size_t width) {
     std::vector<std::string> by;
     for (const auto& [name, value] : figure.by)
       by.push_back(fmt::format("{} {}", spaced(name), to_string(value)));
-    table.row({"  " + spaced(figure.name), fmt::format("{}", fmt::join(by, ", ")),
+    table.row({"  " + spaced(figure.name), joined(by),
                figure.unit == "1" ? format_number(figure.value)
                                   : format_value(figure.value, figure.unit)});
   }

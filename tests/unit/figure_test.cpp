@@ -1,5 +1,6 @@
 #include "harness/values/figure.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "harness/conclude/curves.hpp"
 #include "harness/values/benchmark.hpp"
+#include "harness/values/units.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -66,7 +68,12 @@ class Titles : public testing::Test {
     for (const char* id : {"made.up.one", "made.up.other"}) {
       Benchmark& benchmark = benchmarks_.emplace_back();
       benchmark.id = id;
-      benchmark.curves = {time_curve("made up", id)};
+      benchmark.curves = {
+          {"made up", {{"time", "s"}}, [id](const CurveView& curve, Sentence& sentence) {
+             const double time_s = *curve.points.front()->value;
+             sentence.add(fmt::format("{} {}", id, format_time(time_s)));
+             sentence.figure("time", time_s);
+           }}};
       profile_.measurements.push_back(sample::measurement(id, {}, Quantity::kTime, 2e-6));
     }
     profile_.devices = {sample::h200()};
