@@ -177,10 +177,10 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "  peakline benchmark --benchmark_filter='^hbm.read/width:16' --benchmark_repetitions=5\n"
       "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json\n"
       "  peakline benchmark --device node --benchmark_filter='^p2p.read.ce'");
-  benchmark->callback([arguments, benchmark, &program, &action] {
+  set_action(benchmark, action, [arguments, benchmark, &program] {
     arguments->command = benchmark;
     arguments->others = benchmark->remaining();
-    action = [arguments, &program] { return run_benchmarks(*arguments, program); };
+    return run_benchmarks(*arguments, program);
   });
 }
 

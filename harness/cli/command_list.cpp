@@ -48,7 +48,7 @@ int list(const Program& program, bool json) {
   program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);
-  const std::size_t width = terminal_width();
+  const std::size_t width = terminal_options().width;
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
     text += fmt::format("{} ({}, {})\n", benchmark.id, measured_on(benchmark),
@@ -76,8 +76,7 @@ void add_list_command(CLI::App& app, const Program& program, Action& action) {
       app.add_subcommand("list", "List what can be measured and how it is counted");
   list_app->add_flag("--json", *json, "Print JSON, with every point");
   list_app->footer("Examples:\n  peakline list\n  peakline list --json | jq '.benchmarks[].id'");
-  list_app->callback(
-      [json, &program, &action] { action = [json, &program] { return list(program, *json); }; });
+  set_action(list_app, action, [json, &program] { return list(program, *json); });
 }
 
 }  // namespace peakline::bench

@@ -360,11 +360,9 @@ void add_run_command(CLI::App& app, const Program& program, std::vector<std::str
       "  peakline run --filter '^gemm.bf16' --dry-run\n"
       "  ncu peakline run --profile --filter '^hbm.read'\n"
       "The summary goes to stdout and ends in 'profile: FILE'; progress goes to stderr.");
-  run_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] {
-      Interrupt interrupt;
-      return run(*arguments, program, interrupt).exit_code;
-    };
+  set_action(run_app, action, [arguments, &program] {
+    Interrupt interrupt;
+    return run(*arguments, program, interrupt).exit_code;
   });
 }
 
