@@ -320,6 +320,26 @@ std::string DeviceOverview::title() const {
   return traits.empty() ? name : fmt::format("{} · {}", name, fmt::join(traits, " · "));
 }
 
+const ComputeRow* DeviceOverview::find_compute(std::string_view resource, Basis basis) const {
+  const auto found = std::ranges::find_if(compute, [&](const ComputeRow& row) {
+    return row.resource == resource && row.basis == basis;
+  });
+  return found == compute.end() ? nullptr : &*found;
+}
+
+const BandwidthRow* DeviceOverview::find_bandwidth(std::string_view resource) const {
+  const auto found = std::ranges::find(bandwidth, resource, &BandwidthRow::resource);
+  return found == bandwidth.end() ? nullptr : &*found;
+}
+
+std::vector<const Figure*> figures_with(const std::vector<Curve>& curves, std::string_view role) {
+  std::vector<const Figure*> found;
+  for (const Curve& curve : curves)
+    for (const Figure& figure : curve.figures)
+      if (figure.role == role) found.push_back(&figure);
+  return found;
+}
+
 std::string cpu_text(const HostFacts& host) {
   std::string cpu = host.cpu_model;
   if (cpu.empty()) return cpu;

@@ -140,15 +140,6 @@ std::string finding_lines(const Profile& p, std::size_t width) {
   return text;
 }
 
-std::string bandwidths(const DeviceOverview& device, const ResourceLabels& labels,
-                       std::size_t width) {
-  const bool node = device.device == kNodeDevice;
-  return bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
-                         node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
-                              : "bytes read + written; PCIe: each byte once",
-                         device.bandwidth, labels, width);
-}
-
 std::string next_run_legend(const Profile& profile, std::size_t width) {
   if (std::ranges::none_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; }))
     return {};
@@ -203,8 +194,9 @@ std::vector<Part> parts_of(const Profile& profile, const DeviceOverview& device,
     add("host", host_table(device, labels, width));
   } else {
     add("compute", compute_table(device.compute, labels, width));
-    add("mfu", mfu_table(device.compute, labels, width));
-    add(device.device == kNodeDevice ? "links" : "bandwidth", bandwidths(device, labels, width));
+    add("mfu", mfu_table(device, labels, width));
+    add(device.device == kNodeDevice ? "links" : "bandwidth",
+        bandwidth_table(device, labels, width));
     add("memory map", memory_map_table(device.memory_map, width));
   }
   add("factors", factor_lines(profile, device.device, labels, width));
@@ -233,7 +225,7 @@ std::string show_all(const Profile& profile, const ShowOptions& options) {
       text += gpus ? table : '\n' + table;
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
-      text += paragraph(bandwidths(device, labels, width));
+      text += paragraph(bandwidth_table(device, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }
   }
