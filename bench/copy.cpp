@@ -96,10 +96,9 @@ CurveRule copy_rate(const std::string& label) {
     }
     std::vector<std::string> sizes;
     for (const auto& [bytes, ways] : enough_from)
-      sizes.push_back(fmt::format("{} ({})", format_size(bytes),
-                                  enough_from.size() == 1 && ways.size() == parts.size()
-                                      ? "all"
-                                      : fmt::format("{}", fmt::join(ways, ", "))));
+      sizes.push_back(fmt::format(
+          "{} ({})", format_size(bytes),
+          enough_from.size() == 1 && ways.size() == parts.size() ? "all" : joined(ways)));
     std::string text = fmt::format("{}: {}", label, fmt::join(parts, ", "));
     if (!sizes.empty())
       text += fmt::format(", {:.0f} % of the best from {}", kNear * 100, fmt::join(sizes, ", "));

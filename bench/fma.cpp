@@ -21,7 +21,8 @@ void register_fma(Registry& registry) {
                   // A third of an H200's FP64 trains run one clock step lower.
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
-                  .ceilings = load_ceilings(resource(unit)),
+                  .ceilings = {{resource(unit), Basis::kBurst, where("load", "burst")},
+                               {resource(unit), Basis::kSustained, where("load", "sustained")}},
                   .curves = {sustained_load_curve(upper(format) + " FMA")},
                   // An H200 stays below its power cap: 436 to 501 of 700 W at the maximum clock.
                   .points = load_points(kShortLoadSeconds)},

@@ -93,6 +93,7 @@ void register_input(Registry& registry, bool storage) {
        .ceilings = {{.resource = resource("input.pipeline"), .counts = where("source", "storage")}},
        .curves = {pipeline_curve()},
        .topics = {{"input", input_title}},
+       .option = "--storage",
        .points = input_points({{"source", {"storage", "page_cache"}}})},
       on_gpu([](auto& bench) { input_pipeline(bench); }));
   registry.add(
@@ -107,6 +108,7 @@ void register_input(Registry& registry, bool storage) {
        .limit = only_bound(host_link(1), "storage may be slower than the link"),
        .ceilings = {{.resource = resource("input.direct")}},
        .curves = {direct_curve()},
+       .option = "--storage",
        .points = input_points({})},
       on_gpu([](auto& bench) { input_direct(bench); }));
 }

@@ -14,6 +14,18 @@ namespace {
 
 constexpr const char* kTopic = "instructions";
 
+// Documented results per clock x SMs x maximum SM clock.
+Limit instruction_rate() {
+  return {
+      .of = [](const Measurement* m, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+        if (m == nullptr) return std::nullopt;
+        const auto results = peakline::results_per_clock_per_sm(
+            device.compute_major, device.compute_minor, text_param(m->params, "op").value_or(""));
+        if (!results) return std::nullopt;
+        return per_clock_per_sm(*results, "results").of(m, device);
+      }};
+}
+
 std::string instructions_title(const TitleView& view) {
   std::string furthest;
   double least = 0;

@@ -217,7 +217,7 @@ void summarize_steps(const CurveView& curve, Sentence& sentence) {
   holds("wholly in L1", "held", "l1", in_l1);
   holds("in the near part of L2", "near_held", "l2", in_near_l2);
   holds("in L2", "held", "l2", in_l2);
-  if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
+  if (!parts.empty()) sentence.add(joined(parts));
   if (!in_memory) return;
   std::string text =
       fmt::format("{} up to {}", format_time(in_memory->seconds), format_size(in_memory->to_bytes));

@@ -13,6 +13,8 @@ void launch_graph(CudaBench& bench);
 
 namespace {
 
+constexpr const char* kTopic = "kernel launch";
+
 std::string launch_title(const TitleView& view) {
   return fmt::format("A launch takes {} to submit, another node of a graph {}",
                      view.text({.id = "launch.submit"}),
@@ -40,6 +42,16 @@ Picture launch_picture() {
                .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}}}};
 }
 
+// "submit 1.9 us". Figure time.
+CurveRule time_curve(const std::string& label, std::string role = {}) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const double time_s = *curve.points.front()->value;
+    sentence.add(fmt::format("{} {}", label, format_time(time_s)));
+    sentence.figure("time", time_s);
+  };
+  return {kTopic, {{.name = "time", .unit = "s", .role = std::move(role)}}, summarize};
+}
+
 // "graph 3.5 us + 0.62 us per node": a line through the times over the nodes.
 void summarize_graphs(const CurveView& curve, Sentence& sentence) {
   std::vector<double> items, times;
@@ -60,7 +72,6 @@ void summarize_graphs(const CurveView& curve, Sentence& sentence) {
 }  // namespace
 
 void register_launch(Registry& registry) {
-  constexpr const char* kTopic = "kernel launch";
   const auto add = [&](const char* id, const char* what, const char* work, VariesWith varies,
                        CurveRule curve, Run run) {
     registry.add(
@@ -75,16 +86,16 @@ void register_launch(Registry& registry) {
   };
   add("launch.submit", "Host time of one kernel launch call while the queue has room",
       "host seconds per call, without waiting for the device", VariesWith::kCpu,
-      time_curve(kTopic, "submit"), on_gpu([](auto& bench) { launch_submit(bench); }));
+      time_curve("submit"), on_gpu([](auto& bench) { launch_submit(bench); }));
   add("launch.round_trip", "Time from the launch call until the host sees an empty kernel finished",
       "host seconds of launch plus stream synchronization", VariesWith::kCpu,
-      time_curve(kTopic, "round trip"), on_gpu([](auto& bench) { launch_round_trip(bench); }));
+      time_curve("round trip"), on_gpu([](auto& bench) { launch_round_trip(bench); }));
   add("launch.back_to_back", "Device time from one queued empty kernel to the next",
       "device seconds per kernel, queue never empty", VariesWith::kLaunches,
-      time_curve(kTopic, "back to back"), on_gpu([](auto& bench) { launch_back_to_back(bench); }));
+      time_curve("back to back"), on_gpu([](auto& bench) { launch_back_to_back(bench); }));
   add("launch.empty_kernel", "Device time that one empty kernel adds between two events",
       "device seconds: median with one kernel minus median with none", VariesWith::kLaunches,
-      time_curve(kTopic, "empty kernel", role::kEmptyKernel),
+      time_curve("empty kernel", role::kEmptyKernel),
       on_gpu([](auto& bench) { launch_empty_kernel(bench); }));
   auto graphs = points_over("nodes", multiples(1, 1024), {.phase = Phase::kLink, .seconds = 0.1});
   for (Point& point : graphs) {

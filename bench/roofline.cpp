@@ -1,6 +1,7 @@
 // Where does a kernel stop being memory-bound?
 
 #include "bench/question.hpp"
+#include "harness/hardware/spec.hpp"
 
 namespace peakline::bench {
 
@@ -8,6 +9,21 @@ void roofline_sweep_fp32(CudaBench& bench);
 void roofline_sweep_fp64(CudaBench& bench);
 
 namespace {
+
+// The lower of compute peak and intensity x memory bandwidth.
+Limit under_roofline(const std::string& compute) {
+  return {.of = [roof = compute_peak({compute.c_str()})](
+                    const Measurement* m,
+                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (m == nullptr || m->work.flops <= 0) return std::nullopt;
+    auto limit = roof.of(m, device);
+    const auto bandwidth = theoretical_memory_bandwidth(device);
+    if (!bandwidth || m->work.bytes() <= 0) return limit;
+    const double slope = *bandwidth * m->work.flops / m->work.bytes();
+    if (limit && limit->value <= slope) return limit;
+    return PhysicalLimit{.value = slope, .how = "memory bandwidth x intensity", .conditions = {}};
+  }};
+}
 
 // Steps of about the square root of two around the ridge, where the curve bends.
 std::vector<Point> sweep_points() {
@@ -32,7 +48,7 @@ void register_roofline(Registry& registry) {
                   .quantity = Quantity::kFlopRate,
                   .method_version = 2,  // v1 ran in unequal waves
                   .loads = Loads::kCores,
-                  .limit = under_roofline(("cuda_core." + precision).c_str()),
+                  .limit = under_roofline("cuda_core." + precision),
                   .curves = {knee_curve("roofline sweep", precision)},
                   .roofline_precision = precision,
                   .points = sweep_points()},

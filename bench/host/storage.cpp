@@ -132,6 +132,7 @@ void register_host_storage(Registry& registry, bool storage) {
                      .counts = where("access", "sequential")}},
        .curves = {storage_curve()},
        .topics = {{"storage", storage_title}},
+       .option = "--storage",
        .points = points()},
       read);
 }

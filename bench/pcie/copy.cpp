@@ -235,7 +235,21 @@ void summarize_pageable_share(const CurveView& curve, Sentence& sentence) {
   }
 }
 
-// "write-combined H2D 55.2 GB/s": rate at the largest size.
+// "pageable H2D 8.6 GB/s": rate at the largest size. Figure largest_size_rate.
+CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role = {}) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, "bytes");
+    if (points.empty()) return;
+    const Measurement& largest = *points.back().m;
+    sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
+    sentence.figure("largest_size_rate", *largest.value);
+  };
+  return {std::move(topic),
+          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(role)}},
+          summarize};
+}
+
+// "write-combined H2D 55.2 GB/s".
 CurveRule link_way(const std::string& memory, const std::string& direction) {
   const std::string way = memory == "write_combined" ? "write-combined" : memory;
   const std::string where = direction == "h2d"   ? " H2D"
@@ -281,7 +295,7 @@ void summarize_numa(const CurveView& curve, Sentence& sentence) {
     sentence.figure("rate", point.value(),
                     {{"node", std::llround(point.x)}, {"direction", *direction}});
   }
-  if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
+  if (!parts.empty()) sentence.add(joined(parts));
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ void register_soak(Registry& registry, double seconds, const std::vector<int>& g
   if (seconds == 0) return;
   const auto add = [&](Benchmark benchmark, Run run) {
     benchmark.varies_with = VariesWith::kSearch;
+    benchmark.option = "--verify";
     registry.add(std::move(benchmark), std::move(run));
   };
   const auto of_formats = static_cast<double>(kFormats.size());

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -118,7 +117,7 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   program.catalog(registry, input);
   const std::vector<PlannedPoint> points = chosen_points(registry, chosen, arguments);
   // Creating the CUDA context reads it; no other thread runs yet.
-  ::setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(chosen.uuids, ",")).c_str(), 1);
+  ::setenv("CUDA_VISIBLE_DEVICES", joined(chosen.uuids, ",").c_str(), 1);
   std::unique_ptr<Device> device;
   try {
     device = open_device(chosen.name, options);
@@ -178,10 +177,10 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "  peakline benchmark --benchmark_filter='^hbm.read/width:16' --benchmark_repetitions=5\n"
       "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json\n"
       "  peakline benchmark --device node --benchmark_filter='^p2p.read.ce'");
-  benchmark->callback([arguments, benchmark, &program, &action] {
+  set_action(benchmark, action, [arguments, benchmark, &program] {
     arguments->command = benchmark;
     arguments->others = benchmark->remaining();
-    action = [arguments, &program] { return run_benchmarks(*arguments, program); };
+    return run_benchmarks(*arguments, program);
   });
 }
 

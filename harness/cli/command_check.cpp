@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <limits>
@@ -152,8 +151,7 @@ int unusable_code(const std::string& convention) {
 
 std::string document(const Checks& checks, const CheckArguments& arguments) {
   if (arguments.json) return check_json(checks);
-  if (arguments.exit_codes != "npd")
-    return check_text(checks, arguments.all, {.color = color_wanted(), .width = terminal_width()});
+  if (arguments.exit_codes != "npd") return check_text(checks, arguments.all, terminal_options());
   // The node-problem-detector takes this many characters as one message.
   constexpr std::size_t kMostOfMessage = 80;
   std::string line = terminal_text(check_line(checks, false), false);
@@ -162,10 +160,9 @@ std::string document(const Checks& checks, const CheckArguments& arguments) {
 }
 
 int check_machine(const CheckArguments& arguments, const Program& program) {
-  Checks checks{.files = {},
-                .source = arguments.against.empty()
-                              ? "part of this peakline"
-                              : fmt::format("{}", fmt::join(arguments.against, ", "))};
+  Checks checks{
+      .files = {},
+      .source = arguments.against.empty() ? "part of this peakline" : joined(arguments.against)};
   const std::vector<RuleChange> changes = changes_of(arguments, program);
   const ReportOutput junit("--junit", arguments.junit, kJunitBeginning);
   const ReportOutput prometheus("--prometheus", arguments.prometheus, kPrometheusBeginning);
@@ -195,7 +192,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   junit.write([&] { return check_junit(checks); });
   prometheus.write([&] { return check_prometheus(checks); });
   if (!arguments.explain.empty()) {
-    const std::string text = explained_rule(checks, arguments.explain, terminal_width());
+    const std::string text = explained_rule(checks, arguments.explain, terminal_options().width);
     if (text.empty())
       throw UsageError(fmt::format("--explain {}: no such rule; --all lists them",
                                    printable(arguments.explain, 80)));
@@ -209,9 +206,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
 
 int lint_rules(const CheckArguments& arguments, const Program& program) {
   const std::vector<LintedRule> rules = linted(*arguments.lint, arguments, program);
-  return print(
-      lint_text(*arguments.lint, rules, {.color = color_wanted(), .width = terminal_width()}),
-      kExitOk);
+  return print(lint_text(*arguments.lint, rules, terminal_options()), kExitOk);
 }
 
 }  // namespace
@@ -225,17 +220,11 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   CLI::Option* profiles = check_app->add_option(
       "PROFILE", arguments->profiles,
       "Profiles, or folders of them; without any, this machine is measured first");
-  check_app
-      ->add_option("--against", arguments->against,
-                   "What healthy GPUs measure: a file of fleet --write-reference, profiles, or "
-                   "folders of them; may be repeated (default: the GPUs that peakline knows)")
-      ->type_name("PATH")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  check_app->add_option("--allow", arguments->allowed, "Excuse a rule by its name; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_repeatable(*check_app, "--against", "PATH", arguments->against,
+                 "What healthy GPUs measure: a file of fleet --write-reference, profiles, or "
+                 "folders of them; may be repeated (default: the GPUs that peakline knows)");
+  add_repeatable(*check_app, "--allow", "NAME", arguments->allowed,
+                 "Excuse a rule by its name; may be repeated");
   check_app->add_option("--rules", arguments->rules, "Limits and exceptions of your own, in TOML")
       ->type_name("FILE");
   check_app
@@ -295,17 +284,14 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       "  peakline check\n"
       "  peakline check node7.json --all\n"
       "  peakline check --against our-h200s.json --prometheus peakline.prom");
-  check_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] {
-      try {
-        return arguments->lint ? lint_rules(*arguments, program)
-                               : check_machine(*arguments, program);
-      } catch (const UsageError& error) {
-        return fail(unusable_code(arguments->exit_codes), error.what());
-      } catch (const ProfileError& error) {
-        return fail(unusable_code(arguments->exit_codes), error.what());
-      }
-    };
+  set_action(check_app, action, [arguments, &program] {
+    try {
+      return arguments->lint ? lint_rules(*arguments, program) : check_machine(*arguments, program);
+    } catch (const UsageError& error) {
+      return fail(unusable_code(arguments->exit_codes), error.what());
+    } catch (const ProfileError& error) {
+      return fail(unusable_code(arguments->exit_codes), error.what());
+    }
   });
 }
 

@@ -46,10 +46,10 @@ int compare_files(CompareArguments arguments) {
                                   .kept = kept.populations});
   result.kept_in = std::move(kept.files);
   const bool gate = !arguments.fail_on.empty();
-  const std::string text = arguments.json
-                               ? compare_json(result)
-                               : compare_text(result, {.all = arguments.all, .gate = gate},
-                                              {.color = color_wanted(), .width = terminal_width()});
+  const std::string text =
+      arguments.json
+          ? compare_json(result)
+          : compare_text(result, {.all = arguments.all, .gate = gate}, terminal_options());
   const bool passed = !gate || result.gate.passed();
   return print(text, passed                                           ? kExitOk
                      : verdict(result.gate.reasons) == Outcome::kFail ? kExitFinding
@@ -78,12 +78,8 @@ void add_compare_command(CLI::App& app, Action& action) {
           "regression: exit with code 1 if anything became slower, is missing or fails, with 3 "
           "if it cannot be judged")
       ->check(CLI::IsMember({"regression"}));
-  compare_app
-      ->add_option("--allow", arguments->allowed,
-                   "Excuse a reason of the gate by its name; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_repeatable(*compare_app, "--allow", "NAME", arguments->allowed,
+                 "Excuse a reason of the gate by its name; may be repeated");
   add_population_option(*compare_app, arguments->populations);
   compare_app->add_flag("--all", arguments->all, "Show every figure, not only what deviates");
   compare_app->add_flag("--json", arguments->json, "Print JSON");
@@ -94,8 +90,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       "  peakline compare old/*.json -- new/*.json --fail-on regression\n"
       "  peakline compare old.json -- new.json --fail-on regression --allow "
       "gpu0/pcie.h2d/measured");
-  compare_app->callback(
-      [arguments, &action] { action = [arguments] { return compare_files(*arguments); }; });
+  set_action(compare_app, action, [=] { return compare_files(*arguments); });
 }
 
 }  // namespace peakline::bench

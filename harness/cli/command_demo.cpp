@@ -53,13 +53,11 @@ void add_demo_command(CLI::App& app, Action& action) {
       "demo", "Write files of real machines to try every command with, without a GPU");
   demo_app->add_option("DIR", *directory, "A directory that is new or empty")->required();
   demo_app->footer("Example:\n  peakline demo try && cd try");
-  demo_app->callback([=, &action] {
-    action = [=] {
-      const fs::path folder = demo_folder();
-      const std::string text = profile_format::read_text(folder / "README.txt");
-      copy_demo(folder, *directory);
-      return print(text, kExitOk);
-    };
+  set_action(demo_app, action, [=] {
+    const fs::path folder = demo_folder();
+    const std::string text = profile_format::read_text(folder / "README.txt");
+    copy_demo(folder, *directory);
+    return print(text, kExitOk);
   });
 }
 

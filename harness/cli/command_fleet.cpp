@@ -70,11 +70,9 @@ int study(const FleetArguments& arguments) {
     for (const FleetProfile& source : profiles) all.push_back(&source.profile);
     write_population(all, "--write-reference", arguments.reference, fleet.faults());
   }
-  const std::string text =
-      arguments.json ? fleet_json(fleet)
-      : arguments.csv
-          ? fleet_csv(fleet)
-          : fleet_text(fleet, arguments.all, {.color = color_wanted(), .width = terminal_width()});
+  const std::string text = arguments.json  ? fleet_json(fleet)
+                           : arguments.csv ? fleet_csv(fleet)
+                                           : fleet_text(fleet, arguments.all, terminal_options());
   const bool gate = !arguments.fail_on.empty();
   const Outcome verdict = fleet.verdict();
   const bool failed = gate && verdict == Outcome::kFail,
@@ -103,12 +101,8 @@ void add_fleet_command(CLI::App& app, Action& action) {
                    "outlier: exit with code 1 if any device is slow, incomplete or faulty, with 3 "
                    "if any cannot be judged")
       ->check(CLI::IsMember({"outlier"}));
-  fleet_app
-      ->add_option("--allow", arguments->allowed,
-                   "Excuse a reason by its name, see --json; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_repeatable(*fleet_app, "--allow", "NAME", arguments->allowed,
+                 "Excuse a reason by its name, see --json; may be repeated");
   fleet_app->add_flag("--all", arguments->all,
                       "Show every device, and how the ceilings are distributed");
   fleet_app
@@ -128,7 +122,7 @@ void add_fleet_command(CLI::App& app, Action& action) {
       "  peakline fleet profiles/\n"
       "  peakline fleet profiles/ --csv > fleet.csv\n"
       "  peakline fleet profiles/ --write-reference our-h200s.json");
-  fleet_app->callback([=, &action] { action = [=] { return study(*arguments); }; });
+  set_action(fleet_app, action, [=] { return study(*arguments); });
 }
 
 }  // namespace peakline::bench

@@ -13,6 +13,7 @@
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -34,7 +35,7 @@ std::string parameters_text(const Benchmark& benchmark) {
   std::string text;
   for (const auto& [name, values] : parameters) {
     text += fmt::format("{}{} ", text.empty() ? "" : ", ", name);
-    text += values.size() <= kListed ? fmt::format("{}", fmt::join(values, " "))
+    text += values.size() <= kListed ? joined(values, " ")
                                      : fmt::format("{} ... {} ({} values)", values.front(),
                                                    values.back(), values.size());
   }
@@ -47,7 +48,7 @@ int list(const Program& program, bool json) {
   program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);
-  const std::size_t width = terminal_width();
+  const std::size_t width = terminal_options().width;
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
     text += fmt::format("{} ({}, {})\n", benchmark.id, measured_on(benchmark),
@@ -75,8 +76,7 @@ void add_list_command(CLI::App& app, const Program& program, Action& action) {
       app.add_subcommand("list", "List what can be measured and how it is counted");
   list_app->add_flag("--json", *json, "Print JSON, with every point");
   list_app->footer("Examples:\n  peakline list\n  peakline list --json | jq '.benchmarks[].id'");
-  list_app->callback(
-      [json, &program, &action] { action = [json, &program] { return list(program, *json); }; });
+  set_action(list_app, action, [json, &program] { return list(program, *json); });
 }
 
 }  // namespace peakline::bench

@@ -58,7 +58,7 @@ std::string manual(const CLI::App& app) {
 void add_man_command(CLI::App& app, Action& action) {
   CLI::App* man_app = app.add_subcommand("man", "Print the manual page, for man -l");
   man_app->footer("Example:\n  peakline man | man -l -");
-  man_app->callback([&app, &action] { action = [&app] { return print(manual(app), kExitOk); }; });
+  set_action(man_app, action, [&app] { return print(manual(app), kExitOk); });
 }
 
 }  // namespace peakline::bench

@@ -25,18 +25,14 @@ void add_peaks_command(CLI::App& app, Action& action) {
       "  peakline peaks\n"
       "  peakline peaks H100\n"
       "  peakline peaks --json | jq '.products[] | select(.product == \"L40S\").figures'");
-  peaks_app->callback([=, &action] {
-    action = [=] {
-      const std::string text =
-          *json ? peaks_json(*name)
-                : peaks_text(*name, {.color = color_wanted(), .width = terminal_width()});
-      if (text.empty())
-        throw UsageError(fmt::format(
-            "no product is called \"{}\": the table has NVIDIA GPUs from Turing (compute "
-            "capability 7.5) on, none older such as the V100; peakline peaks lists them",
-            *name));
-      return print(text, kExitOk);
-    };
+  set_action(peaks_app, action, [=] {
+    const std::string text = *json ? peaks_json(*name) : peaks_text(*name, terminal_options());
+    if (text.empty())
+      throw UsageError(
+          fmt::format("no product is called \"{}\": the table has NVIDIA GPUs from Turing (compute "
+                      "capability 7.5) on, none older such as the V100; peakline peaks lists them",
+                      *name));
+    return print(text, kExitOk);
   });
 }
 

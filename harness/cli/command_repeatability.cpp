@@ -26,10 +26,8 @@ int study(const std::vector<std::string>& files, const std::string& population, 
     for (const Profile& profile : profiles) all.push_back(&profile);
     write_population(all, "--write", population);
   }
-  const std::string text =
-      json ? repeatability_json(studies, profiles)
-           : repeatability_text(studies, profiles,
-                                {.color = color_wanted(), .width = terminal_width()});
+  const std::string text = json ? repeatability_json(studies, profiles)
+                                : repeatability_text(studies, profiles, terminal_options());
   return print(text, kExitOk);
 }
 
@@ -53,7 +51,7 @@ void add_repeatability_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  peakline repeatability node7-*.json\n"
       "  peakline repeatability node7-*.json --write node7.population.json");
-  study_app->callback([=, &action] { action = [=] { return study(*files, *population, *json); }; });
+  set_action(study_app, action, [=] { return study(*files, *population, *json); });
 }
 
 }  // namespace peakline::bench

@@ -1,6 +1,5 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -80,15 +80,16 @@ std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   return usable.size() > 1 ? usable : all;
 }
 
-// Whether any point's name begins with one of these.
-bool has_points(const Plan& plan, std::initializer_list<std::string_view> beginnings) {
-  return std::ranges::any_of(plan.devices, [&](const DevicePlan& device) {
-    return std::ranges::any_of(device.points, [&](const PlannedPoint& point) {
-      return std::ranges::any_of(beginnings, [&](std::string_view beginning) {
-        return point.name.starts_with(beginning);
-      });
-    });
-  });
+// Refuses a filter that excludes all that an option adds.
+void require_added_points(const Plan& plan, Benchmarks benchmarks) {
+  std::map<std::string, std::vector<std::string>> excluded;  // ids by option
+  for (const Benchmark& benchmark : benchmarks)
+    if (!benchmark.option.empty()) excluded[benchmark.option].push_back(benchmark.id);
+  for (const DevicePlan& device : plan.devices)
+    for (const PlannedPoint& point : device.points) excluded.erase(point.benchmark->option);
+  for (const auto& [option, ids] : excluded)
+    throw UsageError(
+        fmt::format("{}: --filter excludes all that it adds: {}", option, shortened(ids)));
 }
 
 Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
@@ -99,12 +100,10 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
   leave_out_time(plan, devices);
   if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
-                                   : "--soak: --filter excludes it (gemm.bf16/load:soak)");
+                                   : "--soak: --filter excludes its load; run --soak S --dry-run "
+                                     "without a filter lists it");
   }
-  if (arguments.measure.verified_soak && !has_points(plan, {"soak."}))
-    throw UsageError("--verify: --filter excludes all that it compares (soak.*)");
-  if (!arguments.storage.directory.empty() && !has_points(plan, {"host.storage.", "input."}))
-    throw UsageError("--storage: --filter excludes all that reads it (host.storage.read, input.*)");
+  require_added_points(plan, registry.benchmarks());
   return plan;
 }
 
@@ -259,8 +258,8 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }
   if (!kept.files.empty())
-    progress.note(fmt::format("how far runs differ is also taken from {}",
-                              printable(fmt::format("{}", fmt::join(kept.files, ", ")))));
+    progress.note(
+        fmt::format("how far runs differ is also taken from {}", printable(joined(kept.files))));
   RunSettings settings{.options = arguments.measure.run_options(),
                        .output = {},
                        .runs = arguments.runs,
@@ -361,11 +360,9 @@ void add_run_command(CLI::App& app, const Program& program, std::vector<std::str
       "  peakline run --filter '^gemm.bf16' --dry-run\n"
       "  ncu peakline run --profile --filter '^hbm.read'\n"
       "The summary goes to stdout and ends in 'profile: FILE'; progress goes to stderr.");
-  run_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] {
-      Interrupt interrupt;
-      return run(*arguments, program, interrupt).exit_code;
-    };
+  set_action(run_app, action, [arguments, &program] {
+    Interrupt interrupt;
+    return run(*arguments, program, interrupt).exit_code;
   });
 }
 

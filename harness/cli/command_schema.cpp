@@ -22,10 +22,8 @@ void add_schema_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  peakline schema > profile.schema.json\n"
       "  peakline schema population > population.schema.json");
-  schema_app->callback([=, &action] {
-    action = [=] {
-      return print(*kind == "profile" ? profile_schema() : population_schema(), kExitOk);
-    };
+  set_action(schema_app, action, [=] {
+    return print(*kind == "profile" ? profile_schema() : population_schema(), kExitOk);
   });
 }
 

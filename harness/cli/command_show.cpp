@@ -32,7 +32,7 @@ std::string list(std::span<const TopicWord> words) {
 std::string text_of(const Profile& profile, std::span<const TopicWord> words,
                     const ShowArguments& arguments) {
   if (arguments.json) return show_json(profile, checks_of(profile));
-  const ShowOptions options{.color = color_wanted(), .width = terminal_width()};
+  const ShowOptions options = terminal_options();
   if (arguments.all) return show_all(profile, options);
   if (!arguments.topic) return screen_of(profile);
   const std::string wanted = shown(*arguments.topic);
@@ -73,10 +73,8 @@ void add_show_command(CLI::App& app, const Program& program, Action& action) {
       "  peakline show node7.json --topic pcie\n"
       "  peakline show node7.json --all | less -R\n"
       "  peakline show node7.json --json");
-  show_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] {
-      return print(text_of(read_one(arguments->file), program.topics, *arguments), kExitOk);
-    };
+  set_action(show_app, action, [arguments, &program] {
+    return print(text_of(read_one(arguments->file), program.topics, *arguments), kExitOk);
   });
 }
 

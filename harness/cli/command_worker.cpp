@@ -23,17 +23,15 @@ void add_worker_command(CLI::App& app, const Program& program, Action& action) {
   worker->add_option("--visible", node->visible_gpus)->delimiter(',');
   worker->add_flag("--alone", node->alone);
   worker->add_option("--storage-descriptor", node->storage_descriptor);
-  worker->callback([measure, device, node, &program, &action] {
-    action = [measure, device, node, &program] {
-      // Otherwise the name would be that of /proc/self/exe.
-      ::prctl(PR_SET_NAME, "peakline-worker");
-      RunOptions options = measure->run_options();
-      options.gpus = node->gpus;
-      options.visible_gpus = node->visible_gpus;
-      options.alone = node->alone;
-      options.storage_descriptor = node->storage_descriptor;
-      return run_worker(*device, options, program.catalog, kWorkerInput, kWorkerOutput);
-    };
+  set_action(worker, action, [measure, device, node, &program] {
+    // Otherwise the name would be that of /proc/self/exe.
+    ::prctl(PR_SET_NAME, "peakline-worker");
+    RunOptions options = measure->run_options();
+    options.gpus = node->gpus;
+    options.visible_gpus = node->visible_gpus;
+    options.alone = node->alone;
+    options.storage_descriptor = node->storage_descriptor;
+    return run_worker(*device, options, program.catalog, kWorkerInput, kWorkerOutput);
   });
 }
 

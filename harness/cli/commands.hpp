@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/cli/program.hpp"
@@ -13,6 +14,11 @@
 namespace peakline::bench {
 
 using Action = std::function<int()>;
+
+// Makes `work` the action once the command's arguments are parsed.
+inline void set_action(CLI::App* command, Action& action, Action work) {
+  command->callback([&action, work = std::move(work)] { action = work; });
+}
 
 void add_run_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                      Action& action);

@@ -34,6 +34,14 @@ std::string expected(const std::string& what, const std::string& found) {
 
 }  // namespace
 
+void add_repeatable(CLI::App& app, const std::string& name, const std::string& type,
+                    std::vector<std::string>& values, const std::string& what) {
+  app.add_option(name, values, what)
+      ->type_name(type)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 OptionCheck number_in(double low, double high) {
   return [=](const std::string& text) {
     const auto value = parse<double>(text);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/benchmark/bench.hpp"
 
@@ -25,6 +26,10 @@ struct MeasureOptions {
   void add_to(CLI::App& app);
   RunOptions run_options() const;
 };
+
+// Adds an option with a value that may be repeated.
+void add_repeatable(CLI::App& app, const std::string& name, const std::string& type,
+                    std::vector<std::string>& values, const std::string& what);
 
 // Checks for CLI11 that return an error or "". CLI11's own accept NaN and negative integers.
 using OptionCheck = std::function<std::string(const std::string&)>;

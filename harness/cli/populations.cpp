@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/judge/population.hpp"
@@ -88,12 +89,9 @@ KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std:
 }
 
 void add_population_option(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("--population", files,
+  add_repeatable(app, "--population", "FILE", files,
                  "How far runs here differ, as repeatability wrote it; may be repeated (default: "
-                 "*.population.json beside the profiles)")
-      ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+                 "*.population.json beside the profiles)");
 }
 
 void write_population(std::span<const Profile* const> profiles, const std::string& option,
@@ -105,9 +103,9 @@ void write_population(std::span<const Profile* const> profiles, const std::strin
     const std::size_t out = population.left_out.size(), all = out + population.cards;
     std::vector<std::string> names;
     for (const LeftOutCard& card : population.left_out) names.push_back(text_of(card));
-    const std::string who = fmt::format(
-        "{}, {} runs: {} of {} left out: {}", population.facts.model, population.mode, out,
-        format_count(static_cast<std::int64_t>(all), "card"), fmt::join(names, ", "));
+    const std::string who =
+        fmt::format("{}, {} runs: {} of {} left out: {}", population.facts.model, population.mode,
+                    out, format_count(all, "card"), fmt::join(names, ", "));
     if (2 * out >= all)
       throw UsageError(
           fmt::format("{}: {}; a reference needs most of its cards healthy", option, who));
@@ -117,8 +115,7 @@ void write_population(std::span<const Profile* const> profiles, const std::strin
   for (const Population& population : populations)
     std::fputs(fmt::format("peakline: wrote {}: {}, {} runs of {}\n", path, population.facts.model,
                            population.mode,
-                           format_count(static_cast<std::int64_t>(population.cards),
-                                        population.facts.gpus ? "node" : "card"))
+                           format_count(population.cards, population.facts.gpus ? "node" : "card"))
                    .c_str(),
                stderr);
 }

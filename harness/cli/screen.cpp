@@ -20,8 +20,7 @@ Checks checks_of(const Profile& profile) {
 }
 
 std::string screen_of(const Profile& profile) {
-  return first_screen(profile, checks_of(profile),
-                      {.color = color_wanted(), .width = terminal_width()});
+  return first_screen(profile, checks_of(profile), terminal_options());
 }
 
 }  // namespace peakline::bench

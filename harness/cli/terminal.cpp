@@ -13,7 +13,6 @@
 
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/progress.hpp"
-#include "harness/show/show.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -35,16 +34,15 @@ int fail(int code, std::string message) {
   return code;
 }
 
-bool color_wanted() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && term &&
-         std::string_view(term) != "dumb";
-}
-
-std::size_t terminal_width() {
+ShowOptions terminal_options() {
   constexpr std::size_t kMinColumns = 60;  // enough for the tables
-  const auto columns = terminal_columns(STDOUT_FILENO);
-  return columns ? std::max(kMinColumns, *columns) : ShowOptions{}.width;
+  ShowOptions options;
+  const char* term = std::getenv("TERM");
+  options.color = ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && term &&
+                  std::string_view(term) != "dumb";
+  if (const auto columns = terminal_columns(STDOUT_FILENO))
+    options.width = std::max(kMinColumns, *columns);
+  return options;
 }
 
 }  // namespace peakline::bench

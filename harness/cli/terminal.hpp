@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
+
+#include "harness/show/text_table.hpp"
 
 namespace peakline::bench {
 
@@ -12,7 +13,6 @@ int print(const std::string& text, int code);
 int fail(int code, std::string message);
 
 // For stdout: whether to use color, and its columns, at least what tables need.
-bool color_wanted();
-std::size_t terminal_width();
+ShowOptions terminal_options();
 
 }  // namespace peakline::bench

@@ -73,7 +73,7 @@ std::optional<double> rounded_figure(std::optional<double> value, int digits = k
   return value ? std::optional(rounded_figure(*value, digits)) : value;
 }
 
-Ceiling rounded(Ceiling row) {
+void round_figures(Ceiling& row) {
   constexpr int kSpreadDigits = 4;  // estimated from few sittings and runs
   row.value = rounded_figure(row.value);
   row.ci_low = rounded_figure(row.ci_low);
@@ -85,37 +85,24 @@ Ceiling rounded(Ceiling row) {
     row.spread->runs = rounded_figure(row.spread->runs, kSpreadDigits);
     row.spread->step = rounded_figure(row.spread->step, kSpreadDigits);
   }
-  return row;
 }
-Roofline rounded(Roofline roofline) {
-  for (RidgePoint& ridge : roofline.ridge_points) ridge.intensity = rounded_figure(ridge.intensity);
-  for (RooflinePoint& point : roofline.points) {
-    point.intensity = rounded_figure(point.intensity);
-    point.flops_per_s = rounded_figure(point.flops_per_s);
+
+void round_conclusions(Profile& profile) {
+  for (Ceiling& row : profile.ceilings) round_figures(row);
+  for (Roofline& roofline : profile.rooflines) {
+    for (RidgePoint& ridge : roofline.ridge_points)
+      ridge.intensity = rounded_figure(ridge.intensity);
+    for (RooflinePoint& point : roofline.points) {
+      point.intensity = rounded_figure(point.intensity);
+      point.flops_per_s = rounded_figure(point.flops_per_s);
+    }
   }
-  return roofline;
-}
-Curve rounded(Curve curve) {
-  for (Figure& figure : curve.figures) figure.value = rounded_figure(figure.value);
-  return curve;
+  for (Curve& curve : profile.curves)
+    for (Figure& figure : curve.figures) figure.value = rounded_figure(figure.value);
 }
 
-// Stages of a profile; each step takes the stage it builds on, so that no other order compiles.
-struct Checked {  // links under load, seen clocks; implausible measurements flagged
-  Profile profile;
-};
-struct Bounded {  // ceilings; measurements that these disprove marked
-  Profile profile;
-};
-struct Explained {  // ceilings have factors
-  Profile profile;
-};
-struct Described {  // rooflines, headlines, curves
-  Profile profile;
-  std::vector<BrokenTopic> broken;  // missing from curves
-};
-
-Checked check(Profile profile, Benchmarks benchmarks) {
+// Sets links under load and seen clocks; flags implausible measurements.
+void check(Profile& profile, Benchmarks benchmarks) {
   for (DeviceFacts& device : profile.devices) {
     device = with_link_under_load(std::move(device), profile.measurements);
     device = with_seen_clock(std::move(device), profile.measurements);
@@ -127,11 +114,10 @@ Checked check(Profile profile, Benchmarks benchmarks) {
     if (find_benchmark(benchmarks, m.id) == nullptr) continue;
     m.flags.implausible = implausible(m, *device, benchmarks);
   }
-  return {std::move(profile)};
 }
 
-Bounded bound(Checked checked, Benchmarks benchmarks, std::span<const Population> kept) {
-  auto& [profile] = checked;
+// Sets ceilings; marks measurements that these disprove.
+void bound(Profile& profile, Benchmarks benchmarks, std::span<const Population> kept) {
   Ceilings ceilings = derive_ceilings(profile, benchmarks, kept);
   const Names unstable = without_interval(ceilings.rows);
   const Names misread = with_impossible_clock(ceilings.rows);
@@ -146,40 +132,20 @@ Bounded bound(Checked checked, Benchmarks benchmarks, std::span<const Population
   profile.resources = std::move(ceilings.resources);
   profile.ceilings = std::move(ceilings.rows);
   profile.missing_ceilings = std::move(ceilings.missing);
-  return {std::move(profile)};
-}
-
-Explained explain(Bounded bounded, Benchmarks benchmarks) {
-  auto& [profile] = bounded;
-  profile.ceilings = with_factors(profile, benchmarks);
-  return {std::move(profile)};
-}
-
-Described describe(Explained explained, Benchmarks benchmarks) {
-  auto& [profile] = explained;
-  std::vector<BrokenTopic> broken;
-  profile.rooflines = derive_rooflines(profile, benchmarks);
-  profile.headlines = derive_headlines(profile);
-  profile.curves = derive_curves(profile, benchmarks, &broken);
-  return {std::move(profile), std::move(broken)};
-}
-
-Described rounded(Described described) {
-  auto& profile = described.profile;
-  for (Ceiling& row : profile.ceilings) row = rounded(std::move(row));
-  for (Roofline& roofline : profile.rooflines) roofline = rounded(std::move(roofline));
-  for (Curve& curve : profile.curves) curve = rounded(std::move(curve));
-  return described;
 }
 
 }  // namespace
 
-Profile with_conclusions(Profile run, Benchmarks benchmarks, std::span<const Population> kept) {
-  Checked checked = check(std::move(run), benchmarks);
-  Bounded bounded = bound(std::move(checked), benchmarks, kept);
-  Explained explained = explain(std::move(bounded), benchmarks);
-  auto [profile, broken] = rounded(describe(std::move(explained), benchmarks));
-  // Both follow from rounded figures.
+Profile with_conclusions(Profile profile, Benchmarks benchmarks, std::span<const Population> kept) {
+  // Each step uses what the ones before it set.
+  check(profile, benchmarks);
+  bound(profile, benchmarks, kept);
+  profile.ceilings = with_factors(profile, benchmarks);
+  profile.rooflines = derive_rooflines(profile, benchmarks);
+  profile.headlines = derive_headlines(profile);
+  std::vector<BrokenTopic> broken;
+  profile.curves = derive_curves(profile, benchmarks, &broken);
+  round_conclusions(profile);
   profile.findings = derive_findings(profile, benchmarks, broken);
   profile.memory_map = derive_memory_map(profile);
   return profile;

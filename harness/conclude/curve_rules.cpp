@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/conclude/curves.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -25,28 +26,6 @@ const CurvePoint* nearest_to(double knee, const std::vector<CurvePoint>& points)
 }
 
 }  // namespace
-
-CurveRule time_curve(std::string topic, const std::string& label, std::string role) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const Measurement& m = *curve.points.front();
-    sentence.add(fmt::format("{} {}", label, format_time(*m.value)));
-    sentence.figure("time", *m.value);
-  };
-  return {std::move(topic), {{.name = "time", .unit = "s", .role = std::move(role)}}, summarize};
-}
-
-CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const auto points = sweep(curve, "bytes");
-    if (points.empty()) return;
-    const Measurement& largest = *points.back().m;
-    sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
-    sentence.figure("largest_size_rate", *largest.value);
-  };
-  return {std::move(topic),
-          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(role)}},
-          summarize};
-}
 
 CurveRule slowdown_curve(std::string topic, const std::string& param, const std::string& text) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {

@@ -8,6 +8,7 @@
 
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline {
 namespace {
@@ -35,7 +36,7 @@ class Topics {
     for (Said& said : topics_) {
       Curve& curve = said.curve;
       curve.device = device.name();
-      curve.sentence = fmt::format("{}", fmt::join(said.pieces, "; "));
+      curve.sentence = joined(said.pieces, "; ");
       if (const Topic* topic = said.topic; topic != nullptr && said.why_broken.empty()) {
         guarded(said, "its title",
                 [&] { curve.title = title_of(*topic, device, measurement, curve); });
@@ -172,14 +173,6 @@ std::optional<double> share_per_clock(const Measurement& m, const Measurement& o
   const auto& of_clock = of.conditions.sm_clock_hz;
   if (!clock || !of_clock || *clock <= 0 || *of_clock <= 0) return std::nullopt;
   return (*m.value / *clock) / (*of.value / *of_clock);
-}
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return result;
 }
 
 }  // namespace peakline

@@ -37,15 +37,9 @@ const Measurement* single(const CurveView& curve, const Params& params);
 // Ratio of rates per clock, since power and heat set the clock of each point. nullopt if a clock is
 // unknown.
 std::optional<double> share_per_clock(const Measurement& m, const Measurement& of);
-// "bf16" -> "BF16"
-std::string upper(std::string_view text);
 
 // --- Rules
 
-// "submit 1.9 us": a single point's time. Figure time.
-CurveRule time_curve(std::string topic, const std::string& label, std::string role = {});
-// "pageable H2D 8.6 GB/s": the largest size's rate. Figure largest_size_rate.
-CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role = {});
 // "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` over 1. text: a
 // format with places for value and factor. Figures slowdown by `param`.
 CurveRule slowdown_curve(std::string topic, const std::string& param, const std::string& text);

@@ -187,35 +187,9 @@ Limit compute_peak(std::initializer_list<const char*> resources) {
           .factors = compute_factors};
 }
 
-Limit instruction_rate() {
-  return {.of = [](const Measurement* measurement,
-                   const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    if (measurement == nullptr) return std::nullopt;
-    const auto results =
-        results_per_clock_per_sm(device.compute_major, device.compute_minor,
-                                 text_param(measurement->params, "op").value_or(""));
-    if (!results) return std::nullopt;
-    return clocked_limit(*results, fmt::format("{:.0f} results", *results), device);
-  }};
-}
-
-Limit per_clock_per_sm(double operations) {
-  return {.of = [operations](const Measurement*, const DeviceFacts& device) {
-    return clocked_limit(operations, fmt::format("{:.0f} ops", operations), device);
-  }};
-}
-
-Limit under_roofline(const char* compute) {
-  return {.of = [name = std::string(compute)](
-                    const Measurement* m,
-                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    if (m == nullptr || m->work.flops <= 0) return std::nullopt;
-    auto limit = compute_limit(name, device);
-    const auto bandwidth = theoretical_memory_bandwidth(device);
-    if (!bandwidth || m->work.bytes() <= 0) return limit;
-    const double slope = *bandwidth * m->work.flops / m->work.bytes();
-    if (limit && limit->value <= slope) return limit;
-    return PhysicalLimit{.value = slope, .how = "memory bandwidth x intensity", .conditions = {}};
+Limit per_clock_per_sm(double count, const char* what) {
+  return {.of = [count, what](const Measurement*, const DeviceFacts& device) {
+    return clocked_limit(count, fmt::format("{:.0f} {}", count, what), device);
   }};
 }
 

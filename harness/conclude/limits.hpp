@@ -35,12 +35,8 @@ Limit nvlink(int directions);
 Limit peer_link(int directions);
 // ops/clk x SMs x maximum SM clock, of the first of these resources that the device has.
 Limit compute_peak(std::initializer_list<const char*> resources);
-// Documented results per clock of the instruction `op` x SMs x maximum SM clock.
-Limit instruction_rate();
-// operations x SMs x maximum SM clock.
-Limit per_clock_per_sm(double operations);
-// The lower of compute peak and intensity x memory bandwidth.
-Limit under_roofline(const char* compute);
+// count x SMs x maximum SM clock.
+Limit per_clock_per_sm(double count, const char* what = "ops");
 
 // The highest plausible rate: the limit at the device's highest known SM clock, times
 // kPlausibleMargin (harness/statistics/sm_clock.hpp). nullopt if unknown, and for the host.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/conclude/headlines.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/units.hpp"
@@ -62,6 +64,38 @@ void FigureRow::add(const DeviceOverview& device, const std::optional<double>& v
       std::ranges::find_if(measured, [&](const Of& of) { return of.value > *value; });
   measured.insert(faster, {&device, *value, held_against, next});
   reference = measured.front().reference;
+}
+
+Headlines headlines_of(const Alike& group) {
+  std::vector<const HeadlineFigure*> ordered;
+  for (const HeadlineFigure& headline : group.first().headlines)
+    if (rule_group_of(headline.resource) != RuleGroup::kHostLink) ordered.push_back(&headline);
+  const auto known = known_resources();
+  std::ranges::stable_sort(ordered, {}, [&](const HeadlineFigure* headline) {
+    return std::ranges::find(known, headline->resource, &Resource::name) - known.begin();
+  });
+  Headlines result;
+  for (const HeadlineFigure* headline : ordered) {
+    FigureRow row{.label = headline->label,
+                  .unit = headline->unit,
+                  .reference = headline->reference,
+                  .computed = group.first().gpu != nullptr &&
+                              headline->reference_name == to_string(Basis::kTheoretical),
+                  .missing = headline->missing};
+    for (const DeviceOverview* device : group.devices) {
+      const auto same = std::ranges::find_if(device->headlines, [&](const HeadlineFigure& other) {
+        return other.resource == headline->resource && other.basis == headline->basis;
+      });
+      if (same == device->headlines.end()) continue;
+      row.add(*device, same->value, same->reference, same->next_run);
+      if (row.unit.empty()) row.unit = same->unit;
+    }
+    if (row.measured.empty() && row.missing == kNotMeasured)
+      result.left_out.push_back(row.label);
+    else
+      result.rows.push_back(std::move(row));
+  }
+  return result;
 }
 
 void add_figures(Screen::Section& section, const std::vector<FigureRow>& rows, bool several,

@@ -2,6 +2,7 @@
 
 // The first screen's tables of several GPUs: one per model, of the slowest figures.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,16 @@ struct Alike {
   const DeviceOverview& first() const { return *devices.front(); }
   bool several() const { return devices.size() > 1; }
 };
+
+// The lowest rate of the group's devices. rate_of: a device's, if known.
+template <class RateOf>
+std::optional<double> slowest(const Alike& group, RateOf rate_of) {
+  std::optional<double> lowest;
+  for (const DeviceOverview* device : group.devices)
+    if (const std::optional<double> rate = rate_of(*device))
+      lowest = std::min(lowest.value_or(*rate), *rate);
+  return lowest;
+}
 
 // "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"
 std::string names_of(const std::vector<const DeviceOverview*>& gpus);
@@ -45,6 +56,13 @@ struct FigureRow {
   void add(const DeviceOverview& device, const std::optional<double>& value,
            const std::optional<double>& held_against, const NextRun& next);
 };
+
+// A group's headlines in the order of resources, without the host link's.
+struct Headlines {
+  std::vector<FigureRow> rows;
+  std::vector<std::string> left_out;  // labels of figures not measured
+};
+Headlines headlines_of(const Alike& group);
 
 // Adds a row per figure, and a note per missing one. held_against: heading of the references'
 // column. several: the group has several devices.

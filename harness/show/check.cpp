@@ -68,14 +68,12 @@ std::vector<std::string> groups_of(const Checks& checks, bool judged) {
   for (const RuleGroup group : kGroups) {
     bool there = false, open = false;
     std::string name;
-    for (const CheckedFile& file : checks.files) {
-      for (const CheckedDevice& device : file.result.devices) {
-        for (const JudgedRule& rule : device.rules) {
-          if (rule.group != group) continue;
-          there = true;
-          open = open || rule.code == "coverage";
-          if (name.empty() || rule.code != "coverage") name = group_name(group, device);
-        }
+    for (const CheckedDevice* device : checks.devices()) {
+      for (const JudgedRule& rule : device->rules) {
+        if (rule.group != group) continue;
+        there = true;
+        open = open || rule.code == "coverage";
+        if (name.empty() || rule.code != "coverage") name = group_name(group, *device);
       }
     }
     if (there && open != judged) names.push_back(name);
@@ -150,12 +148,9 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
 }
 
 std::string runs_text(const Population& population) {
-  std::string text = fmt::format("{} in {} {} runs, driver {}",
-                                 format_count(static_cast<std::int64_t>(population.cards), "card"),
-                                 population.runs, population.mode,
-                                 population.drivers.empty()
-                                     ? "not known"
-                                     : fmt::format("{}", fmt::join(population.drivers, ", ")));
+  std::string text = fmt::format(
+      "{} in {} {} runs, driver {}", format_count(population.cards, "card"), population.runs,
+      population.mode, population.drivers.empty() ? "not known" : joined(population.drivers));
   if (!population.left_out.empty()) {
     std::vector<std::string> names;
     for (const LeftOutCard& card : population.left_out) names.push_back(text_of(card));
@@ -165,6 +160,40 @@ std::string runs_text(const Population& population) {
     text +=
         fmt::format(", {} to {}", population.first.substr(0, 10), population.last.substr(0, 10));
   return text;
+}
+
+// The rule's text; for a judged figure, also its yardstick and limit. source: of populations.
+std::string explanation(const JudgedRule& rule, const CheckedDevice& device,
+                        const std::string& source, std::size_t width) {
+  std::string text = hanging(rule.name + "  ", text_of(rule), width);
+  if (!rule.yardstick || !rule.limit) return text;
+  const Yardstick& y = *rule.yardstick;
+  text += hanging(
+      "  yardstick   ",
+      y.kind == YardstickKind::kPopulation
+          ? fmt::format("{}, {}; {}", device.model, runs_text(*device.known.population), source)
+          : fmt::format("{}: {}", y.source, value_text(rule, y.centre)),
+      width);
+  if (y.kind != YardstickKind::kFloor) {
+    text += hanging("  scatter     ",
+                    fmt::format("{:.2f} % between cards, {:.2f} % between runs of a card",
+                                y.between_cards * 100, y.between_runs * 100),
+                    width);
+    const std::string deviations =
+        rule.deviations > 0
+            ? fmt::format("{:.1f} standard deviations of cards and runs", rule.deviations)
+            : "the smallest loss that is reported";
+    const std::string margin =
+        y.margin > 0 ? fmt::format(", and {:.0f} % for another model", y.margin * 100) : "";
+    text += hanging("  limit       ",
+                    fmt::format("{}: {:.1f} % below it, {}{}", value_text(rule, *rule.limit),
+                                (1 - *rule.limit / y.centre) * 100, deviations, margin),
+                    width);
+  }
+  return text + hanging("  false alarm ",
+                        "one healthy run in 1000 has any figure below its limit, as far as these "
+                        "cards can tell",
+                        width);
 }
 
 json document_of(const Population* population) {
@@ -192,20 +221,25 @@ Outcome Checks::verdict() const {
   return worst;
 }
 
+std::vector<const CheckedDevice*> Checks::devices() const {
+  std::vector<const CheckedDevice*> all;
+  for (const CheckedFile& file : files)
+    for (const CheckedDevice& device : file.result.devices) all.push_back(&device);
+  return all;
+}
+
 std::string check_sentence(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
   std::size_t gpus = 0;
-  bool given = true;
   std::string model, name, prior;
-  for (const CheckedFile& file : checks.files) {
-    given = given && file.result.gpus_given;
-    for (const CheckedDevice& device : file.result.devices) {
-      if (device.uuid == kNodeDevice) continue;
-      if (++gpus == 1) std::tie(name, model) = std::tie(device.name, device.model);
-      if (device.known.population == nullptr && device.known.donor != nullptr)
-        prior = device.known.donor->facts.model;
-    }
+  for (const CheckedDevice* device : checks.devices()) {
+    if (device->uuid == kNodeDevice) continue;
+    if (++gpus == 1) std::tie(name, model) = std::tie(device->name, device->model);
+    if (device->known.population == nullptr && device->known.donor != nullptr)
+      prior = device->known.donor->facts.model;
   }
+  const bool given = std::ranges::all_of(
+      checks.files, [](const CheckedFile& file) { return file.result.gpus_given; });
   const Worst worst = worst_of(checks);
   std::string text;
   if (!checks.why_none.empty()) {
@@ -213,9 +247,8 @@ std::string check_sentence(const Checks& checks, bool count) {
   } else if (gpus == 0) {
     text = "no GPU in the profile";
   } else if (verdict == Outcome::kPass) {
-    text = fmt::format("{}, {}{}: {}",
-                       gpus == 1 ? name : format_count(static_cast<std::int64_t>(gpus), "GPU"),
-                       model, prior.empty() ? prior : fmt::format(" (by {} shares)", prior),
+    text = fmt::format("{}, {}{}: {}", gpus == 1 ? name : format_count(gpus, "GPU"), model,
+                       prior.empty() ? prior : fmt::format(" (by {} shares)", prior),
                        fmt::join(groups_of(checks, true), ", "));
     for (const std::string& open : groups_of(checks, false)) text += "; no verdict on " + open;
     if (count && !given) text += "; number of GPUs not given";
@@ -234,22 +267,21 @@ std::string check_line(const Checks& checks, bool count) {
 }
 
 std::string check_advice(const Checks& checks) {
-  bool any = false, all_known = true;
-  for (const CheckedFile& file : checks.files) {
-    for (const CheckedDevice& device : file.result.devices) {
-      any = true;
-      all_known = all_known && (device.uuid == kNodeDevice || device.known.population != nullptr);
-    }
-  }
-  if (!any) return {};
+  const std::vector<const CheckedDevice*> devices = checks.devices();
+  if (devices.empty()) return {};
+  const bool all_known = std::ranges::all_of(devices, [](const CheckedDevice* device) {
+    return device->uuid == kNodeDevice || device->known.population != nullptr;
+  });
   switch (checks.verdict()) {
     case Outcome::kFail:
       return "peakline check FILE names all that fails";
     case Outcome::kCannotJudge:
       return all_known ? "peakline check FILE says what is missing"
                        : "peakline check FILE --against OTHERS holds it against profiles of yours";
+    case Outcome::kWarn:
+      return "peakline check FILE tells the warnings";
     default:
-      return checks.verdict() == Outcome::kWarn ? "peakline check FILE tells the warnings" : "";
+      return "";
   }
 }
 
@@ -284,46 +316,10 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
 }
 
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width) {
-  for (const CheckedFile& file : checks.files) {
-    for (const CheckedDevice& device : file.result.devices) {
-      for (const JudgedRule& rule : device.rules) {
-        if (rule.name != name && rule.name != fmt::format("{}/{}", device.name, name)) continue;
-        std::string text = hanging(rule.name + "  ", text_of(rule), width);
-        if (rule.yardstick && rule.limit) {
-          const Yardstick& y = *rule.yardstick;
-          const bool of_model = y.kind == YardstickKind::kPopulation;
-          text += hanging("  yardstick   ",
-                          of_model ? fmt::format("{}, {}; {}", device.model,
-                                                 runs_text(*device.known.population), checks.source)
-                                   : fmt::format("{}: {}", y.source, value_text(rule, y.centre)),
-                          width);
-          if (y.kind != YardstickKind::kFloor) {
-            text += hanging("  scatter     ",
-                            fmt::format("{:.2f} % between cards, {:.2f} % between runs of a card",
-                                        y.between_cards * 100, y.between_runs * 100),
-                            width);
-            text += hanging(
-                "  limit       ",
-                fmt::format("{}: {:.1f} % below it, {}{}", value_text(rule, *rule.limit),
-                            (1 - *rule.limit / y.centre) * 100,
-                            rule.deviations > 0
-                                ? fmt::format("{:.1f} standard deviations of cards and runs",
-                                              rule.deviations)
-                                : "the smallest loss that is reported",
-                            y.margin > 0
-                                ? fmt::format(", and {:.0f} % for another model", y.margin * 100)
-                                : std::string()),
-                width);
-          }
-          text += hanging("  false alarm ",
-                          "one healthy run in 1000 has any figure below its limit, as far as these "
-                          "cards can tell",
-                          width);
-        }
-        return terminal_text(text, false);
-      }
-    }
-  }
+  for (const CheckedDevice* device : checks.devices())
+    for (const JudgedRule& rule : device->rules)
+      if (rule.name == name || rule.name == fmt::format("{}/{}", device->name, name))
+        return terminal_text(explanation(rule, *device, checks.source, width), false);
   return "";
 }
 

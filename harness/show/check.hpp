@@ -22,6 +22,7 @@ struct Checks {
   std::string why_none = {};  // why nothing was judged: "stopped by a signal"
 
   Outcome verdict() const;  // the worst
+  std::vector<const CheckedDevice*> devices() const;
 };
 
 // The verdict's reason: device and groups, or the worst rule. count: mention an unknown GPU count.

@@ -3,9 +3,12 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "harness/show/check.hpp"
 #include "harness/values/text.hpp"
@@ -14,24 +17,15 @@ namespace peakline {
 namespace {
 
 std::string xml(std::string_view text) {
+  static constexpr std::array kEntities = {std::pair{'&', "&amp;"}, std::pair{'<', "&lt;"},
+                                           std::pair{'>', "&gt;"}, std::pair{'"', "&quot;"}};
   std::string escaped;
   for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
+    const auto entity = std::ranges::find(kEntities, c, &std::pair<char, const char*>::first);
+    if (entity == kEntities.end())
+      escaped += c;
+    else
+      escaped += entity->second;
   }
   return escaped;
 }

@@ -113,14 +113,20 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
                                 settles.by_runs > 0 ? " more" : ""));
   }
   if (!settles.varying.empty()) parts.push_back(varying_text(settles));
-  return fmt::format("{}", fmt::join(parts, " "));
+  return joined(parts, " ");
 }
 
-std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceComparison> devices) {
+std::vector<const CeilingComparison*> judged(std::span<const DeviceComparison> devices) {
   std::vector<const CeilingComparison*> found;
   for (const DeviceComparison& device : devices)
     for (const CeilingComparison& c : device.ceilings)
-      if (c.verdict == Verdict::kInconclusive) found.push_back(&c);
+      if (c.verdict != Verdict::kNotJudged) found.push_back(&c);
+  return found;
+}
+
+std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceComparison> devices) {
+  auto found = judged(devices);
+  std::erase_if(found, [](const auto* c) { return c->verdict != Verdict::kInconclusive; });
   return found;
 }
 
@@ -234,8 +240,7 @@ std::string reasons_text(const Gate& gate, std::size_t width) {
 std::string only_in(std::string_view side, const std::vector<std::string>& names,
                     std::size_t width) {
   if (names.empty()) return {};
-  return hanging(fmt::format("  only in {}: ", side), fmt::format("{}", fmt::join(names, ", ")),
-                 width);
+  return hanging(fmt::format("  only in {}: ", side), joined(names), width);
 }
 
 std::string device_text(const DeviceComparison& device, bool all, std::size_t width) {
@@ -261,24 +266,20 @@ std::string device_text(const DeviceComparison& device, bool all, std::size_t wi
 
 // The largest loss that intervals leave open: "no loss above 3 % in any figure; ...".
 std::string largest_loss(const CompareResult& result) {
-  std::vector<const CeilingComparison*> judged;
-  for (const DeviceComparison& device : result.devices)
-    for (const CeilingComparison& c : device.ceilings)
-      if (c.verdict != Verdict::kNotJudged) judged.push_back(&c);
+  const std::vector<const CeilingComparison*> all = judged(result.devices);
   const Settling settles = settling(inconclusive(result.devices));
-  const std::size_t bounded = judged.size() - settles.varying.size();
+  const std::size_t bounded = all.size() - settles.varying.size();
   if (bounded == 0) return "no figure could be judged";
   double loss = result.threshold;
-  for (const CeilingComparison* c : judged)
+  for (const CeilingComparison* c : all)
     if (std::ranges::find(settles.varying, ceiling_name(c->resource, c->basis)) ==
         settles.varying.end())
       loss = std::max(loss, 1 - c->ratio_low);
-  std::string text = fmt::format(
-      "no loss above {:.0f} % in {}", std::ceil(100 * loss - 1e-9),
-      settles.varying.empty()
-          ? "any figure"
-          : fmt::format("{} of {}", bounded,
-                        format_count(static_cast<std::int64_t>(judged.size()), "figure")));
+  std::string text =
+      fmt::format("no loss above {:.0f} % in {}", std::ceil(100 * loss - 1e-9),
+                  settles.varying.empty()
+                      ? "any figure"
+                      : fmt::format("{} of {}", bounded, format_count(all.size(), "figure")));
   if (settles.by_runs > 0) text += fmt::format("; smaller ones need {} runs a side", settles.runs);
   return text;
 }
@@ -304,7 +305,7 @@ std::string first_line(const CompareResult& result, bool gate) {
 std::string main_point(const CompareResult& result) {
   const std::string_view verdict = result.verdict();
   const JudgedRule* found = nullptr;
-  std::int64_t reasons = 0, faster = 0, all = 0;
+  std::int64_t reasons = 0;
   for (const JudgedRule& reason : result.gate.reasons) {
     if (reason.passes()) continue;
     ++reasons;
@@ -314,14 +315,10 @@ std::string main_point(const CompareResult& result) {
     return fmt::format("{}: {}{}", found->name, found->text,
                        reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
   if (verdict != "faster") return largest_loss(result);
-  for (const DeviceComparison& device : result.devices) {
-    for (const CeilingComparison& c : device.ceilings) {
-      all += c.verdict != Verdict::kNotJudged;
-      faster += c.verdict == Verdict::kFaster;
-    }
-  }
-  return fmt::format("{} of {} by more than {:.1f} %, none slower", faster,
-                     format_count(all, "ceiling"), result.threshold * 100);
+  const std::vector<const CeilingComparison*> all = judged(result.devices);
+  return fmt::format("{} of {} by more than {:.1f} %, none slower",
+                     std::ranges::count(all, Verdict::kFaster, &CeilingComparison::verdict),
+                     format_count(all.size(), "ceiling"), result.threshold * 100);
 }
 
 std::string explanation(const CeilingComparison& c) {
@@ -331,7 +328,7 @@ std::string explanation(const CeilingComparison& c) {
     parts.push_back(fmt::format(
         "cards of the model {} by {:.1f} % ({})",
         c.assumed_from.empty() ? "scatter" : "are assumed to scatter", *c.between_cards * 100,
-        c.assumed_from.empty() ? format_count(static_cast<std::int64_t>(c.cards), "card")
+        c.assumed_from.empty() ? format_count(c.cards, "card")
                                : fmt::format("twice as much as {}s", c.assumed_from)));
   if (auto text = per_clock(c); !text.empty()) parts.push_back(std::move(text));
   if (moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) {
@@ -341,15 +338,13 @@ std::string explanation(const CeilingComparison& c) {
   if (moved(c.base.power_w, c.next.power_w)) {
     parts.push_back(fmt::format("power {:.0f} → {:.0f} W", *c.base.power_w, *c.next.power_w));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 std::string compare_text(const CompareResult& result, const CompareView& view,
                          const ShowOptions& options) {
   const std::size_t width = options.width;
-  const auto profiles = [](std::size_t n) {
-    return format_count(static_cast<std::int64_t>(n), "profile");
-  };
+  const auto profiles = [](std::size_t n) { return format_count(n, "profile"); };
   std::string text = first_line(result, view.gate);
   text += reasons_text(result.gate, width);
   for (const DeviceComparison& device : result.devices)

@@ -107,8 +107,7 @@ std::string members(const FleetGroup& group, bool all, std::size_t width) {
     const bool stands_out = !member.sound() || fails(member, "gpus");
     if (!stands_out && nothing_to_say) continue;
     ++rows;
-    table.row({member.node, member.device, verdict_of(group, member),
-               fmt::format("{}", fmt::join(reasons, "; "))});
+    table.row({member.node, member.device, verdict_of(group, member), joined(reasons, "; ")});
   }
   return rows == 0 ? std::string() : table.render(width);
 }
@@ -126,7 +125,7 @@ std::string headline(const FleetGroup& group) {
     warned += verdict == Outcome::kWarn && !group.is_host;
   }
   const std::string text = fmt::format("{} · {} runs · {}", group.model, group.mode,
-                                       format_count(std::ssize(group.members), kind_of(group)));
+                                       format_count(group.members.size(), kind_of(group)));
   std::vector<std::string> parts;
   if (failed > 0) parts.push_back(fmt::format("{} not fine", failed));
   if (unknown > 0) parts.push_back(fmt::format("{} cannot be judged", unknown));
@@ -146,7 +145,7 @@ std::string counted(const Fleet& fleet) {
   for (const std::string_view kind : {"GPU", "node"})
     if (count[kind] > 0) parts.push_back(format_count(count[kind], kind));
   if (parts.empty()) return format_count(count["host"], "host");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 std::string first_line(const Fleet& fleet) {
@@ -164,8 +163,7 @@ std::string first_line(const Fleet& fleet) {
   if (worst == nullptr) return verdict_line(verdict, counted(fleet) + ": nothing could be judged");
   const JudgedRule& rule = worst->rules[0];
   const std::string device = rule.name.substr(0, rule.name.find('/', worst->node.size() + 1));
-  const std::string what = fmt::format(
-      "{} of {}", as_bad, format_count(static_cast<std::int64_t>(fleet.devices), "device"));
+  const std::string what = fmt::format("{} of {}", as_bad, format_count(fleet.devices, "device"));
   const bool low = rule.code == "figure" && rule.value && rule.limit && rule.yardstick;
   const std::string why = low ? fmt::format("{} {:.1f} % low, limit {:.1f} %", rule.label,
                                             (1 - *rule.value / rule.yardstick->centre) * 100,
@@ -252,16 +250,14 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     text += hanging("  ", fmt::format("--allow {}: no rule has that name", name), width);
   text += hanging(
       "",
-      fmt::format(
-          "{}, {}{}.{}", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
-          format_count(static_cast<std::int64_t>(fleet.devices), "device"),
-          fleet.superseded == 0
-              ? std::string()
-              : fmt::format("; {} of these devices left out",
-                            format_count(static_cast<std::int64_t>(fleet.superseded), "older run")),
-          all ? " scatter: the peers' median deviation, scaled to a standard deviation; "
-                "lowest to highest and percentiles against the median."
-              : " --all shows every device, and how the ceilings are distributed."),
+      fmt::format("{}, {}{}.{}", format_count(fleet.profiles, "profile"),
+                  format_count(fleet.devices, "device"),
+                  fleet.superseded == 0 ? std::string()
+                                        : fmt::format("; {} of these devices left out",
+                                                      format_count(fleet.superseded, "older run")),
+                  all ? " scatter: the peers' median deviation, scaled to a standard deviation; "
+                        "lowest to highest and percentiles against the median."
+                      : " --all shows every device, and how the ceilings are distributed."),
       width);
   return terminal_text(text, options.color);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,17 @@ json document_of(const JudgedRule& rule);
 // ASCII, which cannot control a terminal; invalid UTF-8 is replaced.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+// A document of many rows, one a line.
+template <class Rows, class Encode>
+std::string rows_document(std::string_view schema, int version, std::string_view name,
+                          const Rows& rows, Encode encode) {
+  std::string lines;
+  for (const auto& row : rows) lines += (lines.empty() ? "\n" : ",\n") + encode(row).dump();
+  return "{\n\"schema\": \"" + std::string(schema) +
+         "\",\n\"schema_version\": " + std::to_string(version) + ",\n\"" + std::string(name) +
+         "\": [" + lines + "\n]\n}\n";
 }
 
 }  // namespace peakline

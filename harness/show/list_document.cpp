@@ -29,14 +29,8 @@ std::string_view measured_on(const Benchmark& benchmark) {
 }
 
 std::string list_json(Benchmarks benchmarks) {
-  std::string text =
-      "{\n\"schema\": \"peakline-catalog\",\n\"schema_version\": 1,\n\"benchmarks\": [";
-  const char* separator = "\n";
-  for (const Benchmark& benchmark : benchmarks) {
-    text += separator + encode(benchmark).dump();
-    separator = ",\n";
-  }
-  return text + "\n]\n}\n";
+  return rows_document("peakline-catalog", 1, "benchmarks", benchmarks,
+                       [](const Benchmark& benchmark) { return encode(benchmark); });
 }
 
 }  // namespace peakline

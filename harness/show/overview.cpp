@@ -11,6 +11,7 @@
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -172,7 +173,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
         std::pair(link->conditions.pcie_generation, link->conditions.pcie_width);
     if (generation && width) parts.push_back(fmt::format("{}.0 x{}", *generation, *width));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 // Share of a link's raw rate besides packet headers, if known.
@@ -317,6 +318,26 @@ std::optional<double> NextRun::half_width(double value) const {
 
 std::string DeviceOverview::title() const {
   return traits.empty() ? name : fmt::format("{} · {}", name, fmt::join(traits, " · "));
+}
+
+const ComputeRow* DeviceOverview::find_compute(std::string_view resource, Basis basis) const {
+  const auto found = std::ranges::find_if(compute, [&](const ComputeRow& row) {
+    return row.resource == resource && row.basis == basis;
+  });
+  return found == compute.end() ? nullptr : &*found;
+}
+
+const BandwidthRow* DeviceOverview::find_bandwidth(std::string_view resource) const {
+  const auto found = std::ranges::find(bandwidth, resource, &BandwidthRow::resource);
+  return found == bandwidth.end() ? nullptr : &*found;
+}
+
+std::vector<const Figure*> figures_with(const std::vector<Curve>& curves, std::string_view role) {
+  std::vector<const Figure*> found;
+  for (const Curve& curve : curves)
+    for (const Figure& figure : curve.figures)
+      if (figure.role == role) found.push_back(&figure);
+  return found;
 }
 
 std::string cpu_text(const HostFacts& host) {

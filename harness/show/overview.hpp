@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/values/profile.hpp"
@@ -77,6 +78,10 @@ struct DeviceOverview {
   std::vector<RidgePoint> ridge_points;
   std::vector<MemoryLevel> memory_map;
   std::vector<Curve> curves;
+
+  // nullptr without such a row.
+  const ComputeRow* find_compute(std::string_view resource, Basis basis) const;
+  const BandwidthRow* find_bandwidth(std::string_view resource) const;
 };
 
 // The profile must outlive this.
@@ -84,6 +89,9 @@ struct Overview {
   std::vector<DeviceOverview> devices;          // GPUs, node, host; only those requested
   std::size_t ok = 0, skipped = 0, failed = 0;  // measurements
 };
+
+// All figures with a role (harness/values/figure.hpp).
+std::vector<const Figure*> figures_with(const std::vector<Curve>& curves, std::string_view role);
 
 // "2 x AMD EPYC 9654, 192 cores, 4 of 384 CPUs usable"; "" if the model is unknown.
 std::string cpu_text(const HostFacts& host);

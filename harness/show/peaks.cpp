@@ -61,16 +61,15 @@ std::string clocks(const Datasheet& sheet) {
 
 std::string figures_table(SheetsShown sheets, std::size_t width) {
   const bool with_clocks = width >= kWithClocks;
-  using Align = TextTable::Align;
-  std::vector<TextTable::Column> columns = {{.align = Align::kLeft, .gap = 2}};
+  std::vector<TextTable::Column> columns = {left(2)};
   std::vector<std::string> heads = {""};
   for (const Shown& column : kShown) {
     if (width < column.from) continue;
-    columns.push_back({.align = Align::kRight, .gap = 2});
+    columns.push_back(right(2));
     heads.emplace_back(column.head);
   }
   if (with_clocks) {
-    columns.push_back({.align = Align::kRight, .gap = 2});
+    columns.push_back(right(2));
     heads.emplace_back("MHz");
   }
   TextTable table(std::move(columns));
@@ -216,14 +215,9 @@ std::string peaks_text(std::string_view name, const ShowOptions& options) {
 
 std::string peaks_json(std::string_view name) {
   const Sheets sheets = products_called(name);
-  if (sheets.empty()) return {};
-  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 2,\n\"products\": [";
-  const char* separator = "\n";
-  for (const Datasheet* sheet : sheets) {
-    text += separator + encode(*sheet).dump();
-    separator = ",\n";
-  }
-  return text + "\n]\n}\n";
+  return sheets.empty() ? std::string()
+                        : rows_document("peakline-peaks", 2, "products", sheets,
+                                        [](const Datasheet* sheet) { return encode(*sheet); });
 }
 
 }  // namespace peakline

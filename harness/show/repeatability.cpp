@@ -96,7 +96,7 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
     text += '\n' +
             hanging("",
                     fmt::format("{} left out: no other run of the same devices in the same mode.",
-                                format_count(static_cast<std::int64_t>(alone), "profile")),
+                                format_count(alone, "profile")),
                     width);
   }
   return terminal_text(text, options.color);

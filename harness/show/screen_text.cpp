@@ -59,16 +59,13 @@ std::string findings_text(const Screen& screen, std::size_t lines, std::size_t w
   const std::size_t more = screen.matters.size() - printed;
   if (more + screen.more_notes == 0) return text;
   return text +
-         hanging(
-             "  ",
-             styled(
-                 Style::kDim,
-                 fmt::format(
-                     "{}{}: peakline show FILE --topic findings",
-                     more > 0 ? fmt::format("{} more that matter{}, ", more, more == 1 ? "s" : "")
-                              : std::string(),
-                     format_count(static_cast<std::int64_t>(screen.more_notes), "other note"))),
-             width);
+         hanging("  ",
+                 styled(Style::kDim, fmt::format("{}{}: peakline show FILE --topic findings",
+                                                 more > 0 ? fmt::format("{} more that matter{}, ",
+                                                                        more, more == 1 ? "s" : "")
+                                                          : std::string(),
+                                                 format_count(screen.more_notes, "other note"))),
+                 width);
 }
 
 std::size_t line_count(const std::string& text) {

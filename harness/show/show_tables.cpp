@@ -11,6 +11,7 @@
 #include "harness/conclude/sittings.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -144,15 +145,9 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
          table.render(width);
 }
 
-std::string mfu_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
-                      std::size_t width) {
-  const auto of = [&](const std::string& resource, Basis basis) {
-    return std::ranges::find_if(rows, [&](const ComputeRow& row) {
-      return row.resource == resource && row.basis == basis && row.measured;
-    });
-  };
+std::string mfu_table(const DeviceOverview& gpu, const ResourceLabels& labels, std::size_t width) {
   std::vector<std::string> resources;
-  for (const ComputeRow& row : rows) {
+  for (const ComputeRow& row : gpu.compute) {
     const std::string_view unit = part_of(row.resource);
     const bool loaded = row.basis == Basis::kBurst || row.basis == Basis::kSustained;
     if (loaded && row.measured && (unit == "tensor" || unit == "gemm") &&
@@ -167,15 +162,15 @@ std::string mfu_table(const std::vector<ComputeRow>& rows, const ResourceLabels&
   table.row({"", "published", "burst", "%", "achievable", "%", "model", "%"});
   bool any_computed = false;
   for (const std::string& resource : resources) {
-    const ComputeRow& known = *std::ranges::find(rows, resource, &ComputeRow::resource);
+    const ComputeRow& known = *std::ranges::find(gpu.compute, resource, &ComputeRow::resource);
     const bool computed = !known.datasheet && known.peak_at_max_clock;
     const auto peak = computed ? known.peak_at_max_clock : known.datasheet;
     const std::string published = scaled(peak, kTera);
     std::vector<std::string> cells = {labels(resource),
                                       computed ? "(" + published + ")" : published};
     for (const Basis basis : {Basis::kBurst, Basis::kSustained, Basis::kModelShaped}) {
-      const auto row = of(resource, basis);
-      const bool there = row != rows.end();
+      const ComputeRow* row = gpu.find_compute(resource, basis);
+      const bool there = row != nullptr && row->measured;
       cells.push_back(there ? measured_cell(row->measured, row->next_run, kTera) : not_known());
       cells.push_back(there ? percent(row->measured, peak) : "");
     }
@@ -211,16 +206,15 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
   return table.render(width);
 }
 
-std::string bandwidth_table(std::string_view title, std::string_view counted,
-                            const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
+std::string bandwidth_table(const DeviceOverview& device, const ResourceLabels& labels,
                             std::size_t width) {
-  if (rows.empty()) return {};
+  if (device.bandwidth.empty()) return {};
   // Columns in the order in which they are dropped.
   enum { kNever, kPeak, kNotes, kPublished };
   TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kPublished),
                    right(1, kPublished), right(2), left(2, kNotes)});
   table.row({"", "measured", "peak", "%", "published", "%", "next run", "notes"});
-  for (const BandwidthRow& row : rows) {
+  for (const BandwidthRow& row : device.bandwidth) {
     // Links are compared with the rate that packet headers leave; notes have the raw rate.
     const auto& peak = row.data_rate ? row.data_rate : row.theoretical;
     table.row({labels(row.resource), measured_cell(row.measured, row.next_run, kGiga),
@@ -229,7 +223,13 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                row.measured ? row.how + raw_rate(row) : std::string()});
     if (!row.measured) add_reason(table, row.how);
   }
-  return section(title, counted, width) + table.render(width);
+  const std::string heading =
+      device.device == kNodeDevice
+          ? section("Between GPUs, GB/s",
+                    "each byte once; NCCL: bus bandwidth, as nccl-tests counts", width)
+          : section("Memory and host link, GB/s", "bytes read + written; PCIe: each byte once",
+                    width);
+  return heading + table.render(width);
 }
 
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width) {
@@ -267,14 +267,13 @@ std::string instruction_table(const std::vector<Curve>& curves, std::size_t widt
   };
   std::vector<std::pair<std::string, Row>> rows;  // in the order of the figures
   const auto fill = [&](const char* role, std::optional<double> Row::*field) {
-    for (const Curve& curve : curves)
-      for (const Figure& figure : curve.figures) {
-        const auto op = text_param(figure.by, "op");
-        if (figure.role != role || !op) continue;
-        auto row = std::ranges::find(rows, *op, &std::pair<std::string, Row>::first);
-        if (row == rows.end()) row = rows.insert(rows.end(), {*op, {}});
-        row->second.*field = figure.value;
-      }
+    for (const Figure* figure : figures_with(curves, role)) {
+      const auto op = text_param(figure->by, "op");
+      if (!op) continue;
+      auto row = std::ranges::find(rows, *op, &std::pair<std::string, Row>::first);
+      if (row == rows.end()) row = rows.insert(rows.end(), {*op, {}});
+      row->second.*field = figure->value;
+    }
   };
   fill(role::kResults, &Row::rate);
   fill(role::kDocumentedResults, &Row::documented);
@@ -329,7 +328,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
         const auto found = lines[line][column].find(basis);
         figures.push_back(found == lines[line][column].end() ? not_known() : found->second);
       }
-      cells.push_back(fmt::format("{}", fmt::join(figures, " | ")));
+      cells.push_back(joined(figures, " | "));
     }
     table.row(std::move(cells));
   }

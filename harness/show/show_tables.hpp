@@ -25,10 +25,8 @@ std::string precision_of(const std::string& label);
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width);
 // The peaks that an MFU can divide by, of each precision that GEMMs were measured in.
-std::string mfu_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
-                      std::size_t width);
-std::string bandwidth_table(std::string_view title, std::string_view counted,
-                            const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
+std::string mfu_table(const DeviceOverview& gpu, const ResourceLabels& labels, std::size_t width);
+std::string bandwidth_table(const DeviceOverview& device, const ResourceLabels& labels,
                             std::size_t width);
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels, std::size_t width);
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width);

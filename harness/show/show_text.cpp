@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -21,12 +20,6 @@ namespace {
 // Five headlines with such remarks fit 100 columns.
 constexpr std::size_t kWidestRemark = 18;
 
-std::string join_known(const std::vector<std::string>& parts) {
-  std::vector<std::string> known;
-  std::ranges::copy_if(parts, std::back_inserter(known), [](const auto& p) { return !p.empty(); });
-  return fmt::format("{}", fmt::join(known, " · "));
-}
-
 // "2026-11-20T20:17:00Z" -> "2026-11-20 20:17 UTC"
 std::string date(std::string_view created) {
   constexpr std::string_view kForm = "2026-11-20T20:17:00Z";
@@ -40,7 +33,7 @@ std::string named(std::string_view name, std::string_view version) {
 
 std::string header(const Profile& p, const Overview& content, std::size_t width) {
   const auto line = [&](const std::vector<std::string>& parts) {
-    const std::string text = join_known(parts);
+    const std::string text = joined(parts, " · ");
     return text.empty() ? std::string() : hanging("", text, width);
   };
   std::string text = line({styled(Style::kBold, p.tool), p.mode.empty() ? "" : p.mode + " run",
@@ -147,15 +140,6 @@ std::string finding_lines(const Profile& p, std::size_t width) {
   return text;
 }
 
-std::string bandwidths(const DeviceOverview& device, const ResourceLabels& labels,
-                       std::size_t width) {
-  const bool node = device.device == kNodeDevice;
-  return bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
-                         node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
-                              : "bytes read + written; PCIe: each byte once",
-                         device.bandwidth, labels, width);
-}
-
 std::string next_run_legend(const Profile& profile, std::size_t width) {
   if (std::ranges::none_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; }))
     return {};
@@ -178,7 +162,7 @@ std::string figures(const Curve& curve, std::size_t width) {
     std::vector<std::string> by;
     for (const auto& [name, value] : figure.by)
       by.push_back(fmt::format("{} {}", spaced(name), to_string(value)));
-    table.row({"  " + spaced(figure.name), fmt::format("{}", fmt::join(by, ", ")),
+    table.row({"  " + spaced(figure.name), joined(by),
                figure.unit == "1" ? format_number(figure.value)
                                   : format_value(figure.value, figure.unit)});
   }
@@ -210,8 +194,9 @@ std::vector<Part> parts_of(const Profile& profile, const DeviceOverview& device,
     add("host", host_table(device, labels, width));
   } else {
     add("compute", compute_table(device.compute, labels, width));
-    add("mfu", mfu_table(device.compute, labels, width));
-    add(device.device == kNodeDevice ? "links" : "bandwidth", bandwidths(device, labels, width));
+    add("mfu", mfu_table(device, labels, width));
+    add(device.device == kNodeDevice ? "links" : "bandwidth",
+        bandwidth_table(device, labels, width));
     add("memory map", memory_map_table(device.memory_map, width));
   }
   add("factors", factor_lines(profile, device.device, labels, width));
@@ -240,7 +225,7 @@ std::string show_all(const Profile& profile, const ShowOptions& options) {
       text += gpus ? table : '\n' + table;
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
-      text += paragraph(bandwidths(device, labels, width));
+      text += paragraph(bandwidth_table(device, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }
   }

@@ -61,6 +61,11 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
   return lines;
 }
 
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t taken = text_width(text);
+  return std::string(width > taken ? width - taken : 0, ' ') + std::string(text);
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool starts_as_unit(std::string_view word) {
@@ -91,11 +96,6 @@ std::size_t text_width(std::string_view text) {
 std::string pad_right(std::string_view text, std::size_t width) {
   const std::size_t taken = text_width(text);
   return std::string(text) + std::string(width > taken ? width - taken : 0, ' ');
-}
-
-std::string pad_left(std::string_view text, std::size_t width) {
-  const std::size_t taken = text_width(text);
-  return std::string(width > taken ? width - taken : 0, ' ') + std::string(text);
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {

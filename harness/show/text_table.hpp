@@ -29,7 +29,6 @@ std::string section(std::string_view title, std::string_view remark, std::size_t
 std::size_t text_width(std::string_view text);
 
 std::string pad_right(std::string_view text, std::size_t width);
-std::string pad_left(std::string_view text, std::size_t width);
 
 // Lines of at most `width` columns, broken at spaces; long words, and numbers with their units,
 // stay whole. At least one line; newlines count as spaces.

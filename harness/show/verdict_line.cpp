@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "harness/values/text.hpp"
 
 namespace peakline {
@@ -13,13 +10,6 @@ namespace {
 constexpr std::size_t kColumns = 80;
 // For lists of judged groups.
 constexpr std::size_t kMostColumns = 120;
-
-std::string capitals(std::string_view word) {
-  std::string text(word);
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 Style style_of(Outcome verdict) {
   return verdict == Outcome::kFail   ? Style::kRed
@@ -37,7 +27,7 @@ std::string_view word_of(Outcome verdict) {
 }  // namespace
 
 std::string verdict_line(std::string_view word, Style style, std::string_view text) {
-  return fmt::format("{}  {}\n", styled(style, capitals(word)),
+  return fmt::format("{}  {}\n", styled(style, upper(word)),
                      printable(text, kColumns - 2 - text_width(word)));
 }
 

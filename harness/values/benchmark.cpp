@@ -124,9 +124,4 @@ std::function<bool(const Measurement&, const DeviceFacts*)> where(std::string pa
   };
 }
 
-std::vector<CeilingRule> load_ceilings(const Resource& resource) {
-  return {{resource, Basis::kBurst, where("load", "burst")},
-          {resource, Basis::kSustained, where("load", "sustained")}};
-}
-
 }  // namespace peakline

@@ -221,6 +221,8 @@ struct Benchmark {
   std::vector<Topic> topics = {};
   // Devices that support it; empty: all. On others its points are skipped and take no time.
   std::function<bool(const DeviceFacts&)> runs_on = {};
+  // The option of `run` without which it is left out: "--storage"; empty: it is always there.
+  std::string option = {};
   // Not yet run on such a device: measurements are marked, and failures count as skipped.
   bool never_run = false;
   // The roof under which a roofline draws the points; empty: not drawn.
@@ -255,8 +257,5 @@ std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string
                                                                      double bytes);
 std::function<bool(const Measurement&, const DeviceFacts*)> where(std::string param,
                                                                   std::string value);
-
-// The burst and sustained ceilings of a resource, from load:burst and load:sustained.
-std::vector<CeilingRule> load_ceilings(const Resource& resource);
 
 }  // namespace peakline

@@ -94,6 +94,19 @@ std::string spaced(std::string_view name) {
   return text;
 }
 
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return result;
+}
+
+std::string joined(std::vector<std::string> parts, std::string_view separator) {
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
 std::string shortened(const std::vector<std::string>& names) {
   constexpr std::ptrdiff_t kShown = 3;
   const auto end = names.begin() + std::min(std::ssize(names), kShown);

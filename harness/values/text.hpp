@@ -26,6 +26,11 @@ constexpr std::string_view name_of(std::initializer_list<std::string_view> names
 // "half_zeros" -> "half zeros".
 std::string spaced(std::string_view name);
 
+// "bf16" -> "BF16".
+std::string upper(std::string_view text);
+
+// "a, b" of "a", "", "b".
+std::string joined(std::vector<std::string> parts, std::string_view separator = ", ");
 // "a, b, c and 2 more"
 std::string shortened(const std::vector<std::string>& names);
 

@@ -252,14 +252,15 @@ TEST(InstructionCurves, WhatOneAddressCosts) {
 
 TEST(InstructionRate, IsTheDocumentedRateAtTheMaximumClock) {
   const DeviceFacts device = sample::h200();
+  const Limit& rate = find_benchmark(sample::benchmarks(), "instruction.throughput")->limit;
   const auto limit = [&](const char* op) {
     const auto m = rate_of(op, 1);
-    return instruction_rate().of(&m, device);
+    return rate.of(&m, device);
   };
   EXPECT_NEAR(limit("fp16x2_fma")->value, 256 * 132 * 1980e6, 1);
   EXPECT_EQ(limit("ex2")->how, "16 results/clk/SM x 132 SMs x 1980 MHz");
   EXPECT_FALSE(limit("match"));
-  EXPECT_FALSE(instruction_rate().of(nullptr, device));
+  EXPECT_FALSE(rate.of(nullptr, device));
   EXPECT_EQ(per_clock_per_sm(32).of(nullptr, device)->how, "32 ops/clk/SM x 132 SMs x 1980 MHz");
 }
 

@@ -1,5 +1,6 @@
 // Plain values: measurements, facts, figures and titles.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "harness/values/measurement.hpp"
 #include "harness/values/picture.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/units.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -178,7 +180,12 @@ class Titles : public testing::Test {
     for (const char* id : {"made.up.one", "made.up.other"}) {
       Benchmark& benchmark = benchmarks_.emplace_back();
       benchmark.id = id;
-      benchmark.curves = {time_curve("made up", id)};
+      benchmark.curves = {
+          {"made up", {{"time", "s"}}, [id](const CurveView& curve, Sentence& sentence) {
+             const double time_s = *curve.points.front()->value;
+             sentence.add(fmt::format("{} {}", id, format_time(time_s)));
+             sentence.figure("time", time_s);
+           }}};
       profile_.measurements.push_back(sample::measurement(id, {}, Quantity::kTime, 2e-6));
     }
     profile_.devices = {sample::h200()};

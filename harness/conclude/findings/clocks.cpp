@@ -9,6 +9,7 @@
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/hardware/spec.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -121,7 +122,7 @@ void locked_clocks(const DeviceView& gpu, Benchmarks benchmarks, Collector& out)
   evidence.emplace_back("highest_sm_clock", format_clock(*fastest->conditions.sm_clock_hz));
   evidence.emplace_back("max_sm_clock", format_clock(*facts.sm_clock_max_hz));
   if (const auto& reasons = witness->conditions.throttle_reasons; !reasons.empty()) {
-    evidence.emplace_back("reasons", fmt::format("{}", fmt::join(reasons, ", ")));
+    evidence.emplace_back("reasons", joined(reasons));
   }
   out.add("clocks_below_max", Severity::kWarning,
           fmt::format("The SM clock never exceeded {} under load, although the device drew only "
