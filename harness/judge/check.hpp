@@ -22,19 +22,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/rules.hpp"
-#include "harness/judge/yardsticks.hpp"
+#include "harness/judge/checked_device.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
-
-struct CheckedDevice {
-  std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
-  std::string uuid = {};
-  Known known = {};  // of the populations given
-  std::vector<JudgedRule> rules;
-};
 
 struct CheckResult {
   std::string mode, created;

@@ -58,6 +58,15 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
+// What runs of the machine have in common: its name, its cards where it has none, or its file.
+std::string machine_of(const FleetProfile& source, const Cards& cards) {
+  if (!source.profile.host.hostname.empty() || source.profile.devices.empty())
+    return node_of(source);
+  std::string machine;
+  for (const DeviceFacts& gpu : source.profile.devices) machine += cards.card_of(gpu.uuid) + '+';
+  return machine;
+}
+
 // A group's devices, and what is usual among them.
 struct Peers {
   std::vector<Device> devices;
@@ -297,11 +306,12 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, const Chec
 }
 
 // Each node's newest run that requested all GPUs.
-std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles) {
+std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles,
+                                                 const Cards& cards) {
   std::map<std::string, const Profile*> runs;
   for (const FleetProfile& source : profiles) {
     if (!devices_asked_for(source.profile).empty()) continue;
-    const Profile*& newest = runs[node_of(source)];
+    const Profile*& newest = runs[machine_of(source, cards)];
     if (newest == nullptr || newest->created <= source.profile.created) newest = &source.profile;
   }
   return runs;
@@ -344,7 +354,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
   fleet.profiles = profiles.size();
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
-  const auto whole = whole_runs(profiles);
+  const auto whole = whole_runs(profiles, cards);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
   // Groups are by model and mode; a device's newest run counts.
@@ -356,7 +366,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
       const bool is_gpu = view.facts != nullptr;
       const bool is_node = view.is_node() && source.profile.devices.size() > 1;
       if (!is_gpu && !is_node && view.ceilings.empty()) continue;
-      const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : node_of(source);
+      const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : machine_of(source, cards);
       Device device = device_of(source, view, node);
       if (const auto found = whole.find(key); view.is_host() && found != whole.end())
         device.gpus = found->second->devices.size();

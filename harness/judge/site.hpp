@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "harness/judge/check.hpp"
+#include "harness/judge/checked_device.hpp"
+#include "harness/values/device_view.hpp"
 
 namespace peakline {
 

@@ -31,6 +31,8 @@ settings.load_profile("busy")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
+# A quick profile of one H200.
+QUICK = ROOT / "reports/reference/cards/nvidia-h200/localhost-20261124T163619Z.json.gz"
 sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402

@@ -4,7 +4,7 @@ import itertools
 
 import peakline
 import pytest
-from conftest import ROOT, ceiling, document_of, loaded, only, reference
+from conftest import QUICK, ceiling, document_of, loaded, only, reference
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,8 +74,7 @@ def test_launches_cost_what_was_measured(profile):
 
 
 def test_without_a_measurement_the_specification_counts():
-    quick = peakline.load(sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.gz"))[0])
-    found = peakline.bound(quick, flop={"tensor.fp64": 1e12})
+    found = peakline.bound(peakline.load(QUICK), flop={"tensor.fp64": 1e12})
     limit = ceiling("tensor.fp64", "theoretical")
     assert (found.basis, found.measured, found.theoretical) == ("theoretical", None, limit)
     assert found.seconds == found.theoretical_seconds == pytest.approx(1e12 / limit)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import peakline
 import pytest
-from conftest import ROOT, ceiling, document_of, loaded, only
+from conftest import QUICK, ceiling, document_of, loaded, only
 from made_kernels import FULL_EXPORT, table_of, text_of
 from peakline.workload.busy import busy_shares
 from peakline.workload.document import kernel_document
@@ -24,7 +24,6 @@ from peakline.workload.read import read_kernels as read
 
 EXPORT = FULL_EXPORT
 IDLE = EXPORT.with_name("h200_ncu_idle.csv.gz")
-QUICK = sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.json.gz"))[0]
 
 
 class Truth(NamedTuple):

@@ -1,5 +1,6 @@
 #include "harness/judge/check.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
