@@ -42,7 +42,7 @@ std::optional<std::string> power_note(const DeviceOverview& gpu, const ResourceL
 
 // A language model's rate by the slowest GPU's memory.
 std::optional<std::string> decoding(const Alike& group, const ResourceLabels& labels) {
-  constexpr std::string_view kRead = "hbm.read";
+  static constexpr std::string_view kRead = "hbm.read";
   const auto rate = slowest(group, [](const DeviceOverview& device) -> std::optional<double> {
     const BandwidthRow* row = device.find_bandwidth(kRead);
     if (row == nullptr || !row->measured) return std::nullopt;
