@@ -58,7 +58,7 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// What runs of the machine have in common: its name, its cards where it has none, or its file.
+// Runs of one machine share this key: its name, its cards if it has none, or else its file.
 std::string machine_of(const FleetProfile& source, const Cards& cards) {
   if (!source.profile.host.hostname.empty() || source.profile.devices.empty())
     return node_of(source);

@@ -13,7 +13,7 @@ namespace peakline {
 bool asks(const RuleChange& change);
 // Whether the change concerns, or adds, a rule of the device. gpu: the device's view.
 bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device);
-// What a limit names on a device that the machine lacks cannot be judged.
+// Adds a rule that cannot be judged: the limit is on a device that the machine lacks.
 void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices);
 
 }  // namespace peakline

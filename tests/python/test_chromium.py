@@ -175,7 +175,7 @@ def page_path(page, tmp_path):
 def test_one_gpu_prints_on_few_pages(page_path, tmp_path):
     chromium(page_path, f"--print-to-pdf={tmp_path}/page.pdf", "--no-pdf-header-footer")
     pages = re.findall(rb"/Type */Page\b", (tmp_path / "page.pdf").read_bytes())
-    # With folded groups it would be three.
+    # Folded groups would give three.
     assert 10 <= len(pages) <= 16
 
 

@@ -204,7 +204,8 @@ def test_a_collective_that_was_not_measured_is_an_error(profile):
 RECORDED = Path(__file__).parent / "data/recorded"
 # Seconds of a step without the profiler: as it is, and where rank 1 does as rank 0.
 HOST_S, WORK_S, SAME_S = 27.6e-3, 6.98e-3, 4.39e-3
-# Of a larger model, with a gather before each step: rank 1's indices are scattered, then in order.
+# These ranks ran a larger model, with a gather before each step: rank 1's indices are scattered,
+# then in order.
 # Without the gather, gradients are reduced beside the backward pass, or not at all.
 KERNEL_S, ORDERED_S, HIDDEN_S, ALONE_S = 26.15e-3, 23.93e-3, 22.44e-3, 22.37e-3
 
@@ -221,7 +222,7 @@ def test_a_late_host_is_named():
     assert (first.code, first.rank) == (Part.PYTHON.value, 1)
     assert first.saving_s == pytest.approx(HOST_S - SAME_S, rel=0.05)
     assert "waiting for the CPU (Python) on rank 1" in headline(found)
-    # What rank 0 waits for it is no loss of its own.
+    # Rank 0 only waits for it and loses nothing itself.
     assert not [f for f in advice(found) if f.code == Part.COLLECTIVES_WAITING.value]
 
 

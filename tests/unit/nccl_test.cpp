@@ -8,22 +8,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/unit/texts.hpp"
+
 namespace peakline::cuda {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// The message of the Error that `call` throws.
-template <class Error, class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 class NcclTest : public ::testing::Test {
  protected:
