@@ -24,14 +24,15 @@ std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_
   return (bytes + granule - 1) / granule * granule;
 }
 
-std::vector<Point> points_of(const std::vector<int>& gpus, bool leads, bool quick,
-                             std::int64_t element_bytes) {
+std::vector<Point> points_of(const NcclVariant& variant, const std::vector<int>& gpus,
+                             bool all_sizes, bool quick) {
   const auto ranks = static_cast<std::int64_t>(gpus.size());
+  const auto element_bytes = static_cast<std::int64_t>(bytes_of_element(variant));
   std::vector<Point> points;
   for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
     const bool end = bytes == kSmallest || bytes == kLargest;
-    if (!leads && !end && bytes != kMiddle) continue;
-    const bool full = leads && bytes == kLargest;
+    if (!all_sizes && !end && bytes != kMiddle) continue;
+    const bool full = all_sizes && bytes == kLargest;
     points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
                       .phase = Phase::kNode,
                       .rule = full ? Rule::kFull : Rule::kCurve,
@@ -132,24 +133,21 @@ Picture collectives_picture() {
                   .naming = Naming::kEndsWithValue}}};
 }
 
-// variant: the plain operation in BF16 leads, and has all sizes.
-void add(Registry& registry, const std::vector<int>& gpus, const NcclVariant& variant,
-         const std::string& suffix = "") {
+void add(Registry& registry, const NcclVariant& variant, const std::string& suffix,
+         std::string_view over, std::vector<Point> points) {
   const std::string name(to_string(variant.collective));
-  const bool leads = suffix.empty();
   Benchmark benchmark{
       .id = "nccl." + name + suffix,
-      .what = "NCCL " + std::string(label_of(variant.collective)) + " of " +
-              (variant.fp32 ? "FP32" : "BF16") + (variant.in_place ? ", in place" : "") +
-              " over all GPUs, by bytes of the array",
+      .what = fmt::format("NCCL {} of {}{} over {} of the node, by bytes of the array",
+                          label_of(variant.collective), variant.fp32 ? "FP32" : "BF16",
+                          variant.in_place ? ", in place" : "", over),
       .work = "bus bytes as nccl-tests counts them: those that each GPU has to send",
       .quantity = Quantity::kByteRate,
       .loads = Loads::kLink,
       .varies_with = VariesWith::kCollectives,
       .limit = collective_limit(),
-      .points = points_of(gpus, leads, leads && variant.collective == Collective::kAllReduce,
-                          static_cast<std::int64_t>(bytes_of_element(variant)))};
-  if (leads) {
+      .points = std::move(points)};
+  if (suffix.empty()) {
     benchmark.ceilings = {{.resource = resource("nccl." + name + ".busbw"), .counts = is_largest}};
     benchmark.curves = {curve_of(variant.collective)};
     if (variant.collective == Collective::kAllReduce)
@@ -159,14 +157,38 @@ void add(Registry& registry, const std::vector<int>& gpus, const NcclVariant& va
                on_node([variant](auto& bench) { run_collective(bench, variant); }));
 }
 
+// The first 2, 4, 8 ... GPUs: tensor parallelism often uses a part of a node.
+std::vector<Point> subgroup_points(const NcclVariant& variant, const std::vector<int>& gpus) {
+  std::vector<Point> points;
+  for (std::ptrdiff_t ranks = 2; ranks < std::ssize(gpus); ranks *= 2) {
+    std::ranges::move(points_of(variant, {gpus.begin(), gpus.begin() + ranks}, true, false),
+                      std::back_inserter(points));
+  }
+  return points;
+}
+
 }  // namespace
 
 void register_nccl(Registry& registry, const std::vector<int>& gpus) {
-  for (const Collective collective : kCollectives) add(registry, gpus, {.collective = collective});
+  constexpr std::string_view kAll = "all GPUs";
+  for (const Collective collective : kCollectives) {
+    const NcclVariant plain = {.collective = collective};
+    add(registry, plain, "", kAll,
+        points_of(plain, gpus, true, collective == Collective::kAllReduce));
+  }
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
-                                      Collective::kReduceScatter, Collective::kBroadcast})
-    add(registry, gpus, {.collective = collective, .in_place = true}, ".in_place");
-  add(registry, gpus, {.collective = Collective::kAllReduce, .fp32 = true}, ".fp32");
+                                      Collective::kReduceScatter, Collective::kBroadcast}) {
+    const NcclVariant in_place = {.collective = collective, .in_place = true};
+    add(registry, in_place, ".in_place", kAll, points_of(in_place, gpus, false, false));
+  }
+  const NcclVariant fp32 = {.collective = Collective::kAllReduce, .fp32 = true};
+  add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false, false));
+  if (gpus.size() <= 2) return;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
+                                      Collective::kReduceScatter, Collective::kAllToAll}) {
+    const NcclVariant plain = {.collective = collective};
+    add(registry, plain, ".subgroup", "the first GPUs", subgroup_points(plain, gpus));
+  }
 }
 
 }  // namespace peakline::bench
