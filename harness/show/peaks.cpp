@@ -24,7 +24,7 @@ struct Shown {
   const char* head;
   std::string_view resource;
   double unit;
-  std::size_t from;  // terminal columns from which it is shown
+  std::size_t from;  // narrowest terminal that shows it, columns
 };
 constexpr std::array kShown = {
     Shown{"FP64", "cuda_core.fp64", 1e12, 100}, Shown{"FP32", "cuda_core.fp32", 1e12, 76},
@@ -48,7 +48,7 @@ std::string shown(const Datasheet& sheet, const Shown& column) {
              : "?";
 }
 
-// "1830, 1980": Hopper's Tensor Cores have another clock.
+// "1830, 1980": Hopper's Tensor Core figures assume another clock.
 std::string clocks(const Datasheet& sheet) {
   std::vector<double> found;
   for (const DatasheetFigure& figure : sheet.figures) {

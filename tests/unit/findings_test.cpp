@@ -32,7 +32,7 @@ std::string evidence(const Finding& f, std::string_view key) {
   return "";
 }
 
-// Expects the finding with the change and not without.
+// Expects the finding with the change, and none without it.
 Finding appears(std::string_view code, Severity severity, const Change& change) {
   EXPECT_EQ(finding(sample::h200_run(), code), nullptr) << code << " without cause";
   const auto p = run_with(change);
@@ -163,7 +163,7 @@ TEST(Findings, AppearWithTheirCause) {
          d.xids = {63, 79};
        }),
        "2 errors during the run (Xid 63, 79)"},
-      // Code that was never run may cause some Xids, but no program others.
+      // Code that was never run may cause some Xids; no program can cause the others.
       {"xid_of_peakline", kInfo, never_run_fails({13, 43}), "(Xid 13, 43)"},
       {"xid", kError, never_run_fails({13, 79})},
       {"confidential_computing", kWarning,
@@ -295,7 +295,7 @@ TEST(Findings, NeedEvidence) {
       {"ecc_enabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_disabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_errors", ecc({5, 0}, {5, 0})},
-      // A count known only after the run does not say when it happened.
+      // Errors counted only after the run may predate it.
       {"ecc_errors", gpu([](auto& d) { d.after.ecc.uncorrected = 3; })},
       {"row_remap", gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 0;
@@ -316,7 +316,7 @@ TEST(Findings, NeedEvidence) {
       {"cpuset", on_cpus(16, 16, 16)},
       {"cpu_binding", on_cpus(16, 16, 16)},
       {"cpu_binding", on_cpus(4, 64, 4)},
-      // Withheld by a quota.
+      // A quota withholds the other CPUs.
       {"cpu_binding", on_cpus(1, 64, 64, 0.2)},
       {"cpu_binding", on_cpus(1, 64, 64, 1.0)},
       {"cpu_binding", on_cpus(1, 64, 64, 1.9)},
@@ -381,7 +381,7 @@ TEST(Findings, PowerCapNamesTheWorstCase) {
   EXPECT_EQ(evidence(f, "measurement"), "gemm.fp16/load:sustained");
   EXPECT_EQ(evidence(f, "power"), "701 W");
   EXPECT_EQ(evidence(f, "measurements_affected"), "4");
-  // The cap is named without readable numbers too.
+  // The cap is also named if the numbers are unreadable.
   const auto p = run_with(all_of(gpu([](auto& d) { d.power_limit_w.reset(); }),
                                  everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); })));
   ASSERT_NE(finding(p, "power_cap"), nullptr);
@@ -431,7 +431,7 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   EXPECT_TRUE(has("soak.products.bf16: sm", "SM 17"));
   EXPECT_TRUE(has("ECC errors, uncorrected", "0 before, 0 after"));
   const auto p = run_with([&](Profile& run) { soaked(run, 2); });
-  EXPECT_EQ(finding(p, "unverified"), nullptr);  // said once
+  EXPECT_EQ(finding(p, "unverified"), nullptr);  // reported once
   const auto right =
       appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
   EXPECT_EQ(right.message, "The verifying soak compared 1.6 × 10¹⁰ words: all were right.");

@@ -1,4 +1,4 @@
-"""Single instructions per clock."""
+"""The picture of instruction throughput and latency."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
-_MOST_OF_A_NAME = 20  # characters; names in a profile may be long
+_MOST_OF_A_NAME = 20  # characters shown
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Each instruction's throughput per clock, documented rate, and latency."""
+    """Each instruction's throughput per clock and SM, documented rate, and latency in cycles."""
     measured, stated, latency = (
         {str(f.by.get("op")): f.value for f in profile.figures(device, role=f"instruction.{role}")}
         for role in ("results", "documented_results", "cycles")
