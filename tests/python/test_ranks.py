@@ -152,7 +152,7 @@ def test_the_bound_of_a_collective_by_the_number_of_ranks(operation, ranks, shar
 def test_a_rank_is_given_once(tmp_path):
     first = rank_file(tmp_path / "0.json", 0, [1000], [2000], 1024)
     again = rank_file(tmp_path / "again.json", 0, [1000], [2000], 1024)
-    with pytest.raises(WorkloadError, match=r"again.json: of the same rank as \S*0.json"):
+    with pytest.raises(WorkloadError, match=r"again.json is of the same rank as \S*0.json"):
         analyze(reference(TWO_GPUS), [first, again])
     made = Made()
     made.kernel(0, 10)

@@ -231,7 +231,7 @@ TEST(Findings, AppearWithTheirCause) {
       {"varying", kInfo,
        all_of(at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; }),
               at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })),
-       "1 measurement that no ceiling comes from varied within the run: "
+       "1 measurement outside the ceilings varied within the run: "
        "pcie.h2d.pinned/bytes:4096."},
       {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; }),
        "virtual machine (kvm)"},
@@ -367,7 +367,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
-  EXPECT_THAT(f->message, HasSubstr("Code that had never run on hardware gave 1 measurement: "
+  EXPECT_THAT(f->message, HasSubstr("1 measurement came from code that had never run on hardware: "
                                     "mma.sync.nvfp4"));
   EXPECT_EQ(finding(run_with(with_status(Status::kSkipped)), "never_run"), nullptr);
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
@@ -452,7 +452,7 @@ TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
       appears("wrong_results", Severity::kError, host_link).message,
       "Copies arrive with wrong data: 1 of 5000 words that were compared. First in "
       "soak.host_link: byte 0x40 of a copy. The GPU, its link or the host's memory is faulty: "
-      "do not use them before it is known which.");
+      "do not use them until you know which.");
   const auto pair = appears("wrong_results", Severity::kError,
                             soaked("soak.pairs", {{"pair", "0-1"}}, std::string(kNodeDevice)));
   EXPECT_EQ(pair.device, kNodeDevice);

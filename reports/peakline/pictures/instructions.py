@@ -64,7 +64,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "instructions",
-        "Instructions: how many per clock, and after how many clocks",
+        "Instructions: throughput per clock, and latency",
         "Dots are measured results per clock and SM, a packed pair being two; the upright mark is "
         "the rate that NVIDIA documents, where it does. At the right, the clocks from an "
         "instruction to one that needs its result.",

@@ -114,8 +114,8 @@ def analyze(
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
         raise WorkloadError(
-            f"{profile.path or 'the profile'}: a trace is of a GPU: give the profile of one, or "
-            "its index by --device"
+            f"{profile.path or 'the profile'}: a trace needs the profile of a GPU: give one, or "
+            "its index with --device"
         )
     traces = [read_trace(path) for path in paths]
     _check_ranks(paths, traces)
@@ -126,7 +126,7 @@ def analyze(
         for timeline, met in zip(devices, meetings, strict=True)
     )
     if not any(rank.nanoseconds for rank in ranks):
-        raise WorkloadError(f"{traces[0].name}: nothing in it takes any time")
+        raise WorkloadError(f"{traces[0].name}: no activity in it has a duration")
     ranks = tuple(rank for rank in ranks if rank.nanoseconds)
     analysis = Analysis(profile, ranks, ())
     ran = {
@@ -152,7 +152,7 @@ def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace
         which = os.path.realpath(path) if trace.rank is None else trace.rank
         if which in seen:
             raise WorkloadError(
-                f"{trace.name}: of the same rank as {seen[which]}: give one file per rank"
+                f"{trace.name} is of the same rank as {seen[which]}: give one file per rank"
             )
         seen[which] = trace.name
 
