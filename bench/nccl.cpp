@@ -25,21 +25,37 @@ std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_
 }
 
 std::vector<Point> points_of(const NcclVariant& variant, const std::vector<int>& gpus,
-                             bool all_sizes, bool quick) {
+                             bool all_sizes = true) {
   const auto ranks = static_cast<std::int64_t>(gpus.size());
   const auto element_bytes = static_cast<std::int64_t>(bytes_of_element(variant));
   std::vector<Point> points;
   for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
-    const bool end = bytes == kSmallest || bytes == kLargest;
-    if (!all_sizes && !end && bytes != kMiddle) continue;
-    const bool full = all_sizes && bytes == kLargest;
+    if (!all_sizes && bytes != kSmallest && bytes != kMiddle && bytes != kLargest) continue;
     points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
                       .phase = Phase::kNode,
-                      .rule = full ? Rule::kFull : Rule::kCurve,
-                      .quick = quick && end,
-                      .seconds = full ? 0.35 : 0.025,
+                      .rule = Rule::kCurve,
+                      .seconds = 0.025,
                       .gpus = gpus});
   }
+  return points;
+}
+
+// The largest size is a ceiling; all-reduce alone is part of quick runs, by its ends.
+std::vector<Point> leading_points(const NcclVariant& variant, const std::vector<int>& gpus) {
+  std::vector<Point> points = points_of(variant, gpus);
+  points.back().rule = Rule::kFull;
+  points.back().seconds = 0.35;
+  for (Point* end : {&points.front(), &points.back()})
+    end->quick = variant.collective == Collective::kAllReduce;
+  return points;
+}
+
+// The first 2, 4, 8 ... GPUs: tensor parallelism often uses a part of a node.
+std::vector<Point> subgroup_points(const NcclVariant& variant, const std::vector<int>& gpus) {
+  std::vector<Point> points;
+  for (std::ptrdiff_t ranks = 2; ranks < std::ssize(gpus); ranks *= 2)
+    std::ranges::move(points_of(variant, {gpus.begin(), gpus.begin() + ranks}),
+                      std::back_inserter(points));
   return points;
 }
 
@@ -157,32 +173,21 @@ void add(Registry& registry, const NcclVariant& variant, const std::string& suff
                on_node([variant](auto& bench) { run_collective(bench, variant); }));
 }
 
-// The first 2, 4, 8 ... GPUs: tensor parallelism often uses a part of a node.
-std::vector<Point> subgroup_points(const NcclVariant& variant, const std::vector<int>& gpus) {
-  std::vector<Point> points;
-  for (std::ptrdiff_t ranks = 2; ranks < std::ssize(gpus); ranks *= 2) {
-    std::ranges::move(points_of(variant, {gpus.begin(), gpus.begin() + ranks}, true, false),
-                      std::back_inserter(points));
-  }
-  return points;
-}
-
 }  // namespace
 
 void register_nccl(Registry& registry, const std::vector<int>& gpus) {
   constexpr std::string_view kAll = "all GPUs";
   for (const Collective collective : kCollectives) {
     const NcclVariant plain = {.collective = collective};
-    add(registry, plain, "", kAll,
-        points_of(plain, gpus, true, collective == Collective::kAllReduce));
+    add(registry, plain, "", kAll, leading_points(plain, gpus));
   }
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
                                       Collective::kReduceScatter, Collective::kBroadcast}) {
     const NcclVariant in_place = {.collective = collective, .in_place = true};
-    add(registry, in_place, ".in_place", kAll, points_of(in_place, gpus, false, false));
+    add(registry, in_place, ".in_place", kAll, points_of(in_place, gpus, false));
   }
   const NcclVariant fp32 = {.collective = Collective::kAllReduce, .fp32 = true};
-  add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false, false));
+  add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false));
   if (gpus.size() <= 2) return;
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
                                       Collective::kReduceScatter, Collective::kAllToAll}) {
