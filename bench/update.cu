@@ -11,6 +11,8 @@ using cuda::DeviceBuffer;
 
 // Many times an L2, and long compared with launch overhead.
 constexpr std::size_t kBytes = std::size_t{2} << 30;
+// Below this multiple of the L2, part of the traffic never reaches memory.
+constexpr double kLeastBytesInL2 = 4;
 constexpr double kSearchSeconds = 0.2;
 
 struct Shape {
@@ -38,6 +40,8 @@ void launch_update(const DeviceBuffer<std::uint32_t>& data, const Shape& shape,
 template <class Element>
 void measure(CudaBench& bench) {
   const std::size_t bytes = bench.fit_memory(2 * kBytes, 2 * sizeof(uint4)) / 2;
+  if (static_cast<double>(bytes) < kLeastBytesInL2 * bench.device().l2_bytes.value_or(0))
+    throw Skipped("array below 4 x L2: would measure the cache");
   const std::size_t words = bytes / sizeof(std::uint32_t);
   const auto before = random_words(words, bench.seed());
   const DeviceBuffer<std::uint32_t> data(words);
