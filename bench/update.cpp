@@ -46,7 +46,7 @@ Picture picture() {
           .panels = {{.over = "element",
                       .x = size_axis("size of an element"),
                       .y = percent_axis("% of the rate of a copy", 110),
-                      .series = {{"x += 1", {.id = "hbm.update", .figure = "share_of_copy"}}},
+                      .series = {{"in place", {.id = "hbm.update", .figure = "share_of_copy"}}},
                       .marks = {{.label = "copy", .value = 1.0}},
                       .naming = Naming::kEndsWithValue}}};
 }
