@@ -120,6 +120,7 @@ inline constexpr bool kIsList<std::vector<T>> = true;
 template <class T>
 Fields fields_of(const T& structure) {
   Fields found;
+  found.reserve(32);  // most structures have fewer
   const Collector collector{found};
   fields(collector, structure);
   return found;
