@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
@@ -154,6 +155,12 @@ CardRun card_run(const DeviceView& gpu, std::string card, bool sound) {
   return run;
 }
 
+bool is_of_node(std::string_view figure) {
+  return rule_group_of(figure) == RuleGroup::kGpuLinks ||
+         std::ranges::find(kLinkFigures, figure.substr(0, figure.find('/')), &LinkFigure::id) !=
+             kLinkFigures.end();
+}
+
 CardFacts node_facts(const DeviceView& node) {
   const std::vector<DeviceFacts>& gpus = node.profile->devices;
   if (gpus.empty()) return {};
@@ -180,10 +187,8 @@ CardRun node_run(const DeviceView& node, std::string name, bool sound) {
   for (const Ceiling* row : node.ceilings) {
     if (row->measurement.empty() || row->value <= 0 || (sound && disturbed(node, *row))) continue;
     RunFigure figure = figure_of(node, *row, peaks);
-    // "nvlink.read.0-1" is one pair's; a node is as fast as its slowest pair.
-    if (const std::size_t pair = figure.resource.find_first_of("0123456789");
-        pair != std::string::npos && pair > 0 && figure.resource[pair - 1] == '.')
-      figure.resource.resize(pair - 1);
+    // A node is as fast as its slowest pair.
+    figure.resource.resize(without_pair(figure.resource).size());
     const auto [place, added] =
         places.try_emplace({figure.resource, figure.basis}, run.figures.size());
     if (added)

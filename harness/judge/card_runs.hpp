@@ -48,6 +48,8 @@ inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
 CardFacts node_facts(const DeviceView& node);
+// Whether the node has this figure ("pcie.concurrent.h2d/measured"), not a GPU.
+bool is_of_node(std::string_view figure);
 // The CPUs of a profile, whose model they are.
 CardRun host_run(const DeviceView& host, std::string name);
 // Appends the ratios of figures to their siblings.

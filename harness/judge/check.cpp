@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/datasheets.hpp"
@@ -40,6 +42,11 @@ bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardst
          });
 }
 
+// Of what healthy devices measure; 0: of a floor, far below that.
+double share_of_healthy(const RunFigure& figure, const Yardstick& yardstick) {
+  return yardstick.kind == YardstickKind::kFloor ? 0 : figure.value / yardstick.centre;
+}
+
 void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known, double least,
                   JudgedRule& rule) {
   const std::vector<Yardstick> yardsticks = yardsticks_for(known, run.facts, figure);
@@ -61,8 +68,7 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
       known.population == nullptr
           ? nullptr
           : find_figure(*known.population, figure.resource, figure.basis, figure.beside_siblings);
-  if (f != nullptr && figure.method_version && f->method_version &&
-      figure.method_version != f->method_version) {
+  if (f != nullptr && !same_method(*f, figure)) {
     rule.code = "method";
     rule.outcome = Outcome::kCannotJudge;
     rule.vouched = false;
@@ -76,40 +82,147 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
     rule.cause = "implausibly fast";
   } else if (rule.outcome == Outcome::kFail && rule.yardstick &&
              neighbours_may_slow(run.facts, figure.resource,
-                                 figure.value / rule.yardstick->centre)) {
+                                 share_of_healthy(figure, *rule.yardstick))) {
     rule.outcome = Outcome::kWarn;
     rule.cause = "others on the host can cause that";
+  }
+}
+
+// Adds a rule for a ceiling that the run lacks. If tried, it fails, unless the program skipped it,
+// as for lack of free memory; skipped links are those that a GPU refuses.
+void add_missing(const DeviceView& view, const std::string& resource, Basis basis,
+                 const ResourceLabels& labels, RulesOf& rules) {
+  const auto missing = std::ranges::find_if(view.missing_ceilings, [&](const auto* m) {
+    return m->resource == resource && m->basis == basis;
+  });
+  const bool tried = missing != view.missing_ceilings.end();
+  const std::string reason = tried ? (*missing)->reason : "not measured";
+  const auto group = rule_group_of(resource);
+  const bool skipped = reason.starts_with("skipped") && group != RuleGroup::kGpuLinks;
+  // After an early end, another of its points might have served.
+  const bool fails =
+      tried && view.profile->complete && !skipped && !reason.starts_with("implausible");
+  JudgedRule& rule = rules.add("missing", ceiling_name(resource, basis),
+                               fails ? Outcome::kFail : Outcome::kCannotJudge, "");
+  rule.group = group;
+  rule.label = labels(resource, basis);
+  rule.cause = reason;
+}
+
+// Whether another model's figure is expected of a card that has others of its group. Every model of
+// a compute capability has the same, but for links.
+bool expected_of_any_model(const PopulationFigure& figure, const CardRun& run) {
+  const auto group = rule_group_of(figure.resource);
+  if (run.facts.gpus || !group || group == RuleGroup::kGpuLinks) return false;
+  return std::ranges::any_of(run.figures, [&](const RunFigure& own) {
+    return group == RuleGroup::kHostLink ? part_of(own.resource) == part_of(figure.resource)
+                                         : rule_group_of(own.resource) == group;
+  });
+}
+
+// Without its measurement, nobody knows whether a figure was wrong or impossible.
+void judge_sources(const DeviceView& view, RulesOf& rules) {
+  std::vector<std::string> lost;
+  for (const Ceiling* row : view.ceilings)
+    if (!row->measurement.empty() && view.source(*row) == nullptr)
+      lost.push_back(ceiling_name(row->resource, row->basis));
+  if (!lost.empty())
+    rules.add("lost", "measurements", Outcome::kCannotJudge,
+              "the profile lacks the measurements of " + shortened(lost));
+}
+
+// "/burst/siblings" for "gpu0/tensor.bf16/burst/siblings"; empty for other rules.
+std::string_view siblings_of(std::string_view rule) {
+  return rule.ends_with("/siblings") ? rule.substr(rule.find('/', rule.find('/') + 1)) : "";
+}
+
+// A precision that is faster than on healthy cards, as by another cuBLASLt, says nothing of its
+// siblings.
+void excuse_siblings(std::span<JudgedRule> rules) {
+  const auto fast = [&](std::string_view siblings) {
+    return std::ranges::find_if(rules, [&](const JudgedRule& rule) {
+      if (rule.group != RuleGroup::kTensor || !rule.value || !rule.yardstick || !rule.limit ||
+          rule.yardstick->kind == YardstickKind::kFloor || rule.unit == "1")
+        return false;
+      const double centre = rule.yardstick->centre;
+      return siblings.starts_with(rule.name.substr(rule.name.rfind('/')) + '/') &&
+             *rule.value > centre * centre / *rule.limit;
+    });
+  };
+  for (JudgedRule& rule : rules) {
+    const std::string_view siblings = siblings_of(rule.name);
+    if (siblings.empty() || rule.outcome != Outcome::kFail) continue;
+    if (const auto found = fast(siblings); found != rules.end()) {
+      rule.outcome = Outcome::kWarn;
+      rule.cause = fmt::format("{} is faster than on healthy cards", found->label);
+    }
   }
 }
 
 // Figures that the population has and the run lacks.
 void judge_missing(const DeviceView& view, const CardRun& run, const Known& known,
                    const ResourceLabels& labels, RulesOf& rules) {
-  const Population* const others = known.population != nullptr ? known.population : known.peers;
+  const Population* const others = known.population != nullptr ? known.population
+                                   : known.peers != nullptr    ? known.peers
+                                                               : known.donor;
   if (others == nullptr) return;
   for (const PopulationFigure& f : others->figures) {
     // Peers expect what most of them have.
-    if (known.population == nullptr && 2 * f.cards <= others->cards) continue;
+    if (others == known.peers && 2 * f.cards <= others->cards) continue;
+    if (others == known.donor && !expected_of_any_model(f, run)) continue;
     // A missing ceiling is reported once, not again beside its siblings.
     const bool there = f.beside_siblings || std::ranges::any_of(run.figures, [&](const auto& own) {
                          return own.resource == f.resource && own.basis == f.basis;
                        });
     if (there) continue;
-    const auto missing = std::ranges::find_if(view.missing_ceilings, [&](const auto* m) {
-      return m->resource == f.resource && m->basis == f.basis;
-    });
-    const bool tried = missing != view.missing_ceilings.end();
     // Collectives need a library that may be missing.
-    const bool skipped = tried && (*missing)->reason.starts_with("skipped");
-    if (part_of(f.resource) == "nccl" && (!tried || skipped)) continue;
-    // After an early end, another of its points might have served.
-    const bool fails =
-        tried && view.profile->complete && !(*missing)->reason.starts_with("implausible");
-    JudgedRule& rule = rules.add("missing", rule_name(f.resource, f.basis, false),
-                                 fails ? Outcome::kFail : Outcome::kCannotJudge, "");
-    rule.group = rule_group_of(f.resource);
-    rule.label = labels(f.resource, f.basis);
-    rule.cause = tried ? (*missing)->reason : "not measured";
+    const bool failed = std::ranges::any_of(view.missing_ceilings, [&](const auto* m) {
+      return m->resource == f.resource && m->basis == f.basis && !m->reason.starts_with("skipped");
+    });
+    if (part_of(f.resource) == "nccl" && !failed) continue;
+    add_missing(view, f.resource, f.basis, labels, rules);
+  }
+}
+
+// MIG instances have no peers.
+bool may_be_linked(const DeviceFacts& gpu) {
+  return gpu.unusable.empty() && !gpu.mig_enabled.value_or(false);
+}
+
+// Both of a pair, the lower first.
+using Pair = std::pair<int, int>;
+std::set<Pair> linked_pairs(const Profile& profile) {
+  std::set<int> gpus;
+  for (const DeviceFacts& gpu : profile.devices)
+    if (may_be_linked(gpu)) gpus.insert(gpu.index);
+  std::set<Pair> pairs;
+  for (const DeviceFacts& gpu : profile.devices)
+    for (const PeerFacts& peer : gpu.peers)
+      if (peer.nvlinks > 0 && gpus.contains(gpu.index) && gpus.contains(peer.index))
+        pairs.insert(std::minmax(gpu.index, peer.index));
+  return pairs;
+}
+
+// The slowest pair that was measured does not vouch for those that were not, though NVLinks
+// connect them.
+void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
+  std::map<std::pair<std::string_view, Basis>, std::set<std::string>> measured;
+  for (const Ceiling* row : node.ceilings)
+    if (const std::string_view of_all = without_pair(row->resource);
+        !row->measurement.empty() && of_all != row->resource)
+      measured[{of_all, row->basis}].insert(row->resource);
+  const ResourceLabels labels(*node.profile);
+  const std::set<Pair> linked = linked_pairs(*node.profile);
+  for (auto& [figure, pairs] : measured) {
+    const auto& [of_all, basis] = figure;
+    for (const MissingCeiling* m : node.missing_ceilings)
+      if (without_pair(m->resource) == of_all && of_all != m->resource &&
+          pairs.insert(m->resource).second)
+        add_missing(node, m->resource, basis, labels, rules);
+    for (const auto& [low, high] : linked)
+      if (const std::string pair = fmt::format("{}.{}-{}", of_all, low, high);
+          !pairs.contains(pair) && !pairs.contains(fmt::format("{}.{}-{}", of_all, high, low)))
+        add_missing(node, pair, basis, labels, rules);
   }
 }
 
@@ -125,6 +238,8 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
     rule.measurement = figure.measurement;
     judge_figure(figure, run, device.known, least, rule);
   }
+  excuse_siblings(device.rules);
+  judge_sources(view, rules);
   judge_missing(view, run, device.known, labels, rules);
   const bool known = device.known.population != nullptr || device.known.donor != nullptr ||
                      device.known.peers != nullptr;
@@ -188,11 +303,15 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
 }
 
 // The card's own statements, for models of which no other card is known.
-CardFacts stated_facts(const DeviceFacts& gpu) {
+CardFacts stated_facts(const DeviceFacts& gpu, const Profile& profile) {
   CardFacts stated{.model = gpu.name, .power_limit_w = gpu.power_limit_default_w};
   if (const Datasheet* product = find_datasheet(gpu); product != nullptr && product->sm_count > 0)
     stated.sm_count = product->sm_count;
-  if (gpu.nvlinks.count > 0) stated.nvlinks = gpu.nvlinks.count;
+  // Without bridges, no link of any card is up.
+  if (gpu.nvlinks.count > 0 && std::ranges::any_of(profile.devices, [&](const DeviceFacts& other) {
+        return other.name == gpu.name && other.nvlinks.up() > 0;
+      }))
+    stated.nvlinks = gpu.nvlinks.count;
   if (gpu.integrated.value_or(false) || gpu.c2c) return stated;
   stated.pcie_generation = gpu.pcie.max_generation;
   stated.pcie_width = gpu.pcie.max_width;
@@ -206,9 +325,9 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
     usual = known.population->facts;
   else if (known.peers != nullptr)
     usual = known.peers->facts;
-  complete(usual, stated_facts(*gpu.facts));
-  // A GPU alone in its machine has no links.
-  if (gpu.profile->devices.size() < 2 && !card.nvlinks) usual.nvlinks.reset();
+  complete(usual, stated_facts(*gpu.facts, *gpu.profile));
+  // A GPU alone in its machine has no links that are up.
+  if (gpu.profile->devices.size() < 2 && card.nvlinks.value_or(0) == 0) usual.nvlinks.reset();
   const std::string_view whose = known.population != nullptr ? "other cards"
                                  : known.peers != nullptr    ? "peers"
                                                              : "should be";
@@ -282,14 +401,12 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
     if (rule.outcome == Outcome::kFail && options.some_hidden)
       rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
   }
-  // MIG instances have no peers.
-  const auto linked = std::ranges::count_if(profile.devices, [](const DeviceFacts& gpu) {
-    return gpu.unusable.empty() && !gpu.mig_enabled.value_or(false);
-  });
-  if (linked < 2) return device;
+  if (std::ranges::count_if(profile.devices, may_be_linked) < 2) return device;
+  judge_findings(node, rules);
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
+  judge_missing_pairs(node, rules);
   name_other_users(profile.devices, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.
   std::erase_if(device.rules, [](const JudgedRule& rule) {
@@ -331,7 +448,10 @@ const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
 
 Outcome CheckResult::verdict() const {
   const JudgedRule* const rule = worst();
-  if (rule == nullptr) return Outcome::kCannotJudge;
+  const bool no_gpu = std::ranges::none_of(
+      devices, [](const CheckedDevice& device) { return device.uuid != kNodeDevice; });
+  if (rule == nullptr || (no_gpu && rule->outcome < Outcome::kCannotJudge))
+    return Outcome::kCannotJudge;
   return rule->outcome == Outcome::kExcused ? Outcome::kPass : rule->outcome;
 }
 
@@ -342,25 +462,26 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
                      .unused = {},
                      .gpus_given = options.gpus.has_value()};
   Allowed allowed(options.allowed);
-  std::set<std::string> applied;
+  const std::vector<RuleChange> changes = by_scope(options.changes);
+  std::vector<bool> applied(changes.size(), false);
   const std::vector<DeviceView> views = device_views(profile);
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
   for (const DeviceView& view : views) {
     if (view.is_host()) continue;
     CheckedDevice device = check_device(view, node, options);
     if (device.rules.empty()) continue;
-    for (const RuleChange& change : options.changes) {
-      const bool other_mode = !change.mode.empty() && change.mode != profile.mode;
-      if (other_mode || apply(change, view, device)) applied.insert(change.name);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const bool other_mode = !changes[i].mode.empty() && changes[i].mode != profile.mode;
+      if (other_mode || apply(changes[i], view, device)) applied[i] = true;
     }
     result.devices.push_back(std::move(device));
   }
-  for (const RuleChange& change : options.changes) {
-    if (applied.contains(change.name)) continue;
-    if (asks(change))
-      add_absent(change, result.devices);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (applied[i]) continue;
+    if (asks(changes[i]))
+      add_absent(changes[i], result.devices);
     else
-      result.unused.push_back(change.name);
+      result.unused.push_back(changes[i].name);
   }
   for (CheckedDevice& device : result.devices) {
     // A site's limit vouches for its group.
@@ -377,10 +498,15 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
 
 std::vector<std::string> ids_to_measure_again(const CheckResult& result) {
   std::set<std::string> ids;
-  for (const CheckedDevice& device : result.devices)
-    for (const JudgedRule& rule : device.rules)
-      if (waits_for_a_second(rule))
-        ids.insert(rule.measurement.substr(0, rule.measurement.find('/')));
+  for (const CheckedDevice& device : result.devices) {
+    for (const JudgedRule& rule : device.rules) {
+      if (!waits_for_a_second(rule)) continue;
+      const std::string_view siblings = siblings_of(rule.name);
+      for (const JudgedRule& other : device.rules)
+        if (&other == &rule || (!siblings.empty() && siblings_of(other.name) == siblings))
+          ids.insert(other.measurement.substr(0, other.measurement.find('/')));
+    }
+  }
   return {ids.begin(), ids.end()};
 }
 
@@ -392,7 +518,11 @@ void confirm(CheckResult& result, const CheckResult& again) {
       if (!waits_for_a_second(rule)) continue;
       const auto found = std::ranges::find(second->rules, rule.name, &JudgedRule::name);
       if (!rule.value) {  // unsteady: present only if it fails
-        if (found == second->rules.end()) rule.outcome = Outcome::kWarn;
+        const std::string_view figure = std::string_view(rule.name).substr(0, rule.name.rfind('/'));
+        const bool measured = std::ranges::any_of(second->rules, [&](const JudgedRule& other) {
+          return other.value && other.name == figure;
+        });
+        if (found == second->rules.end() && measured) rule.outcome = Outcome::kWarn;
         continue;
       }
       if (found == second->rules.end() || !found->value) continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -30,14 +31,17 @@ constexpr std::size_t kCausesShown = 2;
 
 struct Device {
   const FleetProfile* source = nullptr;
+  std::string machine;  // its name
   const DeviceView *view = nullptr, *node = nullptr;
   std::map<CeilingId, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
   std::optional<std::size_t> gpus;  // of a host whose GPUs were all requested
 };
 
-Device device_of(const FleetProfile& source, const DeviceView& view, const DeviceView& node) {
+Device device_of(const FleetProfile& source, std::string machine, const DeviceView& view,
+                 const DeviceView& node) {
   Device device{.source = &source,
+                .machine = std::move(machine),
                 .view = &view,
                 .node = &node,
                 .measured = {},
@@ -51,21 +55,54 @@ Device device_of(const FleetProfile& source, const DeviceView& view, const Devic
   return device;
 }
 
-std::string node_of(const FleetProfile& source) {
-  if (!source.profile.host.hostname.empty()) return source.profile.host.hostname;
+std::string file_name(const FleetProfile& source) {
   const std::size_t slash = source.file.find_last_of('/');
   const std::string name = slash == std::string::npos ? source.file : source.file.substr(slash + 1);
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// Runs of one machine share this key: its name, its cards if it has none, or else its file.
-std::string machine_of(const FleetProfile& source, const Cards& cards) {
-  if (!source.profile.host.hostname.empty() || source.profile.devices.empty())
-    return node_of(source);
-  std::string machine;
-  for (const DeviceFacts& gpu : source.profile.devices) machine += cards.card_of(gpu.uuid) + '+';
-  return machine;
-}
+// The machines of profiles. Several may have one name ("localhost"), so runs are of one machine if
+// they share name and card. A run without cards is of the only machine with its name, if there is
+// one.
+class Machines {
+ public:
+  Machines(std::span<const FleetProfile> profiles, const Cards& cards) : profiles_(profiles) {
+    std::map<std::pair<std::string, std::string>, std::size_t> of_cards;
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+      machines_.push_back(i);
+      for (const DeviceFacts& gpu : profiles[i].profile.devices) {
+        const auto [first, added] = of_cards.try_emplace({name_of(i), cards.card_of(gpu.uuid)}, i);
+        if (!added) machines_[machine(i)] = machine(first->second);
+      }
+    }
+    for (const bool with_cards : {true, false}) {
+      for (std::size_t i = 0; i < profiles.size(); ++i) {
+        if (profiles[i].profile.devices.empty() == with_cards || name_of(i).empty()) continue;
+        std::set<std::size_t>& others = named_[name_of(i)];
+        if (!with_cards && others.size() == 1) machines_[i] = *others.begin();
+        others.insert(machine(i));
+      }
+    }
+  }
+  // Identifies the machine of a profile, by index.
+  std::size_t machine(std::size_t i) const {
+    while (machines_[i] != i) i = machines_[i];
+    return i;
+  }
+  // The machine's name, or the file's if it has none of its own.
+  std::string name(std::size_t i) const {
+    const auto found = named_.find(name_of(i));
+    return found != named_.end() && found->second.size() == 1 ? name_of(i)
+                                                              : file_name(profiles_[i]);
+  }
+
+ private:
+  const std::string& name_of(std::size_t i) const { return profiles_[i].profile.host.hostname; }
+
+  std::span<const FleetProfile> profiles_;
+  std::vector<std::size_t> machines_;  // another profile of the machine, or itself
+  std::map<std::string, std::set<std::size_t>> named_;
+};
 
 // A group's devices, and what is usual among them.
 struct Peers {
@@ -249,7 +286,7 @@ FleetCeiling standing_of(const Ceiling& row, const std::string& device,
 
 FleetMember member_of(const Device& device, const Peers& peers, const CheckOptions& options) {
   const Profile& profile = device.source->profile;
-  FleetMember member{.node = node_of(*device.source),
+  FleetMember member{.node = device.machine,
                      .device = device_label(profile, device.view->name()),
                      .uuid = std::string(device.view->name()),
                      .file = device.source->file,
@@ -305,14 +342,15 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, const Chec
   return group;
 }
 
-// Each node's newest run that requested all GPUs.
-std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles,
-                                                 const Cards& cards) {
-  std::map<std::string, const Profile*> runs;
-  for (const FleetProfile& source : profiles) {
-    if (!devices_asked_for(source.profile).empty()) continue;
-    const Profile*& newest = runs[machine_of(source, cards)];
-    if (newest == nullptr || newest->created <= source.profile.created) newest = &source.profile;
+// Each machine's newest run that requested all GPUs.
+std::map<std::size_t, const Profile*> whole_runs(std::span<const FleetProfile> profiles,
+                                                 const Machines& machines) {
+  std::map<std::size_t, const Profile*> runs;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const Profile& profile = profiles[i].profile;
+    if (!devices_asked_for(profile).empty()) continue;
+    const Profile*& newest = runs[machines.machine(i)];
+    if (newest == nullptr || newest->created <= profile.created) newest = &profile;
   }
   return runs;
 }
@@ -354,7 +392,8 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
   fleet.profiles = profiles.size();
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
-  const auto whole = whole_runs(profiles, cards);
+  const Machines machines(profiles, cards);
+  const auto whole = whole_runs(profiles, machines);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
   // Groups are by model and mode; a device's newest run counts.
@@ -366,9 +405,11 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
       const bool is_gpu = view.facts != nullptr;
       const bool is_node = view.is_node() && source.profile.devices.size() > 1;
       if (!is_gpu && !is_node && view.ceilings.empty()) continue;
-      const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : machine_of(source, cards);
-      Device device = device_of(source, view, node);
-      if (const auto found = whole.find(key); view.is_host() && found != whole.end())
+      const std::string key =
+          is_gpu ? cards.card_of(view.facts->uuid) : std::to_string(machines.machine(i));
+      Device device = device_of(source, machines.name(i), view, node);
+      if (const auto found = whole.find(machines.machine(i));
+          view.is_host() && found != whole.end())
         device.gpus = found->second->devices.size();
       auto& group = groups[{model_of(view), source.profile.mode}];
       const auto found = group.find(key);

@@ -20,7 +20,7 @@ constexpr std::array kFacts = {
     "sm_count",        "memory",     "power_limit", "sm_clock", "memory_clock",
     "pcie_generation", "pcie_width", "nvlinks",     "ecc",      "mig"};
 // Rules without a value.
-constexpr std::array kStatements = {"complete", "gpus", "health", "implausible"};
+constexpr std::array kStatements = {"complete", "gpus", "health", "implausible", "measurements"};
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
                                        Basis::kBurst,       Basis::kSustained,
                                        Basis::kModelBurst,  Basis::kModelShaped};
@@ -68,15 +68,6 @@ std::vector<std::string> figures_of(std::span<const Population> known, Benchmark
     for (const PopulationFigure& figure : population.figures)
       names.push_back(ceiling_name(figure.resource, figure.basis));
   return names;
-}
-
-// "nvlink.read" for the pair's "nvlink.read.0-1".
-std::string_view without_pair(std::string_view resource) {
-  const std::size_t dot = resource.rfind('.');
-  const std::string_view pair = dot == std::string_view::npos ? "" : resource.substr(dot + 1);
-  const bool is_pair = pair.find('-') != std::string_view::npos &&
-                       pair.find_first_not_of("0123456789-") == std::string_view::npos;
-  return is_pair ? resource.substr(0, dot) : resource;
 }
 
 // "; did you mean gpu0/tensor.bf16/burst?"; a basis is added where the name has none.

@@ -107,6 +107,11 @@ std::string text_of(const JudgedRule& rule) {
     if (site) text += fmt::format(", limit {} by the rules: {}", written(*rule.limit), rule.reason);
     if (rule.first_value) text += fmt::format("; before: {}", written(*rule.first_value));
   }
+  if (rule.code == "fact" && !rule.reason.empty() && rule.limit)
+    text += fmt::format(
+        ", limit {} by the rules: {}",
+        rule.unit == "1" ? fmt::format("{:g}", *rule.limit) : format_value(*rule.limit, rule.unit),
+        rule.reason);
   if (rule.text.empty() && rule.code == "missing")
     return fmt::format("{}: {}", rule.label, rule.cause);
   if (rule.code == "figure" && rule.outcome == Outcome::kCannotJudge && !rule.cause.empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/card_runs.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/resources.hpp"
 
@@ -66,9 +67,23 @@ void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view
   limit_rule(change, rule);
 }
 
+// "gpu0/...", "node/..."
+bool names_device(std::string_view name) {
+  return name.find('/') != std::string_view::npos &&
+         (name.starts_with("gpu") || name.starts_with("node/"));
+}
+
 }  // namespace
 
 bool asks(const RuleChange& change) { return change.limit || change.loss; }
+
+std::vector<RuleChange> by_scope(std::span<const RuleChange> changes) {
+  std::vector<RuleChange> sorted(changes.begin(), changes.end());
+  std::ranges::stable_sort(sorted, {}, [](const RuleChange& change) {
+    return std::pair(names_device(change.name), !change.mode.empty());
+  });
+  return sorted;
+}
 
 bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
   std::string_view name = change.name;
@@ -82,11 +97,10 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
     return true;
   }
   // "gpu1/..." concerns another device, and rules that pass may be absent.
-  if (!asks(change) || name.starts_with("gpu") || name.starts_with("node/")) return false;
-  // Without a device's name, rules about links between GPUs are the node's, others a GPU's. A
+  if (!asks(change) || names_device(name)) return false;
+  // Without a device's name, rules about what several GPUs do are the node's, others a GPU's. A
   // single GPU has no node; there such a limit cannot be judged.
-  const bool of_node =
-      rule_group_of(name) == RuleGroup::kGpuLinks && gpu.profile->devices.size() > 1;
+  const bool of_node = is_of_node(name) && gpu.profile->devices.size() > 1;
   if (!named && gpu.is_node() != of_node) return false;
   add_limit(gpu, change, name, device);
   return true;
@@ -95,8 +109,7 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
 void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices) {
   const std::string_view name = change.name;
   const std::size_t slash = name.find('/');
-  const bool named =
-      slash != std::string_view::npos && (name.starts_with("gpu") || name.starts_with("node/"));
+  const bool named = names_device(name);
   const std::string_view key = named ? name.substr(0, slash) : kNodeDevice;
   auto device = std::ranges::find(devices, key, &CheckedDevice::name);
   if (device == devices.end())

@@ -119,7 +119,7 @@ std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
         population == nullptr
             ? nullptr
             : find_figure(*population, figure.resource, figure.basis, figure.beside_siblings);
-    return f != nullptr && same_siblings(*f, figure) ? f : nullptr;
+    return f != nullptr && same_siblings(*f, figure) && same_method(*f, figure) ? f : nullptr;
   };
   if (const PopulationFigure* f = find(known.population)) {
     const std::size_t out = known.population->left_out.size(), in = known.population->cards;

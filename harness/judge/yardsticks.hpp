@@ -54,6 +54,11 @@ const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_
 double least_loss(std::string_view resource, double least = kLeastLoss);
 Yardstick yardstick_of(const PopulationFigure& figure);
 
+// Figures of different methods are not comparable.
+bool same_method(const auto& a, const auto& b) {
+  return !a.method_version || !b.method_version || a.method_version == b.method_version;
+}
+
 // Whether two figures have the same siblings, whose peaks are part of their theory.
 bool same_siblings(const auto& a, const auto& b) {
   constexpr double kExact = 1e-3;

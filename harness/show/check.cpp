@@ -82,14 +82,15 @@ std::vector<std::string> groups_of(const Checks& checks, bool judged) {
 }
 
 struct Worst {
-  const JudgedRule* rule = nullptr;
+  std::string_view file;
+  const JudgedRule* rule = nullptr;  // nullptr: the file has no GPU
   const CheckedDevice* device = nullptr;
 };
 Worst worst_of(const Checks& checks) {
   Worst worst;
   const Outcome verdict = checks.verdict();
   for (const CheckedFile& file : checks.files) {
-    Worst found;
+    Worst found{.file = file.file};
     found.rule = file.result.worst(&found.device);
     if (file.result.verdict() != verdict) continue;
     if (worst.rule == nullptr ||
@@ -231,10 +232,12 @@ std::vector<const CheckedDevice*> Checks::devices() const {
 std::string check_sentence(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
   std::size_t gpus = 0;
-  std::string model, name, prior;
+  std::string name, prior;
+  std::vector<std::string> models;
   for (const CheckedDevice* device : checks.devices()) {
     if (device->uuid == kNodeDevice) continue;
-    if (++gpus == 1) std::tie(name, model) = std::tie(device->name, device->model);
+    if (++gpus == 1) name = device->name;
+    if (std::ranges::find(models, device->model) == models.end()) models.push_back(device->model);
     if (device->known.population == nullptr && device->known.donor != nullptr)
       prior = device->known.donor->facts.model;
   }
@@ -246,11 +249,17 @@ std::string check_sentence(const Checks& checks, bool count) {
     text = checks.why_none;
   } else if (gpus == 0) {
     text = "no GPU in the profile";
+  } else if (worst.rule == nullptr) {
+    text = fmt::format("no GPU in {}", worst.file);
   } else if (verdict == Outcome::kPass) {
-    text = fmt::format("{}, {}{}: {}", gpus == 1 ? name : format_count(gpus, "GPU"), model,
+    text = fmt::format("{}, {}{}: {}", gpus == 1 ? name : format_count(gpus, "GPU"),
+                       fmt::join(models, ", "),
                        prior.empty() ? prior : fmt::format(" (by {} shares)", prior),
                        fmt::join(groups_of(checks, true), ", "));
     for (const std::string& open : groups_of(checks, false)) text += "; no verdict on " + open;
+    for (const CheckedDevice* device : checks.devices())
+      if (std::ranges::find(device->rules, "unusable", &JudgedRule::code) != device->rules.end())
+        text += "; no verdict on " + device->name;
     if (count && !given) text += "; number of GPUs not given";
   } else if (worst.rule->code == "coverage") {
     text = fmt::format("{}, {}: {} not judged: {}", worst.device->name, worst.device->model,

@@ -38,6 +38,14 @@ std::string_view part_of(std::string_view resource) {
   return resource.substr(0, resource.find('.'));
 }
 
+std::string_view without_pair(std::string_view resource) {
+  const std::size_t dot = resource.rfind('.');
+  const std::string_view pair = dot == std::string_view::npos ? "" : resource.substr(dot + 1);
+  const bool is_pair = pair.find('-') != std::string_view::npos &&
+                       pair.find_first_not_of("0123456789-") == std::string_view::npos;
+  return is_pair ? resource.substr(0, dot) : resource;
+}
+
 std::span<const Resource> known_resources() {
   // Slope rank 1 is reading: it has the highest rate, and most kernels on a slope mostly read.
   static const std::vector<Resource> kResources = {

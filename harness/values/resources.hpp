@@ -34,6 +34,8 @@ std::string_view to_string(Resource::Kind kind);  // "memory", "compute"
 
 // The part of the machine in a resource's name: "hbm" of "hbm.read".
 std::string_view part_of(std::string_view resource);
+// "nvlink.read" for one pair's "nvlink.read.0-1"; other names stay.
+std::string_view without_pair(std::string_view resource);
 
 std::span<const Resource> known_resources();
 

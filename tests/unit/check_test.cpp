@@ -202,6 +202,67 @@ TEST(Check, AMissingFigureFailsWhereItWasTried) {
               "fail gpu0/hbm.write/measured: HBM write: wrong result");
 }
 
+TEST(Check, WhatOthersLeaveNoMemoryForIsNotJudged) {
+  expect_only(
+      checked(changed([](Profile& p) {
+        miss_writes(p, "skipped: needs 8192 MiB of device memory, but only 100 MiB are free");
+      })),
+      Outcome::kCannotJudge,
+      "cannot_judge gpu0/hbm.write/measured: HBM write: skipped: needs 8192 MiB of device memory, "
+      "but only 100 MiB are free");
+}
+
+TEST(Check, WhatAnotherModelHasIsExpected) {
+  const auto with = [](auto change) {
+    return checked(changed([&](Profile& p) {
+      p.devices[0].name = "NVIDIA H200 NVL";
+      change(p);
+    }));
+  };
+  EXPECT_EQ(with([](Profile&) {}).verdict(), Outcome::kPass);
+  expect_only(with([](Profile& p) { miss_writes(p); }), Outcome::kCannotJudge,
+              "cannot_judge gpu0/hbm.write/measured: HBM write: not measured");
+}
+
+TEST(Check, FiguresWithoutTheirMeasurementsAreNotJudged) {
+  expect_only(checked(changed([](Profile& p) {
+                std::erase_if(p.measurements, [&](const Measurement& m) {
+                  return m.name() == ceiling(p, "hbm.write", Basis::kMeasured).measurement;
+                });
+              })),
+              Outcome::kCannotJudge,
+              "cannot_judge gpu0/measurements: the profile lacks the measurements of "
+              "hbm.write/measured");
+}
+
+TEST(Check, ResultsThatWereNotVerifiedAreNotJudged) {
+  expect_only(checked(changed([](Profile& p) { p.command.emplace_back("--no-verify"); })),
+              Outcome::kCannotJudge,
+              "cannot_judge gpu0/health/not_verified: results were not verified (--no-verify)");
+}
+
+TEST(Check, APrecisionThatIsFasterAccusesNoOther) {
+  const CheckResult result = checked(with_scaled("tensor.fp8", Basis::kBurst, 1.6));
+  EXPECT_EQ(result.verdict(), Outcome::kWarn);
+  EXPECT_THAT(reasons(result),
+              testing::Each(testing::AllOf(
+                  testing::StartsWith("warn gpu0/tensor."),
+                  testing::EndsWith("FP8 Tensor Cores burst is faster than on healthy cards"))));
+}
+
+TEST(Check, ALinkBelowItsFloorFailsWhateverNeighboursDo) {
+  Profile unknown = changed([](Profile& p) {
+    p.devices[0].name = "NVIDIA A100";
+    p.devices[0].compute_major = 8;
+  });
+  const CheckResult healthy = checked(unknown);
+  const std::vector<JudgedRule>& rules = healthy.devices.at(0).rules;
+  const auto link = std::ranges::find(rules, "gpu0/pcie.h2d/measured", &JudgedRule::name);
+  ASSERT_EQ(link->yardstick->kind, YardstickKind::kFloor);
+  ceiling(unknown, "pcie.h2d", Basis::kMeasured).value = 0.95 * link->yardstick->centre;
+  EXPECT_EQ(checked(unknown).verdict(), Outcome::kFail);
+}
+
 TEST(Check, ErrorsFail) {
   const CheckResult result = checked(changed([](Profile& p) {
     add_finding(p, "xid", Severity::kError, "Xid 63");
@@ -216,6 +277,50 @@ TEST(Check, ErrorsFail) {
                   "reset",
                   "fail gpu0/health/ecc_errors: 2 uncorrected ECC errors since the driver was "
                   "loaded"));
+}
+
+TEST(Check, AMistakeInPeaklineIsNoErrorOfTheCard) {
+  EXPECT_EQ(checked(changed([](Profile& p) {
+              add_finding(p, "broken_topic", Severity::kError, "Nothing is said of \"L2\"");
+            })).verdict(),
+            Outcome::kPass);
+}
+
+// Four GPUs.
+Profile node_of_four() {
+  return read_profile(PEAKLINE_SOURCE_DIR
+                      "/reports/reference/cards/nvidia-h200/abcd-quick1.json.gz");
+}
+
+TEST(Check, ErrorsBetweenGpusFail) {
+  Profile node = node_of_four();
+  node.findings.push_back({.code = "failed",
+                           .severity = Severity::kError,
+                           .device = std::string(kNodeDevice),
+                           .message = "3 measurements failed",
+                           .evidence = {}});
+  expect_only(checked(node), Outcome::kFail, "fail node/health/failed: 3 measurements failed");
+}
+
+TEST(Check, PairsThatWereMeasuredDoNotVouchForOthers) {
+  EXPECT_EQ(checked(node_of_four()).verdict(), Outcome::kPass);
+  Profile lacking = node_of_four();
+  std::erase_if(lacking.ceilings, [](const Ceiling& row) {
+    return row.resource.ends_with("write.1-2") || row.resource.ends_with("write.2-1");
+  });
+  expect_only(checked(lacking), Outcome::kCannotJudge,
+              "cannot_judge node/nvlink.write.1-2/measured: NVLink write 1-2: not measured");
+  lacking.missing_ceilings.push_back({.device = std::string(kNodeDevice),
+                                      .resource = "nvlink.write.2-1",
+                                      .reason = "skipped: access is refused"});
+  expect_only(checked(lacking), Outcome::kFail,
+              "fail node/nvlink.write.2-1/measured: NVLink write 2-1: skipped: access is refused");
+  // Nothing is expected of pairs without NVLinks.
+  lacking.missing_ceilings.clear();
+  for (DeviceFacts& gpu : lacking.devices)
+    for (PeerFacts& peer : gpu.peers)
+      if (gpu.index + peer.index == 3) peer.nvlinks = 0;
+  EXPECT_EQ(checked(lacking).verdict(), Outcome::kPass);
 }
 
 TEST(Check, AFabricThatIsDownFailsWithTheRemedy) {
@@ -261,6 +366,26 @@ TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
   EXPECT_EQ(of_links(partitioned), 0);
 }
 
+TEST(Check, LinksThatLeadNowhereAreNotExpected) {
+  const auto verdict = [](Profile profile, const char* model, std::size_t with_links_down) {
+    for (std::size_t i = 0; i < profile.devices.size(); ++i) {
+      DeviceFacts& gpu = profile.devices[i];
+      gpu.name = model;
+      gpu.nvlinks.count = 2;
+      if (i < with_links_down) gpu.nvlinks.down = {0, 1};
+    }
+    const std::vector<JudgedRule> rules = checked(profile).devices.at(0).rules;
+    const auto links = std::ranges::find(rules, "gpu0/nvlinks", &JudgedRule::name);
+    return links == rules.end() ? Outcome::kPass : links->outcome;
+  };
+  const Profile& pair = reference("nvidia-h200-x2");
+  // A GPU of a baseboard, alone in a virtual machine; cards without bridges.
+  EXPECT_EQ(verdict(reference(), "NVIDIA H200", 1), Outcome::kPass);
+  EXPECT_EQ(verdict(pair, "NVIDIA H100 PCIe", 2), Outcome::kPass);
+  EXPECT_EQ(verdict(pair, "NVIDIA H100 PCIe", 1), Outcome::kFail);
+  EXPECT_EQ(verdict(pair, "NVIDIA H200", 2), Outcome::kFail);
+}
+
 TEST(Check, WrongDataBetweenGpusFailBothOfThem) {
   const auto with = [](const char* pair) {
     return checked(changed([&](Profile& p) {
@@ -292,6 +417,12 @@ TEST(Check, ReasonsCanBeExcused) {
 // Checks a profile by a site's rules.
 CheckResult by_rules(const std::vector<RuleChange>& changes, const Profile& profile = reference()) {
   return check(profile, {.populations = bundled_populations(), .changes = changes});
+}
+
+TEST(Check, WithoutAGpuNothingPasses) {
+  const std::vector<std::string> allowed = {"node/gpus"};
+  EXPECT_EQ(check({}, {.populations = {}, .allowed = allowed, .gpus = 1}).verdict(),
+            Outcome::kCannotJudge);
 }
 
 TEST(CheckRules, ALimitOfTheSiteCountsInsteadOfThePopulations) {
@@ -328,6 +459,30 @@ TEST(CheckRules, ARuleIsLeftOutOrOnlyWarnsWithItsReason) {
   EXPECT_THAT(reasons(with(Outcome::kExcused)),
               testing::ElementsAre("excused gpu0/sm_count: SMs: 130, other cards 132; left out by "
                                    "the rules: a test chip"));
+}
+
+TEST(CheckRules, ALimitOnAFactIsNamed) {
+  EXPECT_THAT(
+      reasons(by_rules({{.name = "power_limit", .limit = 800, .reason = "the contract"}})),
+      testing::ElementsAre(
+          "fail gpu0/power_limit: power limit: 700 W, limit 800 W by the rules: the contract"));
+}
+
+TEST(CheckRules, ARuleForOneDeviceOrModeCountsWhateverTheirOrder) {
+  const RuleChange of_all{.name = "hbm.write/measured", .limit = 4e12, .reason = "all"};
+  RuleChange of_one{.name = "gpu0/hbm.write/measured", .limit = 9e12, .reason = "one"};
+  EXPECT_EQ(by_rules({of_all, of_one}).verdict(), Outcome::kFail);
+  EXPECT_EQ(by_rules({of_one, of_all}).verdict(), Outcome::kFail);
+  of_one.name = of_all.name;
+  of_one.mode = reference().mode;
+  EXPECT_EQ(by_rules({of_one, of_all}).verdict(), Outcome::kFail);
+  // Another mode's rule of the name changes nothing.
+  RuleChange absent{
+      .name = "gpu9/hbm.write/measured", .limit = 1e12, .mode = "quick", .reason = "a"};
+  EXPECT_EQ(by_rules({absent}).verdict(), Outcome::kPass);
+  RuleChange asked = absent;
+  asked.mode = reference().mode;
+  EXPECT_EQ(by_rules({absent, asked}).verdict(), Outcome::kCannotJudge);
 }
 
 TEST(CheckRules, ALimitIsAddedWhereNoPopulationHasOne) {
@@ -389,7 +544,8 @@ TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes)
   EXPECT_THAT(
       judged("pcie.bidirectional/measured"),
       testing::ElementsAre("gpu0/pcie.bidirectional/measured", "gpu1/pcie.bidirectional/measured"));
-  EXPECT_THAT(judged("nvlink.read/measured"), testing::ElementsAre("node/nvlink.read/measured"));
+  for (const std::string name : {"nvlink.read/measured", "pcie.concurrent.h2d/measured"})
+    EXPECT_THAT(judged(name), testing::ElementsAre("node/" + name));
 }
 
 TEST(Check, WhatPassesTheSecondTimeWarns) {
@@ -409,6 +565,22 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
     EXPECT_EQ(result.verdict(), Outcome::kWarn);
     EXPECT_THAT(reasons(result).at(0), HasSubstr(passes));
   }
+}
+
+TEST(Check, UnsteadinessStaysWhereTheSecondMeasurementLacksTheFigure) {
+  CheckResult result = checked(stepped(0.06));
+  confirm(result, checked(changed([](Profile& p) {
+            std::erase_if(p.ceilings, [](const Ceiling& row) {
+              return row.resource == "tensor.bf16" && row.basis == Basis::kBurst;
+            });
+          })));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
+TEST(Check, ASecondMeasurementIsOfAllPrecisionsThatAreCompared) {
+  const CheckResult result = checked(with_scaled("tensor.bf16", Basis::kBurst, 0.9));
+  EXPECT_THAT(ids_to_measure_again(result),
+              testing::IsSupersetOf({"gemm.bf16", "gemm.fp16", "gemm.fp8", "gemm.tf32"}));
 }
 
 TEST(Check, ASecondMeasurementIsOfWhatFails) {
@@ -488,6 +660,25 @@ TEST(CheckText, SaysTheVerdictFirst) {
   EXPECT_THAT(explained_rule(bad, "hbm.write/measured", 100),
               testing::ContainsRegex("[0-9]+ cards in "));
   EXPECT_EQ(explained_rule(bad, "hbm.wrote", 100), "");
+}
+
+TEST(CheckText, NamesTheFileWithoutAGpu) {
+  const Checks checks{.files = {{"a.json", checked(reference())}, {"b.json", checked({})}},
+                      .source = "here"};
+  EXPECT_EQ(check_sentence(checks, false), "no GPU in b.json");
+}
+
+TEST(CheckText, NamesAllModelsAndWhatIsExcused) {
+  Profile unusable = node_of_four();
+  unusable.devices[2].unusable = "lost";
+  const Checks checks{
+      .files = {{"a.json", checked(unusable, {"gpu2"})}, {"b.json", checked(changed([](Profile& p) {
+                                                            p.devices[0].name = "NVIDIA H200 NVL";
+                                                          }))}},
+      .source = "here"};
+  EXPECT_THAT(check_sentence(checks, false),
+              testing::AllOf(testing::StartsWith("5 GPUs, NVIDIA H200, NVIDIA H200 NVL (by"),
+                             testing::EndsWith("; no verdict on gpu2")));
 }
 
 TEST(CheckDocuments, CarryEachRule) {

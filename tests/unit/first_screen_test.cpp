@@ -58,6 +58,7 @@ Profile eight_gpus() {
     DeviceFacts gpu = second;
     gpu.index = index;
     gpu.uuid = fmt::format("GPU-0000000{}", index);
+    gpu.peers.clear();  // pairs with it were not measured
     profile.devices.push_back(gpu);
     for (Measurement m : measured) {
       if (m.device != second.uuid) continue;

@@ -212,6 +212,29 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   EXPECT_TRUE(study(nodes).sound());
 }
 
+TEST(Fleet, MachinesOfOneNameAreToldApartByTheirCards) {
+  auto nodes = fleet_of(8);
+  for (FleetProfile& n : nodes) n.profile.host.hostname = "localhost";
+  Fleet fleet = study(nodes);
+  EXPECT_EQ(fleet.superseded, 0u);
+  EXPECT_EQ(fleet.devices, 16u);
+  EXPECT_EQ(member(fleet, "node05").file, "node05.json");  // whose name is its own
+  sample::remove_gpus(nodes[4].profile);
+  nodes[4].profile = sample::derived(std::move(nodes[4].profile));
+  fleet = study(nodes);
+  EXPECT_THAT(fleet_text(fleet, true, {}), HasSubstr("0 GPUs; most machines with this CPU have 1"));
+}
+
+TEST(Fleet, AnotherMethodIsNoYardstick) {
+  auto nodes = fleet_of(8);
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (Measurement& m : nodes[i].profile.measurements) ++m.method_version;
+    scale(nodes[i].profile, "hbm.read", 1.3);
+  }
+  const Fleet fleet = study(nodes);
+  EXPECT_EQ(member(fleet, "node08").verdict(), Outcome::kCannotJudge);
+}
+
 TEST(Fleet, TheNewestRunOfADeviceCounts) {
   for (const std::string name : {"node01", ""}) {  // an anonymized machine is known by its cards
     auto nodes = fleet_of(6);
