@@ -298,8 +298,8 @@ def _text(result: dict[str, Any], every: bool) -> str:
         f" ({result['convention'] or 'as given'})"
         + (f", with recomputation {hardware:.5g}" if hardware else ""),
         *([f"       {_counts(result['parameters'])}"] if result["parameters"] else []),
-        f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
-        f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
+        f"rate:  {result['tokens_per_second']:g} tokens/s on "
+        f"{units.counted(result['devices'], 'device')}, {units.rate(achieved, 'FLOP/s')} each",
     ]
     rows = result["utilization"] if every else _named(result["utilization"])
     width = max(len(_called(row)) for row in rows)

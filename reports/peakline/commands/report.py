@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import math
 import os
 import shutil
 import sys
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.arguments import Parser, size
+from peakline.commands.arguments import Parser, number, size
 from peakline.commands.condition import SLOWER, Condition, condition
 from peakline.commands.documents import FLEET, read_document
 from peakline.limits.ceilings import ceiling_table
@@ -140,7 +139,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     steps.add_argument(
         "--step-flop",
-        type=_number,
+        type=number,
         metavar="F",
         help="FLOPs of the model in a step on one device, for MFU: those of a token, as "
         "peakline-mfu counts them, times the tokens",
@@ -156,7 +155,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="what a sample takes on storage, such as 150kB",
     )
     samples.add_argument(
-        "--samples-per-s", type=_number, metavar="N", help="how many a GPU is to get each second"
+        "--samples-per-s", type=number, metavar="N", help="how many a GPU is to get each second"
     )
     parser.add_argument_group("what a language model may decode").add_argument(
         "--hf-config",
@@ -173,16 +172,6 @@ def _failing(text: str) -> str | Condition:
         return condition(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{error}; or impossible") from error
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 1.2e14")
-    return value
 
 
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:

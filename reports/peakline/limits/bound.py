@@ -52,7 +52,7 @@ class Roofs:
         self, profile: Profile, device: str, load: Load = "burst", clock_hz: float | None = None
     ) -> None:
         self._profile, self._device, self._clock_hz = profile, device, clock_hz
-        self.where, self.name = profile.path or "the profile", profile.device_name(device)
+        self.where, self.name = profile.where, profile.device_name(device)
         measured = MEASURED if load == "burst" else ("sustained", *MEASURED)
         self._bases = (*measured, *PUBLISHED_BASES)
         roofline = profile.roofline(device)

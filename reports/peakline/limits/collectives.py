@@ -28,7 +28,7 @@ def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
             {m.id.removeprefix(_PREFIX) for m in profile.measurements if m.id.startswith(_PREFIX)}
         )
         raise PeakError(
-            f"no collective {operation!r} in {profile.path or 'the profile'}; "
+            f"no collective {operation!r} in {profile.where}; "
             f"it has {', '.join(offered) or 'none at all'}"
         )
     return interpolated(curve, nbytes)

@@ -112,7 +112,7 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
     curve = points(profile, "nccl.all_reduce", ranks=serving.tp)
     if not curve:
         raise PeakError(
-            f"{profile.path or 'the profile'} has no all-reduce between {serving.tp} GPUs, which "
+            f"{profile.where} has no all-reduce between {serving.tp} GPUs, which "
             "is not extrapolated from another number: no estimate of kernels"
         )
     count = 2 * len(model.layers)
@@ -121,6 +121,6 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
 
 def _missing(profile: Profile, device: str, what: str, pattern: str) -> PeakError:
     return PeakError(
-        f"{profile.path or 'the profile'} has no {what} of {profile.device_name(device)}: measure "
+        f"{profile.where} has no {what} of {profile.device_name(device)}: measure "
         f"with peakline run --filter '{pattern}'"
     )

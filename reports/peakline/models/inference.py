@@ -313,7 +313,7 @@ class _Work:
             if found:
                 return max(found, key=lambda row: row.value)
         raise PeakError(
-            f"{self.profile.path or 'the profile'} has no {what} {resource} of "
+            f"{self.profile.where} has no {what} {resource} of "
             f"{self.profile.device_name(self.device)}"
         )
 

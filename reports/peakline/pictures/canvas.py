@@ -102,20 +102,20 @@ class Canvas:
         """Inches for a legend above a panel."""
         return 0.14 + 0.2 * math.ceil(entries / columns)
 
-    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
+    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0, **style: Any) -> None:
         """A legend above a panel, for marks without a line to label."""
         box = axes.get_position()
-        axes.legend(
-            fontsize=self.font - smaller,
-            loc="lower left",
+        chosen: dict[str, Any] = {
+            "fontsize": self.font - smaller,
             # On the narrow canvas it starts above the labels at the left.
-            bbox_to_anchor=(0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
-            ncols=columns,
-            handlelength=1.6,
-            handletextpad=0.4,
-            columnspacing=0.9,
-            borderaxespad=0.1,
-        )
+            "bbox_to_anchor": (0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
+            "handlelength": 1.6,
+            "handletextpad": 0.4,
+            "columnspacing": 0.9,
+            "borderaxespad": 0.1,
+            **style,
+        }
+        axes.legend(loc="lower left", ncols=columns, **chosen)
 
     def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
         """A legend in an empty part of a panel, for lines whose ends are too close to label."""
@@ -189,6 +189,24 @@ def note(
     )
 
 
+def inches(axes: Axes) -> tuple[float, float]:
+    """Width and height of a panel."""
+    box = axes.get_position()
+    width, height = axes.figure.get_size_inches()  # type: ignore[union-attr]
+    return box.width * float(width), box.height * float(height)
+
+
+def enlarge(figure: Figure, top: float, bottom: float) -> None:
+    """Adds so many inches above and below the panels of a figure."""
+    width, height = map(float, figure.get_size_inches())
+    whole = height + top + bottom
+    for axes in figure.axes:
+        box = axes.get_position()
+        level = (box.y0 * height + bottom) / whole
+        axes.set_position((box.x0, level, box.width, box.height * height / whole))
+    figure.set_size_inches(width, whole)
+
+
 @functools.lru_cache(maxsize=4096)  # both canvases have the same texts
 def text_width(text: str, font: float, weight: str = "normal") -> float:
     """Width of a single-line text in points, as measured by the renderer."""
@@ -255,11 +273,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
     Call it last: it needs the axes' final limits.
     """
     low, high = axes.get_ylim()
-    figure = axes.get_figure()
-    assert figure is not None
-    box = axes.get_position()
-    width = box.width * figure.get_figwidth() * 72  # type: ignore[union-attr]
-    height = box.height * figure.get_figheight() * 72  # type: ignore[union-attr]
+    width, height = (72 * side for side in inches(axes))
     log = axes.get_yscale() == "log"
 
     def level(y: float) -> float:
@@ -285,18 +299,17 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
         if short:
             # Inside the panel, a leader in the line's colour would look like the line.
             leader |= {"color": MUTED, "linestyle": (0, (1, 3)), "lw": 0.8, "shrinkB": 5}
-        axes.annotate(
+        away = ((12 if moved or short else 4) + (1.0 - end) * width * short, at - target)
+        style = {"color": label.color, "arrowprops": leader if moved or short else None}
+        of = ("axes fraction", "axes fraction")
+        note(
+            axes,
             label.text,
-            xy=(end if short else 1.0, target / height),
-            xytext=((12 if moved or short else 4) + (1.0 - end) * width * short, at - target),
-            xycoords="axes fraction",
-            textcoords="offset points",
+            (end if short else 1.0, target / height),
+            away,
+            of,
             fontsize=font,
-            color=label.color,
-            va="center",
-            ha="left",
-            annotation_clip=False,
-            arrowprops=leader if moved or short else None,
+            **style,
         )
 
 

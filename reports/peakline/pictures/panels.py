@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, note, plain_log_ticks, text_width
+from peakline.pictures.canvas import (
+    Canvas,
+    EndLabel,
+    end_labels,
+    inches,
+    note,
+    plain_log_ticks,
+    text_width,
+)
 from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
 from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
 
@@ -116,7 +124,7 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
     labels = _draw_series(axes, shown) + _draw_level_marks(axes, shown)
-    _reach(axes, panel.y)
+    axes.set_ylim(_reaching(panel.y, *axes.get_ylim()))
     _draw_upright_marks(axes, canvas, shown)
     measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
     _ticks(axes, "x", panel.x, measured, shown.rows, canvas)
@@ -188,13 +196,11 @@ def _set_scale(axes: Drawn, which: str, axis: Axis) -> None:
         setter("log", base=2 if axis.scale == "log2" else 10)
 
 
-def _reach(axes: Drawn, axis: Axis) -> None:
-    low, high = axes.get_ylim()
+def _reaching(axis: Axis, low: float, high: float) -> tuple[float, float]:
+    """Limits of an axis that reach as far as it is declared to."""
     if axis.low is not None:
         low = min(low, axis.low) if axis.scale != "linear" else axis.low
-    if axis.high is not None:
-        high = max(high, axis.high)
-    axes.set_ylim(low, high)
+    return low, high if axis.high is None else max(high, axis.high)
 
 
 def _ticks(
@@ -241,9 +247,7 @@ def _time_tick(seconds: float) -> str:
 
 def _thin(axes: Drawn, canvas: Canvas) -> None:
     """Drops every second label of the x axis, repeatedly, until the rest fit."""
-    figure = axes.get_figure()
-    assert figure is not None
-    room = axes.get_position().width * figure.get_figwidth() * 72  # type: ignore[union-attr]
+    room = 72 * inches(axes)[0]
     low, high = sorted(axes.get_xlim())
     ticks = [
         (place, text.get_text())
@@ -368,12 +372,10 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
 
 def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     points = _places(shown, index)
-    style: dict[str, Any] = {
-        "color": _row_color(shown, index),
-        "label": shown.series[index].label,
-        "markersize": 5,
-    }
-    plot_marks(axes, points, index if _told_apart(shown) else 0, **style)
+    look = {"label": shown.series[index].label, "markersize": 5}
+    plot_marks(
+        axes, points, index if _told_apart(shown) else 0, color=_row_color(shown, index), **look
+    )
     return points
 
 
@@ -388,8 +390,4 @@ def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
         low, high = min(0.0, low), high * _MORE_ROOM
     else:
         low, high = low - 0.12 * (high - low), high + 0.06 * (high - low)
-    if axis.low is not None:
-        low = min(low, axis.low) if axis.scale != "linear" else axis.low
-    if axis.high is not None:
-        high = max(high, axis.high)
-    axes.set_xlim(low, high)
+    axes.set_xlim(_reaching(axis, low, high))

@@ -63,7 +63,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
         "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
         "what the hardware allows at its maximum clock"
-        + (f". Marks are {_listed(named)}." if named else ".")
+        + (f". Marks are {' and '.join(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points),
         ("roofline sweep",),
@@ -102,11 +102,6 @@ def _lead(roofs: Sequence[Limit]) -> str:
     times = [f"{units.number(first.value / r.value, 2)} × {r.label}" for r in others]
     compared = ", ".join(dict.fromkeys([*times[:1], *times[-1:]]))
     return f"{text}: {compared}" if compared else text
-
-
-def _listed(names: Sequence[str]) -> str:
-    """ "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def first_roofs(found: Limits) -> Limits:

@@ -111,7 +111,8 @@ def _headline(
     if need is None:
         alone = {label: rate for label, rate in rates.items() if label not in _COLORS}
         slowest = min(alone or rates, key=lambda label: rates[label])
-        text = f"{_capital(slowest)} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
+        text = f"{slowest} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
+        text = text[:1].upper() + text[1:]
         if slowest != ALL_AT_ONCE and ALL_AT_ONCE in rates:
             text += f"; all at once, {units.rate(rates[ALL_AT_ONCE], 'B/s')} reach the GPU"
         return text
@@ -127,7 +128,3 @@ def _headline(
     if bound.direct and bound.direct.rate > bound.binding.rate:
         text += f"; past host memory {units.rate(bound.direct.rate, 'B/s')}"
     return text
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

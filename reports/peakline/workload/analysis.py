@@ -114,7 +114,7 @@ def analyze(
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
         raise WorkloadError(
-            f"{profile.path or 'the profile'}: a trace is of a GPU: give the profile of one, or "
+            f"{profile.where}: a trace is of a GPU: give the profile of one, or "
             "its index by --device"
         )
     traces = [read_trace(path) for path in paths]
