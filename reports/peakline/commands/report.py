@@ -16,11 +16,11 @@ from typing import Any
 
 from peakline.commands.arguments import Parser, number, size
 from peakline.commands.condition import SLOWER, Condition, condition
-from peakline.commands.documents import FLEET, read_document
+from peakline.commands.documents import page_of
 from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
-from peakline.page import Screen, comparison_page, first_screen, fleet_page
+from peakline.page import Screen, first_screen
 from peakline.peaks.mfu import Utilization, mfu
 from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
@@ -243,25 +243,15 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
 
 
-def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
-    fleet = document["schema"] == FLEET
-    name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
+def _write_page(name: str, page: str, options: argparse.Namespace, program: str) -> int:
     others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
         return _refused(
             program,
             f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
-    path = options.profiles[0]
-    try:
-        page = made(document).encode("utf-8")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ProfileError(
-            f"{shown_path(path)}: not what peakline {'fleet' if fleet else 'compare'} --json "
-            f"prints: {error!r:.200}"
-        ) from error
-    folder = options.output or Path(path).with_suffix("")
-    for path in write({f"{name}.html": page}, folder, options.overwrite):
+    folder = options.output or Path(options.profiles[0]).with_suffix("")
+    for path in write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite):
         print(shown_path(path))
     return 0
 
@@ -276,8 +266,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     options = parser.parse_args(arguments)
     _check(options, parser)
     try:
-        if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
-            return _write_document(other, options, program)
+        if len(options.profiles) == 1 and (other := page_of(options.profiles[0])):
+            return _write_page(*other, options, program)
         profiles = [load(path) for path in options.profiles]
         formats = options.format or ["html"]
         folder = options.output or Path(options.profiles[0]).parent / stem(options.profiles[0])

@@ -67,13 +67,15 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
     )
 
 
+_GRAVE = ("error", "warning")
+
+
 def list_of(matters: Sequence[tuple[str, str]]) -> str:
     """A list of (severity, text); empty without any."""
-    names = {"error": "error", "warning": "warning"}
     items = "".join(
-        f'<li class="{name}"><b>{word}</b> {escape(text)}</li>'
+        f'<li class="{severity if severity in _GRAVE else "info"}">'
+        f"<b>{severity if severity in _GRAVE else 'note'}</b> {escape(text)}</li>"
         for severity, text in matters
-        for name, word in [(names.get(severity, "info"), names.get(severity, "note"))]
     )
     return f'<ul class="findings">{items}</ul>' if items else ""
 

@@ -17,6 +17,7 @@ from peakline.pictures.style import INK, MUTED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 
 # A panel keeps this share of its column, even beside long labels.
@@ -177,9 +178,9 @@ def note(
     away: tuple[float, float],
     of: tuple[str, str] = ("data", "data"),
     **style: Any,
-) -> None:
+) -> Annotation:
     """Writes a text some points away from a place; of: the coordinate systems of its x and y."""
-    axes.annotate(
+    return axes.annotate(
         text,
         at,
         away,
@@ -322,11 +323,16 @@ def plain_log_ticks(axis: Any, values: Sequence[float], labels: Sequence[str]) -
     axis.set_minor_locator(NullLocator())
 
 
+def powers(base: float, low: float, high: float, at_most: int) -> list[float]:
+    """Powers of a base between two exponents, thinned out evenly."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / at_most))
+    return [base**e for e in range(first, last + 1, step)]
+
+
 def decade_ticks(axis: Any, low: float, high: float, at_most: int = 8) -> None:
     """Sets ticks at powers of ten: "1", "10", "100", "1 k" ... "1 P"."""
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    step = max(1, math.ceil((last - first + 1) / at_most))
-    values = [10.0**e for e in range(first, last + 1, step)]
+    values = powers(10.0, math.log10(low), math.log10(high), at_most)
     plain_log_ticks(axis, values, [_engineering(v) for v in values])
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from peakline.pictures.canvas import note
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
@@ -36,16 +38,8 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
     the axes have their final limits.
     """
     for spot in spots:
-        label = axes.annotate(
-            text,
-            xy=spot.xy,
-            xytext=spot.away,
-            textcoords="offset points",
-            ha=spot.ha,
-            va=spot.va,
-            rotation_mode="anchor",
-            **style,
-        )
+        sides: dict[str, Any] = {"ha": spot.ha, "va": spot.va, "rotation_mode": "anchor"}
+        label = note(axes, text, spot.xy, spot.away, **sides, **style)
         corners = outline(label)
         inside = all(axes.bbox.contains(x, y) for x, y in corners)
         if inside and not any(overlap(corners, other) for other in taken):

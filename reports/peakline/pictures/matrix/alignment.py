@@ -24,10 +24,6 @@ ALIGNED_SIZE = 8192
 _SIDES = " × ".join([str(ALIGNED_SIZE)] * 3)
 
 
-def _power_of_two(size: int) -> int:
-    return size & -size
-
-
 @dataclass(frozen=True, slots=True)
 class _Aligned:
     """Rates per clock relative to the aligned GEMM: all points, and medians by power of two."""
@@ -45,7 +41,7 @@ class _Aligned:
 
 def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
     points = [
-        (_power_of_two(size), rate / base)
+        (size & -size, rate / base)
         for m in rows
         if (size := m.integer("size")) and size > 0 and (rate := per_clock(m))
     ]
