@@ -92,14 +92,7 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
             )
         sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
         flops = transformer_flops(**sizes, causal=causal)
-        attention = attention_flops(
-            options.layers,
-            options.heads,
-            options.head_dim,
-            options.sequence,
-            causal,
-            options.kv_heads,
-        )
+        attention = attention_flops(*(sizes[n] for n in shape[1:]), causal, options.kv_heads)
         active = options.active_params or options.params
         parameters = {"total": options.params, "active": active, "matmul": active}
     hardware = None if recompute == "none" else recomputed(flops, attention, recompute)

@@ -118,10 +118,10 @@ class Canvas:
         }
         axes.legend(loc="lower left", ncols=columns, **chosen)
 
-    def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
-        """A legend in an empty part of a panel, for lines whose ends are too close to label."""
+    def legend_of(self, axes: Axes, names: Sequence[str], **style: Any) -> None:
+        """A legend of these lines, by default in an empty part of a panel."""
         shown = [line for line in axes.get_lines() if line.get_label() in names]
-        axes.legend(handles=shown, fontsize=self.font - 1, handlelength=2.8)
+        axes.legend(handles=shown, fontsize=self.font - 1, **style)
 
     def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
         """Writes a text right of a panel, level with a row."""

@@ -132,7 +132,8 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     canvas.labels(axes, panel.x.label, panel.heading or panel.y.label)
     if panel.naming == "legend":
         lying = [mark.label for mark in shown.marks if not mark.upright]
-        canvas.legend_inside(axes, [line.label for line in shown.series] + lying)
+        names = [line.label for line in shown.series] + lying
+        canvas.legend_of(axes, names, handlelength=2.8)
         low, high = axes.get_ylim()
         axes.set_ylim(low, high)
     elif labels:

@@ -257,7 +257,11 @@ def _draw_panel(
         color = precision_color(profile, p.precision)
         plot_marks(axes, p.at, i, color=color, fillstyle="full", label=p.name, **look)
     write_labels(axes, canvas, found)
-    _legend(axes, canvas, points)
+    if points:
+        # Right of the panel, below the roofs' labels.
+        beside: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (1.0, 0.0)}
+        beside |= {"handlelength": 1.0, "handletextpad": 0.4, "borderpad": 0.0}
+        canvas.legend_of(axes, [p.name for p in points], alignment="left", **beside)
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -324,23 +328,6 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     elif roof.best.varies:
         text += " (varies)"
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
-
-
-def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
-    """Writes the marks' legend, right of the panel below the roofs' labels."""
-    names = {p.name for p in points}
-    shown = [line for line in axes.get_lines() if line.get_label() in names]
-    if shown:
-        axes.legend(
-            handles=shown,
-            fontsize=canvas.font - 1,
-            alignment="left",
-            loc="lower left",
-            bbox_to_anchor=(1.0, 0.0),
-            handlelength=1.0,
-            handletextpad=0.4,
-            borderpad=0.0,
-        )
 
 
 def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> None:
