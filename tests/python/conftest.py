@@ -31,6 +31,8 @@ settings.load_profile("busy")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(__file__).parent / "data"
+CONFIGS, RECORDED, CAUSES = (DATA / name for name in ("configs", "recorded", "causes"))
 # A quick profile of one H200.
 QUICK = ROOT / "reports/reference/cards/nvidia-h200/localhost-20261124T163619Z.json.gz"
 sys.path.insert(0, str(ROOT / "reports"))
@@ -58,7 +60,7 @@ GOLDEN = ROOT / "tests/golden/profile.json"
 
 
 # Output of `peakline show --json` for the profile of one GPU.
-SHOWN = ROOT / "tests/python/data/show_h200.json.gz"
+SHOWN = DATA / "show_h200.json.gz"
 
 
 def shown_screen() -> dict[str, Any]:
@@ -76,6 +78,11 @@ def document_of(path: Path = ONE_GPU) -> dict[str, Any]:
     """A profile's JSON document; the caller may change it."""
     found: dict[str, Any] = json.loads(text_of(path))
     return found
+
+
+def config_of(name: str) -> dict[str, Any]:
+    """The published config of a model; the caller may change it."""
+    return document_of(CONFIGS / f"{name}.json")
 
 
 GPU: str = document_of()["devices"][0]["uuid"]

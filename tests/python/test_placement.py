@@ -282,20 +282,6 @@ def test_impossible_kernels_fail_with_and_without_drawing(report, tmp_path, ceil
     assert (tmp_path / "out/report.html").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--json"], "--json only goes with --kernels"),
-        (["--fail-on", "impossible"], "--fail-on only goes with --kernels"),
-        (["--fail-on", "slow"], "'slow': use a part of the step and a share"),
-        (["--kernels", "k.csv", "--json", "-o", "x"], "--json draws nothing"),
-        (["--kernels", "k.csv", "--json", "--format", "png"], "--json draws nothing"),
-    ],
-)
-def test_options_that_do_not_go_together(report, ceilings_path, arguments, message):
-    assert message in report.refused(ceilings_path, *arguments)
-
-
 def test_kernels_of_another_model_are_told(profile):
     kernel = Kernel("k", 1, 1e-3, {}, {"hbm": 1e9}, device="NVIDIA A100-SXM4-80GB")
     (first, *_) = advice(profile, place(profile, [kernel]))

@@ -4,11 +4,10 @@ import functools
 import gzip
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import GPU, ONE_GPU, document_of, loaded, reference
+from conftest import GPU, ONE_GPU, RECORDED, document_of, loaded, reference
 from made_traces import Made
 from peakline.workload.analysis import analyze
 from peakline.workload.kernel import Kernel, short_name
@@ -18,7 +17,6 @@ from peakline.workload.placement import CACHE, place
 from peakline.workload.read import read_kernels
 from peakline.workload.works import works
 
-RECORDED = Path(__file__).parent / "data/recorded"
 KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
 L2 = reference(ONE_GPU).gpu(GPU).l2_bytes or 0.0
 

@@ -2,10 +2,9 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
-from conftest import ceiling
+from conftest import DATA, ceiling
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_text import advice, table
@@ -14,7 +13,7 @@ from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 from peakline.workload.works import works
 
-REAL_TRACE = Path(__file__).parent / "data/h200_trace.json.gz"
+REAL_TRACE = DATA / "h200_trace.json.gz"
 # (batch, heads, tokens, head size) of its attention.
 ATTENTION = (4, 16, 2048, 128)
 

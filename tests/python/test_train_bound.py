@@ -1,14 +1,12 @@
 """The least time of a training step, by hand and on the command line."""
 
-from pathlib import Path
-
 import peakline
 import pytest
-from conftest import TWO_GPUS
+from conftest import CONFIGS, TWO_GPUS
 from peakline import from_hf_config, train_bound, units
 
 NODE = TWO_GPUS
-LLAMA = Path(__file__).parent / "data/configs/llama-3-8b.json"
+LLAMA = CONFIGS / "llama-3-8b.json"
 PARAMS = 8_030_261_248
 TOKENS, SEQUENCE = 524_288, 8192
 
@@ -29,7 +27,7 @@ def test_forward_flops_by_hand(llama):
     products = 2 * (32 * layer + 4096 * 128256)
     assert llama.forward_flops(SEQUENCE) == products + 4 * 32 * 4096 * SEQUENCE / 2
     # Windows and states count, too.
-    mistral = Path(LLAMA).with_name("mistral-7b-v0.1.json")
+    mistral = LLAMA.with_name("mistral-7b-v0.1.json")
     short, long = (from_hf_config(mistral).forward_flops(n) for n in (65536, 131072))
     assert long / short == pytest.approx(1, abs=0.01)
     assert from_hf_config(LLAMA.with_name("nemotron-3-nano-30b.json")).forward_flops(4096) > 6e9
