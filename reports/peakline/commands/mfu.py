@@ -92,7 +92,8 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
             )
         sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
         flops = transformer_flops(**sizes, causal=causal)
-        attention = attention_flops(*(sizes[n] for n in shape[1:]), causal, options.kv_heads)
+        of_attention = {name: sizes[name] for name in (*shape[1:], "kv_heads")}
+        attention = attention_flops(**of_attention, causal=causal)
         active = options.active_params or options.params
         parameters = {"total": options.params, "active": active, "matmul": active}
     hardware = None if recompute == "none" else recomputed(flops, attention, recompute)
@@ -127,11 +128,6 @@ def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Pea
     )
     published = "datasheet" if "datasheet" in found else "theoretical"
     return [found[basis] for basis in (published, *_MEASURED_BASES) if basis in found]
-
-
-def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> Peak:
-    memory = "memory" if peak.resource.startswith("cpu.") else "hbm"
-    return min(profile.bandwidth(memory, device=device) for profile in profiles)
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
@@ -182,7 +178,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])
-        bandwidth = _bandwidth(profiles, options.device, best)
+        memory = "memory" if best.resource.startswith("cpu.") else "hbm"
+        bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
         limit = attainable(best, bandwidth, options.intensity)
         result["roofline"] = {
             "intensity": options.intensity,

@@ -173,7 +173,7 @@ class _Work:
         self.profile, self.model, self.formats = profile, model, serving.formats
         self.batch, self.context, self.tp = serving.batch, serving.context, serving.tp
         self.device = profile.select_devices(serving.device)[0]
-        self.roofs = Roofs(profile, self.device)
+        self.gpu, self.roofs = profile.gpu(self.device), Roofs(profile, self.device)
         self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")
         self.tensor = self._tensor()
 
@@ -234,7 +234,7 @@ class _Work:
         """The bound of `tokens` in one pass, with the FLOPs of all GPUs and the KV bytes of one."""
         weights = self.weights_read(tokens)
         # The L2's content at the end of a step need not be read again in the next.
-        saved = min(self._l2_bytes(), weights)
+        saved = min(float((self.gpu and self.gpu.l2_bytes) or 0), weights)
         needs = [
             self.roofs.need(self.memory, weights + kv_bytes - saved),
             self.roofs.need(self.tensor, flop / self.tp),
@@ -266,17 +266,12 @@ class _Work:
         )
 
     def _room(self, stored: float, kept: float) -> dict[str, Any]:
-        gpu = self.profile.gpu(self.device)
-        memory = gpu.memory_bytes if gpu else None
+        memory = self.gpu and self.gpu.memory_bytes
         if not memory:
             return {"fits": None, "largest_batch": None}
         free = memory - stored
         largest = max(0, int(free * self.tp / kept)) if kept else None
         return {"fits": stored + self.batch * kept / self.tp <= memory, "largest_batch": largest}
-
-    def _l2_bytes(self) -> float:
-        gpu = self.profile.gpu(self.device)
-        return float(gpu.l2_bytes or 0) if gpu else 0.0
 
     def _links(self, rows: int) -> Need | None:
         """The need of all-reduces; None for one GPU or unmeasured links."""
