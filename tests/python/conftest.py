@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -44,12 +44,10 @@ import peakline.commands.report  # noqa: E402
 from made_traces import Made, export  # noqa: E402
 from peakline import commands, pictures  # noqa: E402
 from peakline.page.screen import Screen, read_screen  # noqa: E402
+from peakline.pictures.canvas import Figure  # noqa: E402
 from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
 from peakline.workload.part import Part  # noqa: E402
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Reason for skipping tests of exports to other tools.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
@@ -150,7 +148,7 @@ def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
 
 
-Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
+Drawn = tuple[pictures.Picture, pictures.Canvas, Figure]
 
 
 class Built(NamedTuple):

@@ -17,7 +17,10 @@ from peakline.pictures.style import INK, MUTED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Annotation
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation, Text
+else:  # describing a picture needs no matplotlib
+    Axes = Figure = Line2D = Annotation = Text = Any
 
 
 # A panel keeps this share of its column, even beside long labels.

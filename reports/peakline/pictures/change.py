@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from peakline import units
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import MUTED, SERIES
 from peakline.pictures.waterfall import cascade
 from peakline.workload.change import Change
 from peakline.workload.change_text import headline, signed
 from peakline.workload.part import Part
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LESS, _MORE = SERIES[0], SERIES[6]
 _WORTH = 0.002  # of the longer step: smaller changes are one bar

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, note, plain_log_ticks, powers
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, note, plain_log_ticks, powers
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
 from peakline.profile import Measurement
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.inference import Serving, TokenBound, decode_bound
 from peakline.models.transformer import Transformer
-from peakline.pictures.canvas import Canvas, decade_ticks, note, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note, plain_log_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, SERIES
 from peakline.profile import PeakError, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _ONE = Serving()
 _BATCHES = tuple(1 << power for power in range(11))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import level_of
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, note
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
@@ -17,10 +17,6 @@ from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # More numbers would overlap; the bars and the table have the others.
 _MOST = 12

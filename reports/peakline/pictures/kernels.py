@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, enlarge, note, text_width
+from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
 from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The longest kernels hold nearly all of the time; more rows would be slivers.
 MOST_DRAWN = 15

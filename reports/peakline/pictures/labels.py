@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from peakline.pictures.canvas import note
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Text
+from peakline.pictures.canvas import Axes, Text, note
 
 # Corners of a convex shape, in pixels; two are a line.
 Outline = Sequence[tuple[float, float]]

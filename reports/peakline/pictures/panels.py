@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.pictures.canvas import (
+    Axes,
     Canvas,
     EndLabel,
+    Figure,
     end_labels,
     inches,
     note,
@@ -19,12 +21,7 @@ from peakline.pictures.canvas import (
 )
 from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
 from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Drawn
-    from matplotlib.figure import Figure
-
-    from peakline.profile.declared import Axis, DeclaredPanel
+from peakline.profile.declared import Axis, DeclaredPanel
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ def _ends_room(canvas: Canvas, shown: ShownPanel) -> float:
     return canvas.room(texts, canvas.font - 1) + 0.1 if texts else 0.2
 
 
-def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
@@ -140,7 +137,7 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
         end_labels(axes, labels, canvas.font - 1)
 
 
-def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     texts = _end_texts(shown)
@@ -155,7 +152,7 @@ def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
     return labels
 
 
-def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+def _draw_level_marks(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws horizontal marks and the diagonal; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     labels = []
@@ -174,7 +171,7 @@ def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
     return labels
 
 
-def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
+def _draw_upright_marks(axes: Axes, canvas: Canvas, shown: ShownPanel) -> None:
     """Draws vertical marks, with names above the lines."""
     marks = sorted(
         (mark.value, _mark_text(mark, shown))
@@ -191,7 +188,7 @@ def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
         mark_end(axes, canvas, text, value / shown.panel.x.per, side)
 
 
-def _set_scale(axes: Drawn, which: str, axis: Axis) -> None:
+def _set_scale(axes: Axes, which: str, axis: Axis) -> None:
     setter: Any = axes.set_xscale if which == "x" else axes.set_yscale
     if axis.scale != "linear":
         setter("log", base=2 if axis.scale == "log2" else 10)
@@ -205,7 +202,7 @@ def _reaching(axis: Axis, low: float, high: float) -> tuple[float, float]:
 
 
 def _ticks(
-    axes: Drawn,
+    axes: Axes,
     which: str,
     axis: Axis,
     measured: Sequence[float],
@@ -246,7 +243,7 @@ def _time_tick(seconds: float) -> str:
     return f"{float(number):g} {unit}"
 
 
-def _thin(axes: Drawn, canvas: Canvas) -> None:
+def _thin(axes: Axes, canvas: Canvas) -> None:
     """Drops every second label of the x axis, repeatedly, until the rest fit."""
     room = 72 * inches(axes)[0]
     low, high = sorted(axes.get_xlim())
@@ -308,7 +305,7 @@ def _with_values(shown: ShownPanel) -> bool:
     return shown.panel.kind == "bars" or not _told_apart(shown)
 
 
-def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+def _draw_row_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     draw = _draw_bars if panel.kind == "bars" else _draw_dots
@@ -346,7 +343,7 @@ def _row_color(shown: ShownPanel, index: int) -> str:
     return SERIES[group % len(SERIES)]
 
 
-def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+def _draw_bars(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     """Draws one kind of bars, in its share of each row's height; returns their ends."""
     height = 0.8 / len(shown.series) if _told_apart(shown) else 0.55
     points = _places(shown, index)
@@ -371,7 +368,7 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     return points
 
 
-def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+def _draw_dots(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     points = _places(shown, index)
     look = {"label": shown.series[index].label, "markersize": 5}
     plot_marks(
@@ -380,7 +377,7 @@ def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, 
     return points
 
 
-def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
+def _reach_rows(axes: Axes, shown: ShownPanel) -> None:
     axis = shown.panel.x
     all_values = [value / axis.per for mark in shown.series for value, _ in mark.points]
     all_values += [mark.value / axis.per for mark in shown.marks if mark.value is not None]

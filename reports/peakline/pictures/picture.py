@@ -7,15 +7,10 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from peakline.pictures.canvas import Canvas, enlarge, text_width
+from peakline.pictures.canvas import Canvas, Figure, enlarge, text_width
 from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from peakline.profile import Profile
+from peakline.profile import Profile
 
 
 class DrawingUnavailable(RuntimeError):

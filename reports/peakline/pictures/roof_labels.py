@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limits
-from peakline.pictures.canvas import Canvas, inches
+from peakline.pictures.canvas import Axes, Canvas, inches
 from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # With more roofs, ridge labels would be ambiguous.
 _FEW_ROOFS = 4

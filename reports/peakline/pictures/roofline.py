@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import format_name, level_of
-from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels, note
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_ticks, end_labels, note
 from peakline.pictures.curves import amount, plot_marks
 from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label, write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
 from peakline.profile import HOST, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Precisions that people ask about first, by preference; devices with no more roofs show all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))

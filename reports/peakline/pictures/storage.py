@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.peaks.storage import (
@@ -13,14 +12,11 @@ from peakline.peaks.storage import (
     input_bound,
     input_rates,
 )
-from peakline.pictures.canvas import Canvas, decade_ticks, note
+from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note
 from peakline.pictures.groups import LINKS
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Above this ratio, short bars look alike; marks on a logarithmic axis replace them.
 _MOST_ON_A_LINE = 10.0

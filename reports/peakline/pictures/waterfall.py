@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
 from peakline.workload.part import Part
 from peakline.workload.text import headline, microseconds
 from peakline.workload.waterfall import Waterfall
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row

@@ -5,19 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import Curve, plot, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import precision_color
 from peakline.profile import Measurement, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 # Size of the other two dimensions, and of the aligned GEMM.
 ALIGNED_SIZE = 8192
