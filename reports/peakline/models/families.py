@@ -362,7 +362,7 @@ FAMILIES: Mapping[str, Family] = {
     "stablelm": Family(
         norm_biases=True,
         qkv_bias=("use_qkv_bias", False),
-        norms=rules.parallel_norms("use_parallel_residual"),
+        norms=rules.stablelm_norms,
         finish=rules.no_head_norms,
     ),
     "starcoder2": Family(

@@ -288,7 +288,7 @@ class _Work:
         n = self.tp
         # Sent share of the array: 2 (n - 1) / n in a ring, (n + 1) / n if the switch reduces.
         sent = all_reduced_bytes(self.model, rows) * min(2 * (n - 1), n + 1) / n
-        return Need(LINKS, sent / row.value, row.basis, row.value, row.unit, None, None)
+        return Need(LINKS, sent / row.value, row.basis, row.value, row.unit)
 
     def _tensor(self) -> Ceiling:
         """The highest ceiling of the precision; BF16 if the device lacks the format."""
