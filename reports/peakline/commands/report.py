@@ -274,8 +274,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if "html" in formats and not (options.json or options.overwrite):
             refuse_existing([folder / "report.html"])  # before half a minute of drawing
         found = _found(profiles[0], options)
-        need, bound = _need(profiles[0], options)
-        model = _model(options)
+        need, bound, model = _asked(profiles[0], options)
         if options.json:
             print(json.dumps(_document(profiles[0], found, bound), indent=2))
             return _failed(found, options)
@@ -342,29 +341,20 @@ def _refused(program: str, text: str) -> int:
     return 2
 
 
-def _need(
+def _asked(
     profile: Profile, options: argparse.Namespace
-) -> tuple[InputNeed, InputBound] | tuple[None, None]:
-    """The need of the GPUs, and the link that binds it; none without a need."""
-    if not options.bytes_per_sample:
-        return None, None
-    need = InputNeed(options.bytes_per_sample, options.samples_per_s)
+) -> tuple[InputNeed | None, InputBound | None, Served | None]:
+    """The need of the GPUs with the link that binds it, and the model to bound, if given."""
+    need = bound = model = None
     try:
-        bound = input_bound(
-            profile, need.bytes_per_sample, need.samples_per_s, device=options.device
-        )
+        if options.bytes_per_sample:
+            sample = options.bytes_per_sample, options.samples_per_s
+            need, bound = InputNeed(*sample), input_bound(profile, *sample, device=options.device)
+        if options.hf_config:
+            model = served(options.hf_config, Serving(device=options.device))
     except ValueError as error:
         raise PeakError(str(error)) from error
-    return need, bound
-
-
-def _model(options: argparse.Namespace) -> Served | None:
-    if not options.hf_config:
-        return None
-    try:
-        return served(options.hf_config, Serving(device=options.device))
-    except ValueError as error:
-        raise PeakError(str(error)) from error
+    return need, bound, model
 
 
 def _shares(

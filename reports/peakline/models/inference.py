@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 _STATE_BYTES = 2
 _REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
 LINKS = "nvlink"
-_MOST_DOUBLINGS = 17  # of a batch in a search
+_LARGEST_BATCH = 1 << 16  # in a search
 _ALL = 1 << 40  # so many tokens choose every expert
 _BF16 = Formats()
 
@@ -147,24 +148,13 @@ def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ON
         return step.limiter != work.memory.resource
 
     kv_cache = sum(work.kv_step(layer) for layer in model.layers)
+    first = 1 + bisect_left(range(1, _LARGEST_BATCH + 1), True, key=leaves_memory)
     return Turns(
         rate * used.dense_bytes / 2,
         rate * used.expert_bytes / 2 * mixture.count / mixture.chosen if mixture else None,
         serving.tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
-        _first(leaves_memory),
+        first if first <= _LARGEST_BATCH else None,
     )
-
-
-def _first(holds: Callable[[int], bool]) -> int | None:
-    """The smallest batch for which a monotonic condition holds."""
-    high = next((1 << power for power in range(_MOST_DOUBLINGS) if holds(1 << power)), None)
-    if high is None:
-        return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 class _Work:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from peakline import units
@@ -69,9 +70,7 @@ def provenance(profile: Profile) -> str:
 
 def machine(profile: Profile) -> str:
     """The machine's GPUs, "2 × NVIDIA H200", or its CPU."""
-    counts: dict[str, int] = {}
-    for device in profile.devices:
-        counts[device.name] = counts.get(device.name, 0) + 1
+    counts = Counter(device.name for device in profile.devices)
     if not counts:
         return profile.host.cpu_model or profile.host.hostname or "host"
     return ", ".join(f"{n} × {name}" if n > 1 else name for name, n in counts.items())

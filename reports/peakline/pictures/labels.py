@@ -45,19 +45,15 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
     return False
 
 
-def renderer_of(figure: Any) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    if not isinstance(figure.canvas, FigureCanvasAgg):
-        FigureCanvasAgg(figure)
-    return figure.canvas.get_renderer()
-
-
 def outline(text: Text) -> Outline:
     """The corners of a possibly rotated text in pixels, without its leader."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Annotation, Text
 
-    renderer = renderer_of(text.figure)
+    figure: Any = text.figure
+    if not isinstance(figure.canvas, FigureCanvasAgg):
+        FigureCanvasAgg(figure)
+    renderer = figure.canvas.get_renderer()
     if isinstance(text, Annotation):
         text.update_positions(renderer)
     box, angle = Text.get_window_extent(text, renderer), text.get_rotation()

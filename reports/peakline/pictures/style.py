@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import typing
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from peakline.profile import Profile
@@ -82,9 +81,7 @@ def precision_color(profile: Profile, name: str) -> str:
     return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
 
 
-@contextlib.contextmanager
-def style() -> Iterator[None]:
+def style() -> AbstractContextManager[None]:
     import matplotlib
 
-    with matplotlib.rc_context(typing.cast(Any, _RC)):
-        yield
+    return matplotlib.rc_context(typing.cast(Any, _RC))
