@@ -199,6 +199,18 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
         ([*MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
         ([*MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
         (["--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
+        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
+        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
+        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
+        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
+        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
+        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
+        (["--flops-per-token", "1e9", "--tokens-per-step", "8"], "leave out --tokens-per-step"),
+        (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
+        (["--hf-config", "x", "--strategy", "ddp"], "--strategy needs --tokens-per-step"),
+        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
+        (["--hf-config", "x"], "--hf-config needs --sequence"),
+        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
         ([*MODEL, "--device", "A100"], "no device 'A100'"),
         ([*MODEL, "--active-params", "8e9"], "cannot be more"),
         (["--flops-per-token", "1e12"], "impossible"),
@@ -356,24 +368,6 @@ def test_command_recomputes(mfu, arguments):
     attention = mfu.document(*arguments, "attention")
     extra = attention["hardware_flops_per_token"] - attention["flops_per_token"]
     assert extra == 4 * 32 * 32 * 128 * 8192
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
-        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
-        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
-        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
-        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
-        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
-        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
-        (["--hf-config", "x"], "--hf-config needs --sequence"),
-        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
-    ],
-)
-def test_no_option_is_ignored(mfu, arguments, options, message):
-    assert message in mfu.refused(*arguments, *options)
 
 
 def test_too_many_hardware_flops_are_called_hfu(mfu, arguments):

@@ -322,12 +322,6 @@ def test_bytes_of_operators(name, shapes, types, read_, written):
     assert (work.flops, work.read, work.written) == (0, read_, written)
 
 
-def test_bytes_of_a_fill_in_a_trace():
-    fill = {"Input Dims": [[4, 256], []], "Input type": ["float", "Scalar"]}
-    text = trace(**fill).replace("aten::mm", "aten::fill_")
-    assert parse(text)[0].bytes == {"hbm.read": 0, "hbm.write": 4 * 4 * 256}
-
-
 def test_operators_without_elements_or_a_common_shape_have_no_bytes():
     def found(name, shapes):
         arguments = {"Input Dims": shapes, "Input type": [BF16] * 2}

@@ -101,16 +101,3 @@ def test_command(mfu, node, llama):
     result = mfu.document(*arguments, *step)["train_bound"]
     assert result["seconds"] == expected.seconds
     assert result["share"] == 16000 / expected.tokens_per_s
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--hf-config", str(LLAMA), "--sequence", "8", "--strategy", "ddp"], "needs --tokens-per"),
-        (["--flops-per-token", "1e9", "--tokens-per-step", "8"], "leave out --tokens-per-step"),
-        (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
-    ],
-)
-def test_options_of_a_step(mfu, options, message):
-    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "1"]
-    assert message in mfu.refused(*arguments, *options)
