@@ -14,7 +14,7 @@ constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::size_t kL1Footprint = 32 * kKiB;
 // Bytes per SM: 2 ms on an H200 at 128 B per clock, so that launch and first pass cost below 0.3 %.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB;
-// 0.5 ms from the L1, 4 ms from memory.
+// Bytes per SM: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr double kSearchSeconds = 0.3;
 
@@ -24,7 +24,7 @@ struct Job {
   std::uint32_t* of_warp;
 };
 
-// A kernel with accesses of `width` bytes, `unroll` in flight per thread.
+// A kernel with accesses of `width` bytes, `unroll` of them in flight per thread.
 struct Way {
   const void* kernel;
   unsigned width, unroll;
@@ -42,8 +42,8 @@ Way read_way() {
 }
 
 // 4- and 8-byte accesses read the L1 slightly faster than 16-byte ones. Several shapes tie, and the
-// first wins: the one with the lowest median on two H200s (2.124 to 2.127 ms in five runs of six;
-// with 4 loads in flight 2.129 to 2.137).
+// first one wins, so it is the one with the lowest median on two H200s (2.124 to 2.127 ms in five
+// runs of six; with 4 loads in flight 2.129 to 2.137).
 std::vector<Way> l1_reads() {
   using kernels::ThroughL1;
   return {read_way<ThroughL1, uint2, 8>(), read_way<ThroughL1, uint2, 4>(),
@@ -64,7 +64,7 @@ void prefer_l1(const Way& way) {
                                      cudaSharedmemCarveoutMaxL1));
 }
 
-// Shapes that fit on an SM and whose warps have their own parts of the SM's `part` bytes.
+// Shapes that fit on an SM and split its `part` bytes evenly among their warps.
 std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   std::vector<Shape> all;
   for (const Way& way : ways) {

@@ -27,6 +27,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_shared(Registry&); register_shared(registry); }
   { void register_copy(Registry&); register_copy(registry); }
   { void register_layout(Registry&); register_layout(registry); }
+  { void register_update(Registry&); register_update(registry); }
   { void register_latency(Registry&); register_latency(registry); }
   { void register_occupancy(Registry&); register_occupancy(registry); }
   { void register_random(Registry&); register_random(registry); }

@@ -19,7 +19,7 @@ enum class Collective {
   kReduceScatter,
   kAllToAll,
   kBroadcast,
-  kSendReceive,  // each rank sends to the next one and receives from the one before
+  kSendReceive,  // each rank sends to the next one and receives from the previous one
 };
 inline constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAllGather,
                                             Collective::kReduceScatter, Collective::kAllToAll,
@@ -36,13 +36,13 @@ struct NcclVariant {
 
 constexpr std::size_t bytes_of_element(const NcclVariant& variant) { return variant.fp32 ? 4 : 2; }
 
-// The bytes that each GPU has to send for an operation on `bytes`: those of the whole array, which
-// for all-gather, reduce-scatter and all-to-all each rank has a part of.
+// The bytes that each GPU has to send. bytes: of the whole array; in all-gather, reduce-scatter and
+// all-to-all each rank has a part of it.
 double bus_bytes(Collective collective, std::size_t ranks, double bytes);
 // The algorithm bandwidth at a bus bandwidth, both in B/s.
 double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate);
 
-// One-way rate of all NVLinks of a GPU that are up. Unknown with NVLS, where GPUs send less.
+// One-way rate of all active NVLinks of a GPU. Unknown with NVLS, where GPUs send less.
 Limit collective_limit();
 
 }  // namespace peakline::bench

@@ -19,13 +19,13 @@ namespace copy = kernels::copy;
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
-// One launch takes about 0.4 ms, long enough that launch overhead is small.
+// A launch takes about 0.4 ms, so that launch overhead is small.
 constexpr std::size_t kCopiedBytes = 2 * kGiB;
-// Shares of the L2: well inside it, and inside the partition near to an SM.
+// Shares of the L2: well inside it, and inside the partition near an SM.
 constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
 constexpr double kSearchSeconds = 0.02;
 constexpr int kMostWarpsOfSm = 2 * copy::kMostWarps;  // of any shape
-// Steps of the verified walk, after one over every tile; prime.
+// Steps of the verified walk, which follows a walk over every tile; prime.
 constexpr std::uint64_t kVerifiedSteps = 1009;
 
 using CopyTiles = void (*)(CUtensorMap, const std::byte*, unsigned, unsigned, std::uint32_t*);
@@ -98,7 +98,7 @@ const Copy& copy_of(const CudaBench& bench) {
   throw std::logic_error("no such way of copying");
 }
 
-// Makes the map of tensor copies, empty for others. Skips the point if the driver cannot.
+// The tensor map of the copy; empty for copies without one. Skips the point if the driver has none.
 CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   CUtensorMap map{};
   if (copy.rank == 0) return map;
@@ -134,7 +134,7 @@ struct Shape {
   int blocks, warps;  // blocks per SM, warps per block
 };
 
-// Shapes that an SM holds and that have a tile for every warp: few warps leave little in flight,
+// Shapes that fit on an SM and have a tile for every warp. Few warps keep too little in flight;
 // many wait for one another.
 std::vector<Shape> shapes_of(const Copy& copy, const CudaBench& bench, unsigned tiles) {
   constexpr int kReserved = 1024;  // bytes of shared memory for each block
@@ -190,7 +190,8 @@ void copy_from(CudaBench& bench, std::size_t bytes) {
   bench.measure({.bytes_read = static_cast<double>(passes * bytes)}, launch);
 }
 
-// Rounded to the rows of a matrix of the largest 2D tiles, and so to whole tiles of any kind.
+// Bytes of a share of the L2, rounded down to whole rows of the largest 2D tiles, and so to whole
+// tiles of any way.
 std::size_t part_of_l2(const CudaBench& bench, double share) {
   constexpr std::size_t kWhole = copy::kRowBytes * 8192 / copy::kTileRowBytes;
   const auto part = static_cast<std::size_t>(share * bench.device().l2_bytes.value_or(0));
@@ -222,7 +223,7 @@ void copy_latency(CudaBench& bench) {
     };
   };
   at.from_host(std::array{static_cast<std::uint32_t>(order.offset(0))});
-  // Over every tile: the first copy of L2 lines that were just written is slower.
+  // Copies every tile once: the first copy of L2 lines that were just written is slower.
   bench.launch_once(launch_of(order.slots));
   bench.verify([&]() -> std::string {
     bench.launch_once(launch_of(kVerifiedSteps));

@@ -22,7 +22,7 @@ constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 // Sizes of all arrays together. The smallest exceeds most L2s, and shows the cost of a launch.
 constexpr std::array<std::int64_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
                                                   2 * kGiB, 4 * kGiB, 8 * kGiB};
-// Launch overhead is below 0.2 % of its time.
+// Launch overhead is at most 0.3 % of its time.
 constexpr std::int64_t kCeilingFootprint = 8 * kGiB;
 // Version 2: 8 GiB, one tile per block.
 constexpr int kMethod = 2;
@@ -34,7 +34,8 @@ std::vector<Point> copy_points() {
   return points;
 }
 
-// The memory decides how the rate grows with the footprint, so one width has all of them.
+// How the rate grows with the footprint depends on the memory, not on the width, so only the widest
+// access has all footprints.
 std::vector<Point> pattern_points() {
   auto points =
       points_over({{"width", {16}}, {"bytes", values_of(kFootprints)}}, {.seconds = 0.12});
@@ -90,7 +91,7 @@ Picture hbm_picture() {
 }
 
 // "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate by access width,
-// at sizes that stand for ceilings.
+// at sizes large enough for ceilings.
 void summarize_widths(const CurveView& curve, Sentence& sentence) {
   std::map<std::int64_t, const Measurement*> best;  // by width
   for (const CurvePoint& point : sweep(curve, "bytes")) {
@@ -111,8 +112,9 @@ void summarize_widths(const CurveView& curve, Sentence& sentence) {
   }
 }
 
-// "read 2.4 us + bytes / 4632 GB/s, 4701 GB/s over 132 GiB": a line through times over bytes at the
-// widest access, whose slope is the rate without launch overhead, and the rate over all memory.
+// "read 2.4 us + bytes / 4632 GB/s, 4701 GB/s over 132 GiB": a line fitted to the times over the
+// bytes, whose inverse slope is the rate without launch overhead, and the rate over all memory.
+// Both are for the widest access.
 CurveRule by_size(const std::string& label) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
     std::int64_t widest = 0;

@@ -24,21 +24,38 @@ std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_
   return (bytes + granule - 1) / granule * granule;
 }
 
-std::vector<Point> points_of(const std::vector<int>& gpus, bool leads, bool quick,
-                             std::int64_t element_bytes) {
+std::vector<Point> points_of(const NcclVariant& variant, const std::vector<int>& gpus,
+                             bool all_sizes = true) {
   const auto ranks = static_cast<std::int64_t>(gpus.size());
+  const auto element_bytes = static_cast<std::int64_t>(bytes_of_element(variant));
   std::vector<Point> points;
   for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
-    const bool end = bytes == kSmallest || bytes == kLargest;
-    if (!leads && !end && bytes != kMiddle) continue;
-    const bool full = leads && bytes == kLargest;
+    if (!all_sizes && bytes != kSmallest && bytes != kMiddle && bytes != kLargest) continue;
     points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
                       .phase = Phase::kNode,
-                      .rule = full ? Rule::kFull : Rule::kCurve,
-                      .quick = quick && end,
-                      .seconds = full ? 0.35 : 0.025,
+                      .rule = Rule::kCurve,
+                      .seconds = 0.025,
                       .gpus = gpus});
   }
+  return points;
+}
+
+// The largest size is a ceiling; all-reduce alone is part of quick runs, by its ends.
+std::vector<Point> leading_points(const NcclVariant& variant, const std::vector<int>& gpus) {
+  std::vector<Point> points = points_of(variant, gpus);
+  points.back().rule = Rule::kFull;
+  points.back().seconds = 0.35;
+  for (Point* end : {&points.front(), &points.back()})
+    end->quick = variant.collective == Collective::kAllReduce;
+  return points;
+}
+
+// The first 2, 4, 8 ... GPUs: tensor parallelism often uses a part of a node.
+std::vector<Point> subgroup_points(const NcclVariant& variant, const std::vector<int>& gpus) {
+  std::vector<Point> points;
+  for (std::ptrdiff_t ranks = 2; ranks < std::ssize(gpus); ranks *= 2)
+    std::ranges::move(points_of(variant, {gpus.begin(), gpus.begin() + ranks}),
+                      std::back_inserter(points));
   return points;
 }
 
@@ -132,24 +149,21 @@ Picture collectives_picture() {
                   .naming = Naming::kEndsWithValue}}};
 }
 
-// variant: the plain operation in BF16 leads, and has all sizes.
-void add(Registry& registry, const std::vector<int>& gpus, const NcclVariant& variant,
-         const std::string& suffix = "") {
+void add(Registry& registry, const NcclVariant& variant, const std::string& suffix,
+         std::string_view over, std::vector<Point> points) {
   const std::string name(to_string(variant.collective));
-  const bool leads = suffix.empty();
   Benchmark benchmark{
       .id = "nccl." + name + suffix,
-      .what = "NCCL " + std::string(label_of(variant.collective)) + " of " +
-              (variant.fp32 ? "FP32" : "BF16") + (variant.in_place ? ", in place" : "") +
-              " over all GPUs, by bytes of the array",
+      .what = fmt::format("NCCL {} of {}{} over {} of the node, by bytes of the array",
+                          label_of(variant.collective), variant.fp32 ? "FP32" : "BF16",
+                          variant.in_place ? ", in place" : "", over),
       .work = "bus bytes as nccl-tests counts them: those that each GPU has to send",
       .quantity = Quantity::kByteRate,
       .loads = Loads::kLink,
       .varies_with = VariesWith::kCollectives,
       .limit = collective_limit(),
-      .points = points_of(gpus, leads, leads && variant.collective == Collective::kAllReduce,
-                          static_cast<std::int64_t>(bytes_of_element(variant)))};
-  if (leads) {
+      .points = std::move(points)};
+  if (suffix.empty()) {
     benchmark.ceilings = {{.resource = resource("nccl." + name + ".busbw"), .counts = is_largest}};
     benchmark.curves = {curve_of(variant.collective)};
     if (variant.collective == Collective::kAllReduce)
@@ -162,11 +176,24 @@ void add(Registry& registry, const std::vector<int>& gpus, const NcclVariant& va
 }  // namespace
 
 void register_nccl(Registry& registry, const std::vector<int>& gpus) {
-  for (const Collective collective : kCollectives) add(registry, gpus, {.collective = collective});
+  constexpr std::string_view kAll = "all GPUs";
+  for (const Collective collective : kCollectives) {
+    const NcclVariant plain = {.collective = collective};
+    add(registry, plain, "", kAll, leading_points(plain, gpus));
+  }
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
-                                      Collective::kReduceScatter, Collective::kBroadcast})
-    add(registry, gpus, {.collective = collective, .in_place = true}, ".in_place");
-  add(registry, gpus, {.collective = Collective::kAllReduce, .fp32 = true}, ".fp32");
+                                      Collective::kReduceScatter, Collective::kBroadcast}) {
+    const NcclVariant in_place = {.collective = collective, .in_place = true};
+    add(registry, in_place, ".in_place", kAll, points_of(in_place, gpus, false));
+  }
+  const NcclVariant fp32 = {.collective = Collective::kAllReduce, .fp32 = true};
+  add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false));
+  if (gpus.size() <= 2) return;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
+                                      Collective::kReduceScatter, Collective::kAllToAll}) {
+    const NcclVariant plain = {.collective = collective};
+    add(registry, plain, ".subgroup", "the first GPUs", subgroup_points(plain, gpus));
+  }
 }
 
 }  // namespace peakline::bench

@@ -54,13 +54,13 @@ struct Group {
   NcclRanks ranks;
 };
 
-// Creation is tried once: a failure holds for every point.
+// Creation is tried once for as many GPUs: a failure holds for every point.
 Group& group_of(NodeBench& bench) {
   struct Made {
     std::shared_ptr<Group> group;
     std::string unavailable, failure;
   };
-  const Made& made = bench.remember<Made>("nccl", [&] {
+  const Made& made = bench.remember<Made>("nccl/" + std::to_string(bench.gpus().size()), [&] {
     Made result;
     try {
       result.group = std::make_shared<Group>(bench.gpus());

@@ -124,7 +124,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> GemmAlgorithm::tile() const
 std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
   const Extent* tile = find_tile(algorithm);
   const auto parts_of_k = value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
-  // INT8 algorithms have -1, which is undocumented.
+  // INT8 algorithms report -1, which is undocumented.
   if (tile == nullptr || parts_of_k < 0 || parts_of_k > 1) return std::nullopt;
   const Extent* known = find_extent(
       kClusters, value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
@@ -157,7 +157,7 @@ Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, L
     set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(*types.w_blocks));
     set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(*types.x_blocks));
   }
-  // The heuristic needs addresses; block scales get theirs at the launch.
+  // The heuristic needs addresses; launch() replaces those of block scales.
   if (types.scaled || types.w_blocks != nullptr) {
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, lt.w_scale());
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lt.x_scale());
@@ -197,7 +197,7 @@ std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
       lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
   cublaslt_library().preference_destroy(preference);
   std::vector<GemmAlgorithm> algorithms;
-  // Not a failure: the library has no algorithm. It rejects some layouts as invalid values.
+  // The library has no algorithm, which is not an error; it rejects some layouts as invalid values.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_INVALID_VALUE)
     return algorithms;

@@ -46,7 +46,7 @@ std::optional<double> size_at_share(const std::vector<std::pair<std::int64_t, do
   const double way = (kFullShare - below_share) / (above_share - below_share);
   const double from = static_cast<double>(below), to = static_cast<double>(above);
   double size = from * std::pow(to / from, way);
-  round_digits(size, 2);  // between sizes the tiles decide
+  round_digits(size, 2);  // tiles blur the curve between measured sizes
   return size;
 }
 

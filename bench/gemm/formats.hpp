@@ -1,6 +1,6 @@
 #pragma once
 
-// Formats of matrix products, for registrations; free of CUDA.
+// Formats of GEMMs, for registrations; free of CUDA.
 
 #include <array>
 #include <functional>
@@ -63,7 +63,7 @@ inline constexpr std::array kProductFormats = {
                           "accumulation, BF16 output",
                   .blocks = true}};
 
-// One of kProductFormats by name; std::logic_error for others.
+// The format of this name in kProductFormats; throws std::logic_error for others.
 const ProductFormat& product_format(std::string_view name);
 
 Quantity quantity_of(const ProductFormat& format);
@@ -78,9 +78,9 @@ std::vector<CeilingRule> load_ceilings_of(
     const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
     const std::function<std::string(const Measurement&)>& note = {});
 
-// The data of products, in the order of measurement. Those that draw the full power lead: for half
-// a second after a lighter load, the power control grants more than its cap. half_zeros takes that
-// half second from the format that follows.
+// Operand data, in the order of measurement. Those that draw the full power come first: for half a
+// second after a lighter load, power control grants more than its cap. half_zeros comes last, so
+// that this half second does not fall on the next format.
 inline constexpr auto kOperandData = std::to_array<std::string_view>(
     {"normal", "uniform", "low_bits_cleared", "constant", "zeros", "half_zeros"});
 

@@ -147,7 +147,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "benchmark", "Run chosen points in this process, with Google Benchmark's options");
   benchmark
       ->add_option("--device", arguments->device,
-                   "One GPU (index or UUID), host, or node: what lies between its GPUs "
+                   "One GPU (index or UUID), host, or node (links between GPUs) "
                    "(default: the first GPU, else the host)")
       ->type_name("DEVICE");
   benchmark->add_flag("--quick", arguments->measure.quick, "Sample less, as run --quick does");

@@ -240,7 +240,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->excludes(profiles);
   check_app
       ->add_flag("--if-idle", arguments->if_idle,
-                 "Measure only where no other process uses the GPUs; where one does, or came "
+                 "Measure only if no other process uses the GPUs; if one does, or starts "
                  "meanwhile, nothing is judged")
       ->excludes(profiles);
   check_app
@@ -250,16 +250,16 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("S")
       ->check(number_above_0(std::numeric_limits<double>::infinity()))
       ->excludes(profiles);
-  check_app->add_option("-o,--output", arguments->output, "Keep the profile that is measured")
+  check_app->add_option("-o,--output", arguments->output, "Write the measured profile")
       ->type_name("FILE")
       ->excludes(profiles);
   check_app->add_flag("--all", arguments->all, "Show every group and rule with its limit");
   check_app
       ->add_option("--gpus", arguments->gpus,
-                   "How many GPUs there should be; fewer that were measured fail")
+                   "Expected number of GPUs; fewer measured is a failure")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  check_app->add_flag("--strict", arguments->strict, "Exit with 3 where it only warns");
+  check_app->add_flag("--strict", arguments->strict, "Exit with 3 on a warning");
   check_app
       ->add_option("--explain", arguments->explain,
                    "Say what a rule compares with and how its limit came about")

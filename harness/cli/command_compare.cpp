@@ -65,7 +65,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       "Show what became faster or slower: compare BASE... -- NEW...; exit codes with --fail-on: 0 "
       "none slower, 1 slower, 3 cannot be judged; 2 bad input");
   compare_app->add_option("BASE", arguments->base, "Profiles from before")->required();
-  compare_app->add_option("--new", arguments->next, "Profiles from after; -- means the same");
+  compare_app->add_option("--new", arguments->next, "Profiles from after; same as --");
   compare_app
       ->add_option("--threshold", arguments->threshold_percent,
                    "Ignore changes smaller than this percentage")

@@ -113,10 +113,10 @@ void add_fleet_command(CLI::App& app, Action& action) {
   fleet_app->add_flag("--csv", arguments->csv, "Print CSV, a row per ceiling and device")
       ->excludes(json);
   fleet_app->footer(
-      "Devices are checked as `peakline check` does, and held against their peers: the devices of\n"
-      "the same model, measured in the same mode. Of several runs of one the newest counts. What "
-      "cannot be read in a folder is\n"
-      "left out and named, and the exit code is 3.\n"
+      "Devices are checked as `peakline check` does, and compared with their peers: devices of "
+      "the\n"
+      "same model, measured in the same mode. The newest run of each device counts. Files of a\n"
+      "folder that cannot be read are left out and named, and the exit code is 3.\n"
       "Examples:\n"
       "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"

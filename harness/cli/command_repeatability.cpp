@@ -38,12 +38,13 @@ void add_repeatability_command(CLI::App& app, Action& action) {
   auto population = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App* study_app = app.add_subcommand(
-      "repeatability", "Show how far several runs of one machine differ, and what that means");
+      "repeatability", "Show how far runs of one machine differ, and whether intervals hold");
   study_app->add_option("PROFILE", *files, "Profiles of one machine")->required();
   study_app
-      ->add_option("--write", *population,
-                   "Keep how far the runs of the GPUs differ, for --population of run and compare; "
-                   "NAME.population.json is found beside profiles")
+      ->add_option(
+          "--write", *population,
+          "Store how far the runs of the GPUs differ, for --population of run and compare; "
+          "NAME.population.json is found beside profiles")
       ->type_name("FILE");
   study_app->add_flag("--json", *json, "Print JSON");
   study_app->footer(

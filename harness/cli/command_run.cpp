@@ -308,8 +308,8 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
   // A record needs room for a block of each sitting.
   constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;
   app.add_option("--runs", arguments.runs,
-                 "Measure everything this many times over, in new processes, so that the intervals "
-                 "rest on how far this machine's own runs differ")
+                 "Repeat everything N times in new processes, so that intervals use this machine's "
+                 "own spread")
       ->type_name("N")
       ->check(whole_number_in(1, kMostRuns))
       ->capture_default_str();

@@ -94,7 +94,7 @@ void MeasureOptions::add_to(CLI::App& app) {
                    ->check(number_in(kMinSoakS, kMaxSoakS));
   auto* verified = app.add_flag("--verify", verified_soak,
                                 "After --soak, load the device for as long again and compare every "
-                                "word of every result; where one is wrong, the exit code is 1")
+                                "word of every result; a wrong word makes the exit code 1")
                        ->needs(soak);
   app.add_flag("--no-verify", no_verify, "Do not check results against a reference")
       ->excludes(verified);

@@ -33,6 +33,7 @@ inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "l2_far_part"};
 inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";
+inline constexpr std::string_view kThermalLimit = "thermal_limit";
 // Whether it belongs on the first screen.
 bool matters(const Finding& finding);
 

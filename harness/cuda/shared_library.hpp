@@ -14,12 +14,12 @@ struct SharedLibrary {
   std::string why_not;     // the loader's message, if a file exists
 };
 
-// Looks where the loader does, then in the prefixes of this program and of PATH entries (Python
-// environments, a toolkit) and in /usr/local/cuda.
+// Searches the loader's paths, then the prefixes of this program and of PATH entries (Python
+// environments, a toolkit), then /usr/local/cuda.
 SharedLibrary open_library(const std::string& name);
 
 // Files of this name below installation prefixes ("/usr/local/cuda", a virtual environment), in
-// order; a toolkit's before those of NVIDIA's wheels.
+// order; in each prefix a toolkit's files precede those of NVIDIA's wheels.
 std::vector<std::filesystem::path> library_files(std::span<const std::filesystem::path> prefixes,
                                                  const std::string& name);
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // Known products; the build makes the table from datasheets.json. Figures are dense, even if a
-// document states sparse ones. If NVIDIA's documents (which include its published benchmark and
-// inference repositories) contradict each other, all statements are recorded and none is used.
-// Third parties' figures are only compared with NVIDIA's.
+// document states sparse ones. If NVIDIA's documents, among them its benchmark and inference
+// repositories, contradict each other, all statements are recorded and none is used. Third parties'
+// figures are only compared with NVIDIA's.
 
 #include <optional>
 #include <span>
@@ -40,7 +40,7 @@ struct Dispute {
 // Ids as NVIDIA lists them; "vendor:device" in hexadecimal, as in lspci.
 struct PciId {
   std::string_view device;                   // "10de:2335"
-  std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: any board
+  std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: all of its name
 };
 
 // A product's share of its architecture's Tensor Core rate.
@@ -72,9 +72,9 @@ std::span<const Datasheet> datasheets();
 // Products whose title or NVML name has all words of `name`, ignoring case; "": all.
 std::vector<const Datasheet*> products_called(std::string_view name);
 
-// The GPU's product by PCI device and subsystem id, or by full NVML name if NVIDIA lists no such
-// id, or the device without subsystem. SM counts must match if both are known and the GPU is not
-// partitioned. nullptr: none, or ambiguous.
+// The GPU's product: the one with its PCI device and subsystem id, else the only one with its full
+// NVML name. The compute capability must match, and the SM count if both are known and the GPU is
+// not partitioned. nullptr: none, or ambiguous.
 const Datasheet* find_product(const DeviceFacts& device);
 
 // The product if its figures hold for the device (not for MIG slices), else nullptr.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Theoretical peaks of architectures at a given clock. Unknown architectures give nullopt, never a
-// guess. FMA = 2 FLOP; matrix rates are dense.
+// Theoretical peaks of architectures at a given clock; nullopt for unknown architectures. FMA = 2
+// FLOP; matrix rates are dense.
 
 #include <array>
 #include <optional>
@@ -28,9 +28,9 @@ struct OpsPerClock {
   bool uncertain = false;
 };
 
-// resource: one of kSmUnits, or one with such a peak (Resource::peak_of). nullopt without such a
-// unit, or for an unknown architecture. Sources: arithmetic throughput table of the CUDA C++
-// Programming Guide for CUDA cores; architecture whitepapers for Tensor Cores.
+// resource: one of kSmUnits, or one that has the peak of such a unit (Resource::peak_of). nullopt
+// if the architecture is unknown or lacks the unit. Sources: arithmetic throughput table of the
+// CUDA C++ Programming Guide for CUDA cores; architecture whitepapers for Tensor Cores.
 std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
                                                 std::string_view resource);
 
@@ -66,8 +66,8 @@ std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 // NVIDIA's totals in both directions: 300 GB/s on 6 links (V100), 600 on 12 (A100), 900 on 18
 // (H100), 1800 on 18 (B200).
 std::optional<double> nvlink_payload_bandwidth(int version);
-// The same of each of a GPU's links, which carries no more than it says where it was trained down;
-// nullopt where version or rate is not known.
+// Payload rate of each of a GPU's links per direction, B/s: its version's, or the link's own if it
+// was trained down. nullopt if version or rate is unknown.
 std::optional<double> nvlink_payload_bandwidth(const NvLinks& links);
 
 // Raw PCIe rate per direction after line coding, B/s: 8b/10b up to generation 2, 128b/130b for 3 to

@@ -1,6 +1,6 @@
 #pragma once
 
-// How far a run's ceiling usually lies from the machine's mean over runs.
+// The usual deviation of a run's ceilings from the machine's mean over runs, by class of resource.
 
 #include <cstddef>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// Where a figure was measured. A container alone is not virtual.
+// Where a figure was measured. A container on bare metal is no virtual machine.
 struct Site {
   bool is_host = false;
   bool virtual_machine = false;  // neighbours use the same CPUs and memory
@@ -22,8 +22,8 @@ Site site_of(std::string_view device, const HostFacts& host);
 struct UsualSpread {
   // Standard deviation of runs about the machine's mean.
   double run_to_run;
-  // Largest half width of the interval within such a run. A wider one means a disturbed run; a
-  // narrower one is part of run_to_run.
+  // Largest half width of the interval within an undisturbed run. A wider one means a disturbed
+  // run; a narrower one is part of run_to_run.
   double usual_half_width;
   // Additional deviation between quick and full runs: quick ones search less.
   double between_modes = 0;
@@ -42,7 +42,7 @@ struct UsualSpread {
 // alarms (simulated in tests/unit/two_sides_test.cpp).
 inline constexpr std::size_t kClassDegrees = 12;
 
-// The model behind the GPUs' spreads. Other models are assumed to be twice as noisy, with fewer
+// The model whose GPUs gave the spreads. Other models are assumed to be twice as noisy, with fewer
 // degrees of freedom, so that a machine's own runs soon dominate.
 inline constexpr std::string_view kStudiedModel = "NVIDIA H200";
 inline constexpr double kWiderWhereAssumed = 2;
@@ -52,10 +52,12 @@ inline bool studied(std::string_view model) { return model == kStudiedModel; }
 // The spread of the ceiling's class. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 
-// The spread of a ceiling over the geometric mean of the part's other ceilings of its basis.
+// The spread of a ceiling's ratio to the geometric mean of its part's other ceilings of the same
+// basis.
 const UsualSpread& usual_spread_beside_siblings();
 
-// Half of what the slowest healthy L2 reads (L40: 16 bytes per clock and SM); none is documented.
+// Half the read rate of the slowest healthy L2 (L40: 16 bytes per clock and SM); no rate is
+// documented.
 inline constexpr double kL2FloorPerClock = 8;
 // For undocumented cuts of Tensor Cores: an H20 has 0.15 of its compute capability's rate.
 inline constexpr double kFloorOfUnknownTensorCores = 0.1;
@@ -63,19 +65,19 @@ inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 // Scatter within a run, over samples and sittings: standard deviation, relative to the value.
 double own_scatter(const RunSpread& spread);
 
-// Limit for healthy devices, also for a step within a single sitting. The highest of 278 runs of
-// fourteen H200s was 1.26 %, and the largest step of four H200s 0.23 %; a 6 % step between two
-// sittings exceeds it.
+// Limit for own_scatter() and for steps within a single sitting on healthy devices. The highest
+// scatter in 278 runs of fourteen H200s was 1.26 %, the largest step of four H200s 0.23 %; a 6 %
+// step between two sittings exceeds the limit.
 inline constexpr double kMostOwnScatter = 0.03;
 // The ceiling's limit; wider if its spread is borrowed from another model.
 double most_own_scatter(const Ceiling& row);
 
-// A ceiling's scatter beyond its limit, when part of the run was slower: it would excuse any loss.
-// nullopt otherwise, and for ceilings that healthy runs scatter too: the host, PCIe both ways,
-// collectives.
+// A ceiling's scatter if it exceeds most_own_scatter(): part of the run was slower, and such a
+// spread would excuse any loss. nullopt otherwise, and for ceilings that scatter as much in healthy
+// runs: the host, PCIe both ways, collectives, input from storage.
 std::optional<double> excessive_scatter(const Ceiling& row);
 
-// The spread of a curve, the median over its points. virtual_machine: where it was run.
+// The spread of a curve: the median over its points.
 const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine);
 
 }  // namespace peakline

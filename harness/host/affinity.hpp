@@ -8,7 +8,7 @@
 
 namespace peakline::host {
 
-// Binds the calling thread to an OS CPU number. If false, the thread runs anywhere.
+// Binds the calling thread to an OS CPU number. Returns false, without an effect, if that fails.
 bool bind_thread_to_cpu(int cpu);
 
 // Binds the calling thread, and the pages that it touches first, to a NUMA node. The destructor, on
@@ -31,7 +31,7 @@ class NodeBinding {
   bool cpus_bound_ = false, memory_bound_ = false;
 };
 
-// A device's NUMA node. tried: found by timing, as the device reports none.
+// A device's NUMA node. tried: chosen by timing, because the device reports none.
 struct NodeChoice {
   std::optional<int> node;
   bool tried = false;
@@ -45,9 +45,9 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 // first touches them, so each thread should first write its own part.
 class HostBuffer {
  public:
-  // Transparent huge pages are advised or refused; page walks of small ones limit bandwidth.
+  // Advises transparent huge pages or forbids them; page walks of small pages limit bandwidth.
   enum class Pages { kHuge, kSmall };
-  // Throws std::system_error if address space or commit limit do not suffice.
+  // Throws std::system_error if the address space or the commit limit is exhausted.
   explicit HostBuffer(std::size_t bytes, Pages pages = Pages::kHuge);
 
   void* data() const { return data_.get(); }
@@ -56,7 +56,7 @@ class HostBuffer {
     return static_cast<T*>(data());
   }
   std::size_t size_bytes() const { return data_.get_deleter().bytes; }
-  // False also if the kernel's huge pages are compiled out or forbidden.
+  // Also false if the kernel has no huge pages or forbids them.
   bool huge_pages_advised() const { return huge_pages_advised_; }
 
  private:

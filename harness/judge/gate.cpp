@@ -99,8 +99,8 @@ std::string unsteady_text(const CeilingComparison& c) {
                        c.next.runs, c.slowest_run);
   const char* const which = before && after ? "a" : before ? "an old" : "a new";
   return fmt::format(
-      "scatters by {} within {} run, far more than a healthy device's: {:.3f} times as fast says "
-      "little",
+      "scatters by {} within {} run, far more than a healthy device's, so the ratio {:.3f} is "
+      "unreliable",
       format_percent(*worst), which, c.ratio);
 }
 
@@ -126,8 +126,8 @@ bool slower(const DeviceComparison& device, Reasons& out) {
       out.add("unsteady", name, unsteady_text(c));
     else if (c.verdict == Verdict::kUneven)
       out.add("uneven", name,
-              fmt::format("runs here differ by {} (one standard deviation), more than is believed "
-                          "of a healthy machine: {:.3f} times as fast cannot be judged",
+              fmt::format("runs differ by {} (standard deviation), more than healthy machines do; "
+                          "the ratio {:.3f} cannot be judged",
                           format_percent(c.runs_differ), c.ratio));
   }
   for (const CurveComparison& c : device.curves) {

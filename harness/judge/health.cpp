@@ -54,10 +54,6 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
 
 void judge_health(const DeviceView& gpu, RulesOf& rules) {
   judge_findings(gpu, rules);
-  for (const Finding* finding : gpu.findings)
-    if (finding->code == kMemoryUntested)
-      rules.add("health", "health/memory_untested", Outcome::kCannotJudge, finding->message).group =
-          RuleGroup::kHealth;
   const auto found = [&](std::string_view code) {
     return std::ranges::any_of(gpu.findings, [&](const Finding* finding) {
       return finding->severity == Severity::kError && (code.empty() || finding->code == code);
@@ -66,6 +62,13 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
   const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
     rules.add("health", name, outcome, std::move(text)).group = RuleGroup::kHealth;
   };
+  for (const Finding* finding : gpu.findings) {
+    if (finding->code == kMemoryUntested)
+      add("health/memory_untested", Outcome::kCannotJudge, finding->message);
+    // The room may be to blame rather than the GPU, whose figures are judged by themselves.
+    if (finding->code == kThermalLimit)
+      add("health/thermal_limit", Outcome::kWarn, finding->message);
+  }
   const DeviceHealth& health = gpu.facts->after;
   if (health.remap_pending.value_or(false))
     add("health/remap_pending", Outcome::kFail,

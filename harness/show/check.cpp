@@ -277,9 +277,9 @@ std::string check_advice(const Checks& checks) {
       return "peakline check FILE names all that fails";
     case Outcome::kCannotJudge:
       return all_known ? "peakline check FILE says what is missing"
-                       : "peakline check FILE --against OTHERS holds it against profiles of yours";
+                       : "peakline check FILE --against OTHERS compares it with profiles of yours";
     case Outcome::kWarn:
-      return "peakline check FILE tells the warnings";
+      return "peakline check FILE lists the warnings";
     default:
       return "";
   }

@@ -24,7 +24,7 @@ struct Shown {
   const char* head;
   std::string_view resource;
   double unit;
-  std::size_t from;  // terminal columns from which it is shown
+  std::size_t from;  // narrowest terminal that shows it, columns
 };
 constexpr std::array kShown = {
     Shown{"FP64", "cuda_core.fp64", 1e12, 100}, Shown{"FP32", "cuda_core.fp32", 1e12, 76},
@@ -48,7 +48,7 @@ std::string shown(const Datasheet& sheet, const Shown& column) {
              : "?";
 }
 
-// "1830, 1980": Hopper's Tensor Cores have another clock.
+// "1830, 1980": Hopper's Tensor Core figures assume another clock.
 std::string clocks(const Datasheet& sheet) {
   std::vector<double> found;
   for (const DatasheetFigure& figure : sheet.figures) {
@@ -108,7 +108,7 @@ std::string disputes(SheetsShown sheets, std::size_t width) {
     }
   }
   if (text.empty()) return text;
-  return section("Where documents contradict each other (?)", "not used", width) + text;
+  return section("Contradictory documents (?)", "not used", width) + text;
 }
 
 // Appends documents of one kind, with the products that cite them.
@@ -137,9 +137,9 @@ std::string sources(SheetsShown sheets, std::size_t width) {
   for (const Datasheet* sheet : sheets)
     if (sheet->documents.empty()) without.push_back(sheet);
   if (!without.empty())
-    text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
+    text += hanging("  ", "No NVIDIA document is known for " + names(without) + ".", width);
   return text +
-         hanging("  ", "Open the document before you rely on a figure; addresses change.", width);
+         hanging("  ", "Check the document before you rely on a figure; links may move.", width);
 }
 
 json encode(const Document& document) {

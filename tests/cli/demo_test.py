@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from program import PATIENCE_S, PEAKLINE, SANITIZED, SOURCE, refused, stdout_of
+from program import PATIENCE_S, PEAKLINE, SOURCE, refused, stdout_of
 
 # Commands of the Python package, which is not installed beside the program under test.
 PYTHON = {
@@ -43,8 +43,6 @@ def test_every_file_is_listed_and_tried(demo):
 
 
 def test_every_command_that_it_prints_runs(demo, subtests):
-    if SANITIZED:
-        pytest.skip("each command starts the program, which is slower then")
     pytest.importorskip("matplotlib")
     folder, text = demo
     lines = command_lines(text)

@@ -13,8 +13,9 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};  // NOLINT
 }
 
-// Reads; what was taken, and is written and read again, is the same. Returns it, or a new one where
-// the reader says in one line what is wrong with the text: any other exception ends the process.
+// Returns what `read` makes of the text, or an empty value if it throws a ProfileError with a
+// message; any other exception ends the process. Aborts if writing the value, reading that and
+// writing again gives another text.
 auto read_twice(std::string_view text, const auto& read, const auto& write) {
   decltype(read(text)) value{};
   try {

@@ -72,6 +72,7 @@ constexpr std::array kWorks = {
     KernelWork{"instruction_latency", 4, false, 1, 1 << 18, false, kInstructionSteps},
     KernelWork{"work_on_batch", 3, false, 1, 1 << 16},
     KernelWork{"transpose", 2, false, 8, 0, true},
+    KernelWork{"update_in_place", 1, true, 1, 0, true},
     KernelWork{"sum_arrays", 2, true, 1, 0, true},
     KernelWork{"meetings", 0, true, 1, 1 << 16},
     KernelWork{"CompareAndSwap", 5, false, 1, 8192, false, 2},

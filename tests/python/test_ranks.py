@@ -1,8 +1,10 @@
 """Traces of several ranks: what their collectives cost, who is waited for, and why."""
 
+import dataclasses
+
 import peakline
 import pytest
-from conftest import ONE_GPU, RECORDED, TWO_GPUS, document_of, reference
+from conftest import ONE_GPU, RECORDED, ROOT, TWO_GPUS, document_of, reference
 from made_traces import Made
 from peakline.limits.collectives import points
 from peakline.workload.advice import advice
@@ -150,7 +152,7 @@ def test_the_bound_of_a_collective_by_the_number_of_ranks(operation, ranks, shar
 def test_a_rank_is_given_once(tmp_path):
     first = rank_file(tmp_path / "0.json", 0, [1000], [2000], 1024)
     again = rank_file(tmp_path / "again.json", 0, [1000], [2000], 1024)
-    with pytest.raises(WorkloadError, match=r"again.json: of the same rank as \S*0.json"):
+    with pytest.raises(WorkloadError, match=r"again.json is of the same rank as \S*0.json"):
         analyze(reference(TWO_GPUS), [first, again])
     made = Made()
     made.kernel(0, 10)
@@ -185,6 +187,22 @@ def test_time_between_sizes_is_a_fixed_cost_and_a_rate():
 def test_time_beyond_the_curve():
     assert seconds(SIZES[0] / 8) == SECONDS[SIZES[0]]
     assert seconds(4 * SIZES[-1]) == pytest.approx(4 * SECONDS[SIZES[-1]])
+
+
+def test_a_part_of_a_node_has_its_own_times():
+    four = reference(ROOT / "reports/reference/cards/nvidia-h200/abcd-full1.json.gz")
+    between_two = [
+        dataclasses.replace(m, id=m.id + ".subgroup")
+        for m in reference(TWO_GPUS).measurements
+        if m.id == "nccl.all_reduce"
+    ]
+    node = dataclasses.replace(four, measurements=(*four.measurements, *between_two))
+    with pytest.raises(peakline.PeakError, match="'all_reduce' between 2 GPUs"):
+        peakline.collective_time(four, "all_reduce", SIZES[-1], ranks=2)
+    of_all = peakline.collective_time(node, "all_reduce", SIZES[-1])
+    assert of_all == peakline.collective_time(node, "all_reduce", SIZES[-1], ranks=4)
+    of_two = peakline.collective_time(node, "all_reduce", SIZES[-1], ranks=2)
+    assert of_two == SECONDS[SIZES[-1]] != of_all
 
 
 def test_a_collective_that_was_not_measured_is_an_error(profile):

@@ -311,7 +311,7 @@ def test_a_long_kernel_is_believed(analyzed):
 def test_no_trace_of_invalid_times_alone(analyzed):
     made = Made()
     made.kernel(0, 0, None)
-    with pytest.raises(WorkloadError, match=r"nothing in it takes any time"):
+    with pytest.raises(WorkloadError, match=r"no activity in it has a duration"):
         analyzed(made)
 
 

@@ -239,6 +239,13 @@ TEST(Check, MemoryThatASoakCouldNotTestIsNotJudged) {
               "cannot_judge gpu0/health/memory_untested: The soak tested 14 GiB");
 }
 
+TEST(Check, AThermalLimitOnlyWarns) {
+  expect_only(checked(changed([](Profile& p) {
+                add_finding(p, "thermal_limit", Severity::kWarning, "The device overheated");
+              })),
+              Outcome::kWarn, "warn gpu0/health/thermal_limit: The device overheated");
+}
+
 TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
   const Profile& pair = reference("nvidia-h200-x2");
   Profile partitioned = pair;

@@ -35,14 +35,14 @@ CompareResult compare_one(const Profile& base, const Profile& next,
   return compare(std::span(&base, 1), std::span(&next, 1), options);
 }
 
-// "code name" of each.
+// "code name" of each reason.
 std::vector<std::string> reasons(const CompareResult& result) {
   std::vector<std::string> all;
   for (const JudgedRule& r : result.gate.reasons) all.push_back(r.code + ' ' + r.name);
   return all;
 }
 
-// By its name: "tensor.bf16/burst".
+// name: as in "tensor.bf16/burst".
 const CeilingComparison& ceiling(const CompareResult& r, std::string_view name,
                                  std::size_t device = 0) {
   for (const CeilingComparison& c : r.devices.at(device).ceilings)
@@ -259,7 +259,7 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
               ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
-// Two clock steps explain differences of what the clock bounds, but not of memory.
+// Two clock steps explain differences of figures that the clock bounds, but not of memory.
 TEST(Compare, StepsAboveTheStatedClockAccuseNobody) {
   const Profile plain = sample::h200_run(), stepped = run_with([](Profile&p) {
                                               p.devices[0].sm_clock_seen_max_hz = 2010e6;
@@ -342,7 +342,7 @@ TEST(Compare, ATimeThatGrewIsSlower) {
                    0.5);
 }
 
-// Others use the CPU too. One of the profiles must say that a figure depends on it.
+// Others use the CPU too. At least one profile must say that the figure depends on it.
 TEST(Compare, WhatTheCpuDoesMayTakeHalfAsLongAgain) {
   const auto verdict = [](VariesWith before, VariesWith after) {
     const auto run = [](VariesWith varies, double times) {
@@ -439,7 +439,7 @@ TEST(Compare, AnotherCardIsAnotherCondition) {
               ContainsRegex("card +GPU-01234567 → GPU-76543210"));
 }
 
-// A sweep over threads ends at all of them.
+// The last point of a sweep over threads uses all of them, so it differs between hosts.
 TEST(Compare, AHostWithOtherThreadsLacksNothing) {
   const auto with_threads = [](int threads) {
     return run_with([=](Profile& p) {
@@ -454,7 +454,7 @@ TEST(Compare, AHostWithOtherThreadsLacksNothing) {
     });
   };
   EXPECT_THAT(reasons(compare_one(with_threads(16), with_threads(32))), ::testing::IsEmpty());
-  // All points, or the one of the same number of threads.
+  // A host lacks something if all points are missing, or the one with the same number of threads.
   for (const auto& [threads, missing] :
        {std::pair(32, "host.fma.fp32/threads:"), {16, "host.fma.fp32/threads:16"}}) {
     Profile lost = with_threads(threads);

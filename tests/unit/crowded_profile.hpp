@@ -48,7 +48,7 @@ double growth(Work work) {
   constexpr std::size_t kSmall = 2'000;
   const Profile small = crowded_profile(kSmall), large = crowded_profile(8 * kSmall);
   cpu_seconds([&] { work(small); });  // warms up caches
-  // Twice: the short one is easily disturbed.
+  // The short run is easily disturbed, so the longer of two counts.
   const double once =
       std::max(cpu_seconds([&] { work(small); }), cpu_seconds([&] { work(small); }));
   return cpu_seconds([&] { work(large); }) / once;

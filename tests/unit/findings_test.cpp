@@ -32,7 +32,7 @@ std::string evidence(const Finding& f, std::string_view key) {
   return "";
 }
 
-// Expects the finding with the change and not without.
+// Expects the finding with the change, and none without it.
 Finding appears(std::string_view code, Severity severity, const Change& change) {
   EXPECT_EQ(finding(sample::h200_run(), code), nullptr) << code << " without cause";
   const auto p = run_with(change);
@@ -163,7 +163,7 @@ TEST(Findings, AppearWithTheirCause) {
          d.xids = {63, 79};
        }),
        "2 errors during the run (Xid 63, 79)"},
-      // Code that was never run may cause some Xids, but no program others.
+      // Code that was never run may cause some Xids; no program can cause the others.
       {"xid_of_peakline", kInfo, never_run_fails({13, 43}), "(Xid 13, 43)"},
       {"xid", kError, never_run_fails({13, 79})},
       {"confidential_computing", kWarning,
@@ -231,7 +231,7 @@ TEST(Findings, AppearWithTheirCause) {
       {"varying", kInfo,
        all_of(at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; }),
               at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })),
-       "1 measurement that no ceiling comes from varied within the run: "
+       "1 measurement outside the ceilings varied within the run: "
        "pcie.h2d.pinned/bytes:4096."},
       {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; }),
        "virtual machine (kvm)"},
@@ -295,7 +295,7 @@ TEST(Findings, NeedEvidence) {
       {"ecc_enabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_disabled", gpu([](auto& d) { d.ecc_enabled.reset(); })},
       {"ecc_errors", ecc({5, 0}, {5, 0})},
-      // A count known only after the run does not say when it happened.
+      // Errors counted only after the run may predate it.
       {"ecc_errors", gpu([](auto& d) { d.after.ecc.uncorrected = 3; })},
       {"row_remap", gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 0;
@@ -316,7 +316,7 @@ TEST(Findings, NeedEvidence) {
       {"cpuset", on_cpus(16, 16, 16)},
       {"cpu_binding", on_cpus(16, 16, 16)},
       {"cpu_binding", on_cpus(4, 64, 4)},
-      // Withheld by a quota.
+      // A quota withholds the other CPUs.
       {"cpu_binding", on_cpus(1, 64, 64, 0.2)},
       {"cpu_binding", on_cpus(1, 64, 64, 1.0)},
       {"cpu_binding", on_cpus(1, 64, 64, 1.9)},
@@ -367,7 +367,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
-  EXPECT_THAT(f->message, HasSubstr("Code that had never run on hardware gave 1 measurement: "
+  EXPECT_THAT(f->message, HasSubstr("1 measurement came from code that had never run on hardware: "
                                     "mma.sync.nvfp4"));
   EXPECT_EQ(finding(run_with(with_status(Status::kSkipped)), "never_run"), nullptr);
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
@@ -381,7 +381,7 @@ TEST(Findings, PowerCapNamesTheWorstCase) {
   EXPECT_EQ(evidence(f, "measurement"), "gemm.fp16/load:sustained");
   EXPECT_EQ(evidence(f, "power"), "701 W");
   EXPECT_EQ(evidence(f, "measurements_affected"), "4");
-  // The cap is named without readable numbers too.
+  // The cap is also named if the numbers are unreadable.
   const auto p = run_with(all_of(gpu([](auto& d) { d.power_limit_w.reset(); }),
                                  everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); })));
   ASSERT_NE(finding(p, "power_cap"), nullptr);
@@ -431,7 +431,7 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   EXPECT_TRUE(has("soak.products.bf16: sm", "SM 17"));
   EXPECT_TRUE(has("ECC errors, uncorrected", "0 before, 0 after"));
   const auto p = run_with([&](Profile& run) { soaked(run, 2); });
-  EXPECT_EQ(finding(p, "unverified"), nullptr);  // said once
+  EXPECT_EQ(finding(p, "unverified"), nullptr);  // reported once
   const auto right =
       appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
   EXPECT_EQ(right.message, "The verifying soak compared 1.6 × 10¹⁰ words: all were right.");
@@ -452,7 +452,7 @@ TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
       appears("wrong_results", Severity::kError, host_link).message,
       "Copies arrive with wrong data: 1 of 5000 words that were compared. First in "
       "soak.host_link: byte 0x40 of a copy. The GPU, its link or the host's memory is faulty: "
-      "do not use them before it is known which.");
+      "do not use them until you know which.");
   const auto pair = appears("wrong_results", Severity::kError,
                             soaked("soak.pairs", {{"pair", "0-1"}}, std::string(kNodeDevice)));
   EXPECT_EQ(pair.device, kNodeDevice);

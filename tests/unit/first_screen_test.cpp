@@ -260,7 +260,7 @@ TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
   EXPECT_THAT(text,
               StartsWith("CANNOT JUDGE  gpu0, NVIDIA H300: Tensor Cores not judged: none below "
                          "its floor\n"
-                         "  peakline check FILE --against OTHERS holds it against "));
+                         "  peakline check FILE --against OTHERS compares it with "));
   EXPECT_THAT(text, HasSubstr("\n  BF16 burst        831 TFLOP/s  (1071 TFLOP/s)  77.7 %"));
   EXPECT_THAT(text, HasSubstr("\n  In brackets: computed from units and clocks; "));
   EXPECT_THAT(text, HasSubstr("\n  computed    1071 TFLOP/s  "));

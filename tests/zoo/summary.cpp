@@ -21,7 +21,7 @@
 namespace peakline::zoo {
 namespace {
 
-// One of each kind, so that a person can read them all.
+// One resource of each kind, so that the lines stay readable.
 constexpr auto kShown = std::to_array<std::string_view>(
     {"hbm.read", "l1.read", "pcie.h2d", "c2c.h2d", "cuda_core.fp64", "cuda_core.fp32",
      "tensor.bf16", "tensor.fp16_acc16", "tensor.fp8", "tensor.int8", "tensor.fp4"});

@@ -88,7 +88,7 @@ void thermal_limit(const DeviceView& gpu, Collector& out) {
   Evidence evidence = conditions_of(*m);
   evidence.emplace_back("measurements_affected", std::to_string(count));
   const auto& degrees = m->conditions.temperature_c;
-  out.add("thermal_limit", Severity::kWarning,
+  out.add(std::string(kThermalLimit), Severity::kWarning,
           fmt::format("The device overheated{}: a thermal limit {}. Check cooling and airflow.",
                       degrees ? " at " + celsius(*degrees) : "", held_clock(*m, *gpu.facts)),
           std::move(evidence));

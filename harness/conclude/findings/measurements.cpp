@@ -74,10 +74,11 @@ void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) 
     if (m->status == Status::kOk && m->value && benchmark != nullptr && benchmark->never_run)
       untried.add(m->name(), format_value(*m->value, m->unit));
   }
-  std::move(untried).report("never_run", Severity::kInfo,
-                            "Code that had never run on hardware gave {}: {}. Check these figures "
-                            "against another source before you rely on them.",
-                            out);
+  std::move(untried).report(
+      "never_run", Severity::kInfo,
+      "{} came from code that had never run on hardware: {}. Check these figures "
+      "against another source before you rely on them.",
+      out);
 }
 
 // One per benchmark and reason, not per point.
@@ -128,7 +129,7 @@ void varying_points(const DeviceView& device, Collector& out) {
     if (m->status == Status::kOk && m->value && m->flags.unstable && !sources.contains(m))
       varying.add(m->name(), format_value(*m->value, m->unit));
   std::move(varying).report("varying", Severity::kInfo,
-                            "{} that no ceiling comes from varied within the run: {}.", out);
+                            "{} outside the ceilings varied within the run: {}.", out);
 }
 
 }  // namespace

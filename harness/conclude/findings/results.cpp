@@ -89,9 +89,9 @@ void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector&
   const std::string_view advice =
       !only_copies ? "Take it out of service."
       : device.is_node()
-          ? "Either GPU or the link between them is faulty: use neither before it is known which."
-          : "The GPU, its link or the host's memory is faulty: do not use them before it is known "
-            "which.";
+          ? "Either GPU or the link between them is faulty: use neither until you know which."
+          : "The GPU, its link or the host's memory is faulty: do not use them until you "
+            "know which.";
   out.add(std::string(kWrongResults), Severity::kError,
           fmt::format("{}: {} of {} that were compared. First in {}: {}. {}", what, differing, all,
                       first->name(), where, advice),

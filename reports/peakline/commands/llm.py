@@ -82,7 +82,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--tokens-per-second",
         type=number,
         metavar="X",
-        help="achieved, over all sequences: prints its share; needs one batch and one context",
+        help="achieved by all sequences: prints its share; needs one batch and one context",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(

@@ -50,7 +50,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     _peak_options(parser)
     parser.add_argument(
-        "--tokens-per-second", type=number, required=True, metavar="X", help="over all devices"
+        "--tokens-per-second", type=number, required=True, metavar="X", help="total of all devices"
     )
     parser.add_argument(
         "--devices",
@@ -128,7 +128,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         "--all",
         action="store_true",
         dest="every",
-        help="shares of every peak; without it of published, achievable and model",
+        help="print shares of every peak (default: published, achievable, model)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, which has all of them")
     return parser

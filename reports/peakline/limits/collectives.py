@@ -10,26 +10,32 @@ from peakline.profile import PeakError, Profile
 
 # Prefix of the ids of NCCL over all GPUs of the node, in BF16, out of place.
 _PREFIX = "nccl."
+_SUBGROUP = ".subgroup"  # ends the ids of NCCL over the first GPUs of the node
 
 
-def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
-    """Seconds of one NCCL operation on an array of `nbytes` bytes, over all GPUs of the node.
+def collective_time(
+    profile: Profile, operation: str, nbytes: float, ranks: int | None = None
+) -> float:
+    """Seconds of one NCCL operation on an array of `nbytes` bytes, between GPUs of one node.
 
     operation: "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast" or
     "send_receive". nbytes: of the whole array, even if each GPU holds only a part of it
-    (all-gather, reduce-scatter, all-to-all). The time is interpolated linearly between measured
-    sizes, constant below the smallest, and proportional to the size above the largest. Raises
-    PeakError if the profile has no such curve, ValueError for an invalid size.
+    (all-gather, reduce-scatter, all-to-all). ranks: the number of GPUs; by default all of the node.
+    A full profile of more than two GPUs also has the first four operations between the first 2, 4,
+    8 ... of them. The time is interpolated linearly between measured sizes, constant below the
+    smallest, and proportional to the size above the largest. Raises PeakError if the profile has no
+    such curve, ValueError for an invalid size.
     """
     if not (isinstance(nbytes, (int, float)) and 0 < nbytes < math.inf):
         raise ValueError(f"nbytes must be a number above 0, not {nbytes!r}")
-    curve = points(profile, _PREFIX + operation)
+    curve = points(profile, _PREFIX + operation, ranks)
     if not curve:
         offered = sorted(
             {m.id.removeprefix(_PREFIX) for m in profile.measurements if m.id.startswith(_PREFIX)}
         )
+        between = f" between {ranks} GPUs" if ranks else ""
         raise PeakError(
-            f"no collective {operation!r} in {profile.where}; "
+            f"no collective {operation!r}{between} in {profile.where}; "
             f"it has {', '.join(offered) or 'none at all'}"
         )
     return interpolated(curve, nbytes)
@@ -49,10 +55,11 @@ def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
 
 
 def points(profile: Profile, id_: str, ranks: int | None = None) -> dict[int, float]:
-    """Seconds by bytes of a measurement between GPUs. ranks: selects a number of GPUs."""
+    """Seconds by bytes of a measurement between GPUs. ranks: how many; None: all of the node."""
+    ids = (id_,) if ranks is None else (id_, id_ + _SUBGROUP)
     return {
         size: m.summary.median_s
         for m in profile.measurements
-        if m.id == id_ and m.status == "ok" and m.summary and (size := m.integer("bytes"))
+        if m.id in ids and m.status == "ok" and m.summary and (size := m.integer("bytes"))
         if ranks is None or m.integer("ranks") == ranks
     }

@@ -24,7 +24,7 @@ class Convention:
 
 CONVENTIONS: Mapping[str, Convention] = {
     "palm": Convention(
-        "6 N + 12 L H Q T, N without an untied input embedding, which is no product "
+        "6 N + 12 L H Q T, N without an untied input embedding, which no GEMM uses "
         "(arXiv:2204.02311, appendix B; PaLM ties its own); in a layer with a window, T is what a "
         "token sees",
         windows=True,
@@ -34,7 +34,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         "torchtitan 0.3.0 (0.2 left out a tied one too, and with it the output's product)"
     ),
     "megatron": Convention(
-        "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, T the "
+        "6 N + 6 L H Q T, N the weights of GEMMs alone: half of the attention matrix, T the "
         "whole sequence, as Megatron-LM's num_floating_point_operations; it alone counts layers "
         "that keep a state: 7 FLOP an element (Mamba), 8 (gated delta rule)",
         counts_small=False,

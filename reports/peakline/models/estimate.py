@@ -111,9 +111,11 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
         return 0.0
     curve = points(profile, "nccl.all_reduce", ranks=serving.tp)
     if not curve:
+        more = " or more" if serving.tp.bit_count() == 1 else ""
         raise PeakError(
             f"{profile.where} has no all-reduce between {serving.tp} GPUs, which "
-            "is not extrapolated from another number: no estimate of kernels"
+            "is not extrapolated from another number: no estimate of kernels; a full run on "
+            f"{serving.tp}{more} GPUs measures it"
         )
     count = 2 * len(model.layers)
     return count * interpolated(curve, all_reduced_bytes(model, serving.batch) / count)

@@ -1,4 +1,4 @@
-"""Single instructions per clock."""
+"""The picture of instruction throughput and latency."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from peakline.profile import Profile, shown_text
 
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
-_MOST_OF_A_NAME = 20  # characters; names in a profile may be long
+_MOST_OF_A_NAME = 20  # characters shown
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Each instruction's throughput per clock, documented rate, and latency."""
+    """Each instruction's throughput per clock and SM, documented rate, and latency in cycles."""
     measured, stated, latency = (
         {str(f.by.get("op")): f.value for f in profile.figures(device, role=f"instruction.{role}")}
         for role in ("results", "documented_results", "cycles")
@@ -59,7 +59,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "instructions",
-        "Instructions: how many per clock, and after how many clocks",
+        "Instructions: throughput per clock, and latency",
         "Dots are measured results per clock and SM, a packed pair being two; the upright mark is "
         "the rate that NVIDIA documents, where it does. At the right, the clocks from an "
         "instruction to one that needs its result.",

@@ -19,7 +19,7 @@ from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
 from peakline.workload.waterfall import Waterfall, waterfall
 
-_WORTH_A_WORD = 0.01  # of the time
+_WORTH_A_WORD = 0.01  # share of the time
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Analysis:
 
     @property
     def leading(self) -> int:
-        """The place of the rank that the others wait for the most; the first if nobody waits."""
+        """Index in `ranks` of the rank that others wait for the most; 0 if nobody waits."""
         awaited = [rank.awaited for rank in self.ranks]
         return awaited.index(max(awaited))
 
@@ -50,7 +50,7 @@ class Analysis:
 
     @property
     def one(self) -> str:
-        """The name of a unit of time: "trace" if no steps are marked."""
+        """The unit of time: "step", or "trace" if no steps are marked."""
         return "step" if any(rank.by for rank in self.ranks) else "trace"
 
     @property
@@ -65,37 +65,37 @@ class Analysis:
 
     @property
     def kernels(self) -> list[Placement]:
-        """The kernels of the leading rank in a step, most to gain as written first."""
+        """The leading rank's kernels per step, by possible gain as written, largest first."""
         rank = self.ranks[self.leading]
         return [in_one(p, len(rank.steps)) for p in rank.bounds.table]
 
     @property
     def kernels_called(self) -> str:
-        """What `kernels` are, to begin a sentence with."""
+        """Names `kernels` at the start of a sentence."""
         rank = self.named(self.leading)
         return f"{f'Kernels of {rank}' if rank else YOURS} in a {self.one}"
 
     @property
     def mean(self) -> str:
-        """What figures over several ranks are: " (mean of 2 ranks)"; nothing for one."""
+        """Marks figures over several ranks: " (mean of 2 ranks)"; empty for one rank."""
         return f" (mean of {len(self.ranks)} ranks)" if len(self.ranks) > 1 else ""
 
     def share(self, part: Part) -> float:
-        """The share of the steps' time."""
+        """A part's share of the steps' time, 0 to 1."""
         return self.parts.get(part, 0) / self.nanoseconds
 
     def number(self, place: int) -> int:
-        """A rank's number in the run, as its trace states it."""
+        """The rank's number by its trace, else its index."""
         stated = self.ranks[place].timeline.trace.rank
         return place if stated is None else stated
 
     def named(self, place: int) -> str:
-        """A rank of several: "rank 1"; nothing for the only one."""
+        """A rank's name: "rank 1"; empty if there is only one."""
         return f"rank {self.number(place)}" if len(self.ranks) > 1 else ""
 
     @property
     def idle(self) -> float:
-        """The share of the steps' time with an idle device."""
+        """The share of the steps' time in which the device idles, 0 to 1."""
         return sum(rank.idle for rank in self.ranks) / self.nanoseconds
 
 
@@ -107,15 +107,15 @@ def analyze(
 ) -> Analysis:
     """Compares the traces of a run, one file per rank, with a machine's profile.
 
-    device: of the profile, as in `Profile.select_devices`; of several it takes the first. wanted:
-    the name of the ranges that are steps; by default the trace's own step names. Raises
+    device: selects the profile's device, as in `Profile.select_devices`; the first of several.
+    wanted: name of the ranges that are steps; by default the trace's own step names. Raises
     WorkloadError for an unusable trace, PeakError for an unknown device.
     """
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
         raise WorkloadError(
-            f"{profile.where}: a trace is of a GPU: give the profile of one, or "
-            "its index by --device"
+            f"{profile.where}: a trace needs the profile of a GPU: give one, or "
+            "its index with --device"
         )
     traces = [read_trace(path) for path in paths]
     _check_ranks(paths, traces)
@@ -126,7 +126,7 @@ def analyze(
         for timeline, met in zip(devices, meetings, strict=True)
     )
     if not any(rank.nanoseconds for rank in ranks):
-        raise WorkloadError(f"{traces[0].name}: nothing in it takes any time")
+        raise WorkloadError(f"{traces[0].name}: no activity in it has a duration")
     ranks = tuple(rank for rank in ranks if rank.nanoseconds)
     analysis = Analysis(profile, ranks, ())
     ran = {
@@ -146,19 +146,19 @@ def analyze(
 
 
 def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace]) -> None:
-    """Raises WorkloadError for two traces of one rank."""
+    """Raises WorkloadError if two traces are of one rank."""
     seen: dict[int | str, str] = {}
     for path, trace in zip(paths, traces, strict=True):
         which = os.path.realpath(path) if trace.rank is None else trace.rank
         if which in seen:
             raise WorkloadError(
-                f"{trace.name}: of the same rank as {seen[which]}: give one file per rank"
+                f"{trace.name} is of the same rank as {seen[which]}: give one file per rank"
             )
         seen[which] = trace.name
 
 
 def _of_unknown_graphs(rank: Waterfall) -> int:
-    """Nanoseconds of kernels that graphs launched and that have no known operator."""
+    """Nanoseconds of kernels in graph replays without a known operator."""
     line = rank.timeline
     if not len(line.host.did):
         return 0
