@@ -71,7 +71,7 @@ REFUSED = [
     ("{host} --trace {item} --fail-on sleep>5%", "use a part of the step and a share"),
     ("{gpu} --trace no.json", "no.json: cannot be read"),
     ("{gpu} --trace {item} --range prefill", "no range 'prefill'; it has ProfilerStep"),
-    ("{gpu} --trace {item} --device host", "a trace is of a GPU"),
+    ("{gpu} --trace {item} --device host", "a trace needs the profile of a GPU"),
     ("{gpu} --trace {item} --step-flop 1e15 --dtype bf16", "--step-flop: MFU of"),
     ("{gpu} --trace {item} --step-flop 1e12 --dtype foo", "--dtype: unknown precision 'foo'"),
     ("{gpu} --trace no_steps.json --step-flop 1e12 --dtype bf16", "no steps are marked in no_st"),
