@@ -66,9 +66,6 @@ def intensity(flop_per_byte: float) -> str:
     return number(flop_per_byte)
 
 
-def value(amount: float, unit: str) -> str:
-    if unit == "s":
-        return time(amount)
-    if unit.endswith("/s"):
-        return rate(amount, unit)
-    return f"{number(amount)} {unit}".rstrip()
+def counted(number: int, what: str) -> str:
+    """A count with its noun: "1 GPU", "2 GPUs"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

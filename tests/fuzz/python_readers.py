@@ -34,7 +34,7 @@ if __name__ == "__main__":
         import peakline.workload.analysis
 
 import peakline
-from peakline.commands.documents import read_document
+from peakline.commands.documents import page_of
 from peakline.profile import ProfileError
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.counters import is_wanted
@@ -207,25 +207,33 @@ def _populations() -> list[bytes]:
 
 
 def _fleets() -> list[bytes]:
-    row = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12, "deviation": 0.0}
+    ends = dict.fromkeys(("median", "p5", "p25", "p75", "p95", "lowest", "highest"), 4.6e12)
+    ceiling = {"resource": "hbm.read", "basis": "measured"}
+    member = {
+        "node": "a",
+        "device": "GPU 0",
+        "uuid": "GPU-a",
+        "verdict": "pass",
+        "sound": True,
+        "rules": [],
+        "reasons": [],
+        "ceilings": [{**ceiling, "value": 4.6e12, "standing": "usual"}],
+    }
     group = {
+        "model": "NVIDIA H200",
+        "mode": "full",
         "judged": True,
-        "ceilings": [{"resource": "hbm.read", "basis": "measured", "median": 4.6e12}],
-        "members": [
-            {
-                "node": "a",
-                "verdict": "pass",
-                "rules": [],
-                "ceilings": [{**row, "standing": "usual"}],
-            }
-        ],
+        "labels": {},
+        "ceilings": [{**ceiling, **ends, "unit": "B/s", "devices": 1, "low": 0}],
+        "members": [member],
     }
     document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "pass"}
-    return [json.dumps({**document, "groups": [group]}).encode()]
+    document |= {"profiles": 1, "superseded": 0, "groups": [group]}
+    return [json.dumps(document).encode()]
 
 
 READERS = {
-    "fleet": Reader(read_document, ProfileError, lambda found: True, _fleets),
+    "fleet": Reader(page_of, ProfileError, lambda found: True, _fleets),
     "hf_config": Reader(peakline.from_hf_config, ValueError, _model_holds, _configs),
     "ncu": Reader(read_kernels, WorkloadError, _kernels_hold, _ncu),
     "population": Reader(peakline.load_populations, ProfileError, bool, _populations),

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -31,6 +31,8 @@ settings.load_profile("busy")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(__file__).parent / "data"
+CONFIGS, RECORDED, CAUSES = (DATA / name for name in ("configs", "recorded", "causes"))
 # A quick profile of one H200.
 QUICK = ROOT / "reports/reference/cards/nvidia-h200/localhost-20261124T163619Z.json.gz"
 sys.path.insert(0, str(ROOT / "reports"))
@@ -42,12 +44,10 @@ import peakline.commands.report  # noqa: E402
 from made_traces import Made, export  # noqa: E402
 from peakline import commands, pictures  # noqa: E402
 from peakline.page.screen import Screen, read_screen  # noqa: E402
+from peakline.pictures.canvas import Figure  # noqa: E402
 from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
 from peakline.workload.part import Part  # noqa: E402
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Reason for skipping tests of exports to other tools.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
@@ -58,7 +58,7 @@ GOLDEN = ROOT / "tests/golden/profile.json"
 
 
 # Output of `peakline show --json` for the profile of one GPU.
-SHOWN = ROOT / "tests/python/data/show_h200.json.gz"
+SHOWN = DATA / "show_h200.json.gz"
 
 
 def shown_screen() -> dict[str, Any]:
@@ -76,6 +76,11 @@ def document_of(path: Path = ONE_GPU) -> dict[str, Any]:
     """A profile's JSON document; the caller may change it."""
     found: dict[str, Any] = json.loads(text_of(path))
     return found
+
+
+def config_of(name: str) -> dict[str, Any]:
+    """The published config of a model; the caller may change it."""
+    return document_of(CONFIGS / f"{name}.json")
 
 
 GPU: str = document_of()["devices"][0]["uuid"]
@@ -143,7 +148,7 @@ def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
 
 
-Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
+Drawn = tuple[pictures.Picture, pictures.Canvas, Figure]
 
 
 class Built(NamedTuple):

@@ -7,9 +7,9 @@ import gzip
 import io
 from pathlib import Path
 
+from conftest import DATA
 from peakline.workload.kernel import Kernel
 
-DATA = Path(__file__).parent / "data"
 # reports/examples/kernels_workload.py, recorded on an H200 with NCU_COMMAND, 3 launches each.
 REAL_EXPORT = DATA / "h200_ncu.csv"
 FULL_EXPORT = DATA / "h200_ncu_full.csv.gz"

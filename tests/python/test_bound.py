@@ -1,7 +1,5 @@
 """The least time of some work: its limiter, and errors for wrong arguments."""
 
-import itertools
-
 import peakline
 import pytest
 from conftest import QUICK, ceiling, document_of, loaded, only, reference
@@ -22,19 +20,6 @@ def test_a_product_is_limited_by_the_tensor_cores(profile):
     assert found.theoretical_seconds == pytest.approx(1e12 / found.theoretical)
     assert list(found.needs) == ["tensor.bf16", "hbm", "launch"]
     assert found.needs["hbm"] == pytest.approx(4e8 / WRITE)
-
-
-def test_a_bound_is_the_longest_of_its_parts(profile):
-    parts = {
-        "tensor.bf16": {"flop": {"bf16": 1e12}},
-        "hbm": {"bytes": {"hbm": 5e9}},
-        "launch": {"launches": 1000},
-    }
-    alone = {name: peakline.bound(profile, **part).seconds for name, part in parts.items()}
-    for names in itertools.combinations(parts, 2):
-        found = peakline.bound(profile, **{k: v for n in names for k, v in parts[n].items()})
-        assert found.seconds == max(alone[name] for name in names)
-        assert found.limiter == max(names, key=lambda name: alone[name])
 
 
 def test_what_shares_a_unit_adds(profile):

@@ -12,6 +12,7 @@ from peakline.names import plain_label
 from peakline.page import tables
 from peakline.page.headlines import headlines
 from peakline.page.screen import Section
+from peakline.profile import BASES
 
 
 def rows_of(profile, device):
@@ -106,16 +107,7 @@ def test_links_are_held_against_what_their_packets_allow(profile):
 
 def test_ceiling_table(profile):
     bases, rows = ceiling_table(profile, GPU)
-    assert bases == [
-        "theoretical",
-        "datasheet",
-        "instruction",
-        "measured",
-        "burst",
-        "sustained",
-        "model_burst",
-        "model_shaped",
-    ]
+    assert bases == list(BASES)
     row = next(r for r in rows if r.resource == "tensor.bf16")
     assert row.best.basis == "burst"
     assert row.share == ceiling("tensor.bf16", "burst") / ceiling("tensor.bf16", "theoretical")

@@ -2,10 +2,9 @@
 
 import functools
 import re
-from pathlib import Path
 
 import pytest
-from conftest import ONE_GPU, figure_of, reference, unfolded
+from conftest import ONE_GPU, RECORDED, figure_of, reference, unfolded
 from made_traces import Made
 from peakline.pictures import Canvas
 from peakline.pictures.change import change_pictures
@@ -14,7 +13,6 @@ from peakline.workload.change import compare
 from peakline.workload.change_text import headline
 from peakline.workload.part import Part
 
-RECORDED = Path(__file__).parent / "data/recorded"
 BEFORE, AFTER = (str(RECORDED / f"{name}.json.gz") for name in ("before", "after"))
 
 
@@ -164,26 +162,6 @@ def test_bars_lead_from_one_step_to_the_other():
         ends = [bar.get_x() + bar.get_width() for bar in bars[:-1]]
         assert ends[-1] == pytest.approx(recorded().after.step_s * 1e3)
         assert [bar.get_x() for bar in bars[1:-1]] == pytest.approx(ends[:-1])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--against", AFTER), "--against only goes with --trace"),
-        (("--trace", BEFORE, "--against", "no.json"), "no.json: cannot be read"),
-        (
-            ("--trace", BEFORE, "--against", AFTER, "--fail-on", "idle>1%"),
-            "--fail-on 'slower>5%' and --against only go together",
-        ),
-        (("--trace", BEFORE, "--fail-on", "slower>1%"), "only go together"),
-        (
-            ("--trace", BEFORE, "--against", AFTER, "--step-flop", "1e12", "--dtype", "bf16"),
-            "--step-flop is about one run",
-        ),
-    ],
-)
-def test_options_that_do_not_fit(report, tmp_path, options, said):
-    assert said in report.refused(ONE_GPU, *options, "-o", tmp_path / "out")
 
 
 @pytest.mark.parametrize(

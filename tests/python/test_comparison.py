@@ -6,7 +6,7 @@ import re
 
 import pytest
 from conftest import unfolded
-from peakline.commands.documents import read_document
+from peakline.commands.documents import page_of
 from peakline.page import comparison_page
 from peakline.page.comparison import answer
 from peakline.pictures import Canvas, draw
@@ -168,10 +168,9 @@ def test_another_version_or_a_broken_one_is_refused(document, tmp_path):
 
     def read(changed):
         path.write_text(json.dumps(changed), encoding="utf-8")
-        return read_document(path)
+        return page_of(path)
 
-    assert read(document) == document
-    assert read({"schema": "peakline-profile"}) is None
+    assert read(document) == ("comparison", comparison_page(document))
     with pytest.raises(ProfileError, match="version 2 of peakline-comparison"):
         read({**document, "schema_version": 1})
     broken = copy.deepcopy(document)

@@ -2,12 +2,9 @@
 
 import html
 import re
-from pathlib import Path
 
-import pytest
-from conftest import ONE_GPU
+from conftest import CONFIGS, ONE_GPU
 
-CONFIGS = Path(__file__).parent / "data/configs"
 LLAMA = str(CONFIGS / "llama-3-8b.json")
 
 
@@ -42,17 +39,3 @@ def test_the_page_answers(report, llm, tmp_path):
 def test_pictures_of_their_own(report, tmp_path, ceilings_path):
     report.stdout(ceilings_path, "--hf-config", LLAMA, "--format", "png", "-o", tmp_path)
     assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--hf-config", LLAMA, str(ONE_GPU)], "--hf-config needs exactly one PROFILE"),
-        (["--hf-config", LLAMA, "--json"], "peakline-llm --json prints its document"),
-        (["--hf-config", "none.json"], "none.json: cannot be read"),
-        (["--hf-config", LLAMA, "--device", "H100"], "no device 'H100'"),
-        (["--hf-config", LLAMA, "--device", "host"], "has no rate tensor.bf16 of"),
-    ],
-)
-def test_unusable_models(report, arguments, said):
-    assert said in report.refused(*arguments, ONE_GPU)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from peakline.commands.documents import read_document
+from peakline.commands.documents import page_of
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
 from test_chromium import chromium, needs_chromium
@@ -193,7 +193,7 @@ def test_what_the_page_lacks_is_said_in_one_line(report, saved, tmp_path, damage
 def test_other_documents_are_none(tmp_path, text):
     path = tmp_path / "profile.json"
     path.write_text(text)
-    assert read_document(path) is None
+    assert page_of(path) is None
 
 
 @pytest.mark.parametrize(
@@ -209,4 +209,4 @@ def test_other_documents_are_none(tmp_path, text):
 )
 def test_damaged_documents_are_refused(saved, damage):
     with pytest.raises(ProfileError, match=r"fleet\.json: "):
-        read_document(saved(damage))
+        page_of(saved(damage))

@@ -116,26 +116,6 @@ def test_the_page_has_its_part(report, write, tmp_path):
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--bytes-per-sample", "1kB"], "only go together"),
-        (["--samples-per-s", "1"], "only go together"),
-        (["--bytes-per-sample", "1 kb", "--samples-per-s", "1"], "'1 kb' is not a size above 0"),
-        (["--bytes-per-sample", "0", "--samples-per-s", "1"], "'0' is not a size above 0"),
-        (["--bytes-per-sample", "1.2.3", "--samples-per-s", "1"], "is not a size above 0"),
-        (["--bytes-per-sample", "1", "--samples-per-s", "-3"], "is not a number above 0"),
-        ([*NEED, str(ONE_GPU)], "--bytes-per-sample needs exactly one PROFILE"),
-        ([*NEED, "--fail-on", "impossible"], "--fail-on only goes with --kernels or --trace"),
-        ([*NEED, "--kernels", "k.csv", "--json"], "--json prints one document"),
-        ([*NEED, "--device", "H100"], "no device 'H100'"),
-        (["--bytes-per-sample", "1e200", "--samples-per-s", "1e200"], "must be a number above 0"),
-    ],
-)
-def test_unusable_needs(report, arguments, said):
-    assert said in report.refused(*arguments, ONE_GPU)
-
-
 def test_a_profile_without_any_link(report, write):
     path = write({**with_storage(), "ceilings": []})
     err = report.refused(path, *NEED)

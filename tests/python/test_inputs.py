@@ -13,7 +13,7 @@ from unittest import mock
 import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
-from peakline.commands.documents import read_document
+from peakline.commands.documents import page_of
 from peakline.report import build
 from peakline.workload import events
 from peakline.workload.kernel import WorkloadError
@@ -51,13 +51,13 @@ def bomb(path, head, unit, mebibytes, tail=b""):
 READ = """
 import sys
 from peakline import from_hf_config, load, load_populations
-from peakline.commands.documents import read_document
+from peakline.commands.documents import page_of
 from peakline.workload import kineto, read
 from peakline.workload.read import read_kernels
 kineto._MOST_EVENTS = 400_000  # a hundredth, which takes a hundredth of the time
 read.MAX_TRACE_BYTES = 512 << 20
 readers = dict(hf_config=from_hf_config, kernels=read_kernels, profile=load,
-               population=load_populations, fleet=read_document)
+               population=load_populations, fleet=page_of)
 try:
     readers[sys.argv[1]](sys.argv[2])
 except ValueError as error:
@@ -187,7 +187,7 @@ def test_broken_traces_say_where(text, message):
     assert len(str(caught.value)) < 300
 
 
-READERS = (read_kernels, peakline.load, peakline.from_hf_config, read_document)
+READERS = (read_kernels, peakline.load, peakline.from_hf_config, page_of)
 
 
 @pytest.mark.parametrize("reader", READERS)

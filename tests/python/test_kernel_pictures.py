@@ -1,10 +1,9 @@
 """The picture of kernels: each is drawn with its time, or listed as not drawn."""
 
 import re
-from pathlib import Path
 
 import pytest
-from conftest import TWO_GPUS, document_of, figure_of, loaded, only
+from conftest import DATA, TWO_GPUS, document_of, figure_of, loaded, only
 from drawing import texts
 from peakline.pictures import Canvas, draw, kernel_roofline
 from peakline.pictures.kernels import MOST_DRAWN, picture
@@ -13,7 +12,6 @@ from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
 from peakline.workload.read import read_kernels as read
 
-DATA = Path(__file__).parent / "data"
 CANVASES = [Canvas(), Canvas(narrow=True)]
 
 

@@ -8,7 +8,6 @@ from peakline.page import tables
 from peakline.workload.counters import Counters
 from peakline.workload.kernel import Kernel
 from peakline.workload.kernel_text import advice, table
-from peakline.workload.ncu import NCU_COMMAND
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
@@ -321,12 +320,6 @@ def test_kernels_without_work_have_no_roof(profile):
     assert placed.missing == ("work",)
     assert placed.as_written is None
     assert "Missing: any work that was counted." in " ".join(advice(profile, [placed]))
-
-
-def test_the_command_collects_everything():
-    """The recorded export was made by it, and lacks nothing."""
-    assert NCU_COMMAND.startswith("ncu --set full ")
-    assert "--csv --page raw" in NCU_COMMAND
 
 
 def test_sectors_are_bytes_of_the_second_level():

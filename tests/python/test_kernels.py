@@ -237,10 +237,7 @@ LAUNCHES = "name,flop,bytes,seconds,precision,launches\na,1,1,1,bf16,"
         (edited(twice("Kernel Name")), "the column Kernel Name appears twice"),
         (trace(flops=10**400), "traceEvents[0]: flops is out of range"),
         (trace(flops=1e-200), "traceEvents[0]: flops is out of range"),
-        ("{", "not a torch.profiler trace"),
-        ('{"traceEvents": []}', "no GPU kernel"),
         ("[1, 2]", "no GPU kernel"),
-        ('{"a": 1}', "no traceEvents"),
     ],
     ids=lambda text: repr(text[:24]),
 )

@@ -3,12 +3,12 @@
 import dataclasses
 import functools
 import re
-from pathlib import Path
 
 import pytest
 import test_load_pictures
 import test_node
 from conftest import (
+    DATA,
     GPU,
     REFERENCES,
     by_key,
@@ -43,7 +43,7 @@ def with_caches():
 
 def with_kernels(export, prefix=""):
     """The kernels of an export, with a prefix to their names."""
-    found = read(Path(__file__).parent / "data" / export)
+    found = read(DATA / export)
     named = [dataclasses.replace(kernel, name=prefix + kernel.name) for kernel in found]
     return pictures(reference(), GPU, place(reference(), named))[:1]
 

@@ -3,18 +3,16 @@
 import json
 import pickle
 import re
-from pathlib import Path
 
 import peakline
 import pytest
-from conftest import ceiling, document_of, only, scaled
+from conftest import CONFIGS, ceiling, config_of, document_of, only, scaled
 from hypothesis import given
 from hypothesis import strategies as st
 from peakline import CONVENTIONS, from_hf_config
 
-CONFIGS = Path(__file__).parent / "data/configs"
 LLAMA_FILE = CONFIGS / "llama-3-8b.json"
-LLAMA3_8B = json.loads(LLAMA_FILE.read_text())
+LLAMA3_8B = config_of("llama-3-8b")
 
 
 @pytest.mark.parametrize(
@@ -201,6 +199,18 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
         ([*MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
         ([*MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
         (["--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
+        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
+        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
+        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
+        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
+        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
+        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
+        (["--flops-per-token", "1e9", "--tokens-per-step", "8"], "leave out --tokens-per-step"),
+        (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
+        (["--hf-config", "x", "--strategy", "ddp"], "--strategy needs --tokens-per-step"),
+        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
+        (["--hf-config", "x"], "--hf-config needs --sequence"),
+        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
         ([*MODEL, "--device", "A100"], "no device 'A100'"),
         ([*MODEL, "--active-params", "8e9"], "cannot be more"),
         (["--flops-per-token", "1e12"], "impossible"),
@@ -313,6 +323,7 @@ def test_one_figure_is_named_to_be_published(mfu, arguments):
     assert out.count("To publish: ") == 1
     assert "% MFU (published), by palm's convention, half of the attention matrix, 8192 tok" in out
     out = mfu.stdout(*arguments, "--flops-per-token", "1e9")
+    assert out.startswith("model: 1e+09 FLOP per token (as given)\n")
     assert "MFU (published). Shares of measured peaks do not compare" in out
 
 
@@ -357,35 +368,6 @@ def test_command_recomputes(mfu, arguments):
     attention = mfu.document(*arguments, "attention")
     extra = attention["hardware_flops_per_token"] - attention["flops_per_token"]
     assert extra == 4 * 32 * 32 * 128 * 8192
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--flops-per-token", "1e9", "--causal"], "leave out --causal"),
-        (["--flops-per-token", "1e9", "--kv-heads", "8"], "leave out --kv-heads"),
-        (["--flops-per-token", "1e9", "--active-params", "1e9"], "leave out --active-params"),
-        (["--flops-per-token", "1e9", "--convention", "palm"], "leave out --convention"),
-        (["--flops-per-token", "1e9", "--hf-config", "x"], "leave out --hf-config"),
-        (["--flops-per-token", "1e9", "--recompute", "full"], "leave out --recompute"),
-        (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
-        (["--hf-config", "x"], "--hf-config needs --sequence"),
-        (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
-    ],
-)
-def test_no_option_is_ignored(mfu, arguments, options, message):
-    assert message in mfu.refused(*arguments, *options)
-
-
-def test_flops_as_given_are_named(mfu, arguments):
-    out = mfu.stdout(*arguments, "--flops-per-token", "4e10")
-    assert out.startswith("model: 4e+10 FLOP per token (as given)\n")
-
-
-def test_more_than_was_measured_is_said(mfu, arguments):
-    out = mfu.stdout(*arguments, "--flops-per-token", "7.5e10")
-    assert "Above 100 %: of achievable, of model. No run" in out
-    assert "Above 100 %" not in mfu.stdout(*arguments, "--flops-per-token", "3e10")
 
 
 def test_too_many_hardware_flops_are_called_hfu(mfu, arguments):

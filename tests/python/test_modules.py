@@ -1,17 +1,14 @@
 """Time by module: stacks, record_function and NVTX ranges around the launches of a step."""
 
 import re
-from pathlib import Path
 
 import pytest
-from conftest import ONE_GPU, reference
+from conftest import ONE_GPU, RECORDED, reference
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
 from peakline.workload.modules import modules
 from peakline.workload.table import printed
 from peakline.workload.text import module_table
-
-RECORDED = Path(__file__).parent / "data/recorded"
 
 
 def by_path(analysis):

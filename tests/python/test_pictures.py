@@ -1,6 +1,5 @@
 """Properties of all pictures: their list, texts, layout, colours, files."""
 
-import io
 import itertools
 import json
 import math
@@ -238,13 +237,6 @@ def test_any_name_can_be_drawn(name):
             assert len(render(picture, form)) > 1000
         for canvas in (Canvas(), Canvas(narrow=True)):
             ElementTree.fromstring(render(picture, "svg", canvas))
-
-
-def test_pictures_can_be_printed(drawn):
-    for key in (*OWN, "hbm", "latency", "synchronization"):
-        target = io.BytesIO()
-        figure_of(drawn[key]).savefig(target, format="pdf")
-        assert target.getvalue().startswith(b"%PDF"), key
 
 
 def test_each_file_says_what_it_is_of(document, drawn):

@@ -1,11 +1,10 @@
 """Traces of several ranks: what their collectives cost, who is waited for, and why."""
 
 import dataclasses
-from pathlib import Path
 
 import peakline
 import pytest
-from conftest import ONE_GPU, ROOT, TWO_GPUS, document_of, reference
+from conftest import ONE_GPU, RECORDED, ROOT, TWO_GPUS, document_of, reference
 from made_traces import Made
 from peakline.limits.collectives import points
 from peakline.workload.advice import advice
@@ -218,7 +217,6 @@ def test_a_collective_that_was_not_measured_is_an_error(profile):
 # --- Recorded ---
 
 
-RECORDED = Path(__file__).parent / "data/recorded"
 # Seconds of a step without the profiler: as it is, and where rank 1 does as rank 0.
 HOST_S, WORK_S, SAME_S = 27.6e-3, 6.98e-3, 4.39e-3
 # These ranks ran a larger model, with a gather before each step: rank 1's indices are scattered,

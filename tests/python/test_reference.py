@@ -1,5 +1,7 @@
 """The profiles that stand in the repository as measured: what physics and the program promise."""
 
+from pathlib import Path
+
 import pytest
 from conftest import REFERENCES, reference
 from peakline.pictures import pictures
@@ -7,6 +9,11 @@ from peakline.pictures import pictures
 # A rate may be this much above what the clock allows that was read beside it.
 MARGIN = 1.005
 BASES = ("theoretical", "datasheet", "instruction", "burst", "sustained")
+
+
+@pytest.fixture(params=REFERENCES, ids=lambda path: path.name)
+def profile(request):
+    return reference(request.param)
 
 
 def resource_of(m):
@@ -20,9 +27,7 @@ def matrix_rates(profile, device):
     return [m for m in rows if m.status == "ok" and m.value and m.conditions.sm_clock_hz]
 
 
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_no_matrix_rate_is_beyond_its_clock(path):
-    profile = reference(path)
+def test_no_matrix_rate_is_beyond_its_clock(profile):
     for device in profile.devices:
         rates = matrix_rates(profile, device.uuid)
         assert len(rates) > 100
@@ -33,9 +38,7 @@ def test_no_matrix_rate_is_beyond_its_clock(path):
             assert m.value <= MARGIN * allowed, f"{m.name}: {m.value / allowed:.4f}"
 
 
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_every_precision_has_its_ceilings_in_order(path):
-    profile = reference(path)
+def test_every_precision_has_its_ceilings_in_order(profile):
     for device in profile.devices:
         for precision in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8"):
             rows = {
@@ -52,20 +55,16 @@ def test_every_precision_has_its_ceilings_in_order(path):
             assert values["burst"] > values.get("model_shaped", 0), precision
 
 
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_everything_was_measured_verified_and_plausible(path):
-    profile = reference(path)
+def test_everything_was_measured_verified_and_plausible(profile):
     assert profile.complete
-    assert path.stat().st_size <= 2**20 * len(profile.devices)
+    assert Path(profile.path).stat().st_size <= 2**20 * len(profile.devices)
     for m in profile.measurements:
         assert m.status != "error", m.name
         assert m.verified is not False, m.name
         assert "implausible" not in m.flags, m.name
 
 
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_every_picture_says_something_about_the_device(path):
-    profile = reference(path)
+def test_every_picture_says_something_about_the_device(profile):
     for device in profile.devices:
         drawn = pictures(profile, device.uuid)
         assert len(drawn) > 20

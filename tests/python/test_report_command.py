@@ -7,6 +7,7 @@ import os
 import pkgutil
 import re
 import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from unittest import mock
 
 import peakline
 import pytest
-from conftest import ROOT, document_of, loaded, only, scaled
+from conftest import CAUSES, CONFIGS, ROOT, document_of, loaded, only, scaled
+from made_traces import Made
 from peakline.report import build, compared, write
 from test_report import of_a_host
 
@@ -48,23 +50,66 @@ def test_formats(report, write, document, tmp_path):
         assert file.stat().st_mode & 0o444
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["bad.json"], "not valid JSON"),
-        (["good.json", "bad.json"], "not valid JSON"),
-        (["none.json"], "cannot be read"),
-        (["good.json", "--format", "gif"], "'gif'"),
-        (["good.json", "--kernels", "none.csv"], "cannot be read"),
-        (["good.json", "good.json", "--kernels", "x"], "one PROFILE"),
-        (["good.json", "--device", "0"], "--kernels"),
-    ],
-)
-def test_refusals_leave_nothing_behind(report, write, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    write(of_a_host(), "good.json")
+REFUSED = [
+    ("bad.json", "not valid JSON"),
+    ("{host} bad.json", "not valid JSON"),
+    ("none.json", "cannot be read"),
+    ("{host} --format gif", "'gif'"),
+    ("{host} --device 0", "--device only goes with --kernels, --trace, "),
+    ("{host} --json", "--json only goes with --kernels, --trace, "),
+    ("{host} {host} --kernels x", "--kernels needs exactly one PROFILE"),
+    ("{host} --kernels none.csv", "cannot be read"),
+    ("{host} --kernels k.csv --json", "--json draws nothing"),
+    ("{host} --kernels k.csv --fail-on idle>5%", "only goes with --trace"),
+    ("{host} --fail-on impossible", "--fail-on only goes with --kernels or --trace"),
+    ("{host} --fail-on slow", "'slow': use a part of the step and a share"),
+    ("{host} --range step", "--range only goes with --trace"),
+    ("{host} {host} --trace {item}", "--trace needs exactly one PROFILE"),
+    ("{host} --trace {item} --kernels {item}", "use one of both"),
+    ("{host} --trace {item} --step-flop 1e12", "--step-flop and --dtype only go together"),
+    ("{host} --trace {item} --step-flop 0 --dtype bf16", "not a number above 0"),
+    ("{host} --trace {item} --fail-on sleep>5%", "use a part of the step and a share"),
+    ("{gpu} --trace no.json", "no.json: cannot be read"),
+    ("{gpu} --trace {item} --range prefill", "no range 'prefill'; it has ProfilerStep"),
+    ("{gpu} --trace {item} --device host", "a trace needs the profile of a GPU"),
+    ("{gpu} --trace {item} --step-flop 1e15 --dtype bf16", "--step-flop: MFU of"),
+    ("{gpu} --trace {item} --step-flop 1e12 --dtype foo", "--dtype: unknown precision 'foo'"),
+    ("{gpu} --trace no_steps.json --step-flop 1e12 --dtype bf16", "no steps are marked in no_st"),
+    ("{host} --against {item}", "--against only goes with --trace"),
+    ("{gpu} --trace {item} --against no.json", "no.json: cannot be read"),
+    ("{host} --trace {item} --against x --fail-on idle>1%", "--fail-on 'slower>5%' and --against"),
+    ("{host} --trace {item} --fail-on slower>1%", "only go together"),
+    ("{host} --trace {item} --against x --step-flop 1e12 --dtype bf16", "is about one run"),
+    ("{host} --bytes-per-sample 1kB", "only go together"),
+    ("{host} --samples-per-s 1", "only go together"),
+    ("{host} --bytes-per-sample '1 kb' --samples-per-s 1", "'1 kb' is not a size above 0"),
+    ("{host} --bytes-per-sample 0 --samples-per-s 1", "'0' is not a size above 0"),
+    ("{host} --bytes-per-sample 1.2.3 --samples-per-s 1", "is not a size above 0"),
+    ("{host} --bytes-per-sample 1 --samples-per-s -3", "is not a number above 0"),
+    ("{host} --bytes-per-sample 1e200 --samples-per-s 1", "must be a number above 0"),
+    ("{host} {host} {need}", "--bytes-per-sample needs exactly one PROFILE"),
+    ("{host} {need} --fail-on impossible", "--fail-on only goes with --kernels or --trace"),
+    ("{host} {need} --kernels k.csv --json", "--json prints one document"),
+    ("{gpu} {need} --device H100", "no device 'H100'"),
+    ("{host} {host} --hf-config {llama}", "--hf-config needs exactly one PROFILE"),
+    ("{host} --hf-config {llama} --json", "peakline-llm --json prints its document"),
+    ("{host} --hf-config none.json", "none.json: cannot be read"),
+    ("{gpu} --hf-config {llama} --device H100", "no device 'H100'"),
+    ("{gpu} --hf-config {llama} --device host", "has no rate tensor.bf16 of"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_refusals_leave_nothing_behind(report, write, ceilings_path, monkeypatch, words, message):
+    named = {"host": "host.json", "gpu": ceilings_path, "item": CAUSES / "item.json.gz"}
+    named |= {"llama": CONFIGS / "llama-3-8b.json"}
+    named["need"] = "--bytes-per-sample 600kB --samples-per-s 9000"
+    monkeypatch.chdir(write(of_a_host(), "host.json").parent)
     Path("bad.json").write_text("{")
-    assert message in report.refused(*arguments, "-o", "out")
+    made = Made()
+    made.kernel(0, 6000)
+    made.write(Path("no_steps.json"))
+    assert message in report.refused(*shlex.split(words.format_map(named)), "-o", "out")
     assert not Path("out").exists()
 
 

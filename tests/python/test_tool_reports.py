@@ -3,16 +3,15 @@
 import gzip
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from conftest import RECORDED
 from made_traces import export
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Trace
 from peakline.workload.read import parse_kernels, read, read_kernels
 
-RECORDED = Path(__file__).parent / "data/recorded"
 MADE = {"CUPTI_ACTIVITY_KIND_KERNEL": [(100, 900, 0, 7, 5, 7 << 24, 0, 0, 0)]}
 
 

@@ -2,10 +2,9 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
-from conftest import ceiling
+from conftest import DATA, ceiling
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_text import advice, table
@@ -14,7 +13,7 @@ from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 from peakline.workload.works import works
 
-REAL_TRACE = Path(__file__).parent / "data/h200_trace.json.gz"
+REAL_TRACE = DATA / "h200_trace.json.gz"
 # (batch, heads, tokens, head size) of its attention.
 ATTENTION = (4, 16, 2048, 128)
 
@@ -321,12 +320,6 @@ def test_bytes_of_operators(name, shapes, types, read_, written):
     arguments = {"Input Dims": shapes, "Input type": types, "Concrete Inputs": [""] * len(shapes)}
     (work,) = works({"name": f"aten::{name}", "args": arguments})
     assert (work.flops, work.read, work.written) == (0, read_, written)
-
-
-def test_bytes_of_a_fill_in_a_trace():
-    fill = {"Input Dims": [[4, 256], []], "Input type": ["float", "Scalar"]}
-    text = trace(**fill).replace("aten::mm", "aten::fill_")
-    assert parse(text)[0].bytes == {"hbm.read": 0, "hbm.write": 4 * 4 * 256}
 
 
 def test_operators_without_elements_or_a_common_shape_have_no_bytes():

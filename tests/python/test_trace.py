@@ -65,13 +65,6 @@ def test_kernels_at_once_share_equally():
     assert not len(found.gaps.starts)
 
 
-def test_compute_goes_before_collectives_and_these_before_copies():
-    kinds = np.array([Kind.COPY, Kind.COLLECTIVE, Kind.COMPUTE])
-    found = divide(np.array([0, 10, 20]), np.array([100, 50, 30]), kinds, (0, 110))
-    assert found.nanoseconds.tolist() == [10 + 50, 10 + 20, 10]
-    assert [column.tolist() for column in found.gaps] == [[100], [110], [-1]]
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(

@@ -54,13 +54,6 @@ def test_copies_between_devices_have_no_known_rate(analyzed):
     assert set(analyzed(made).parts) == {Part.COPIES_UNKNOWN}
 
 
-def test_a_copy_behind_a_kernel_takes_nothing(analyzed):
-    made = Made()
-    made.kernel(0, 5000, 0.0)
-    made.copy(1000, 4000, 1, 1 << 26, stream=9)
-    assert analyzed(made).parts == {Part.KERNELS_UNKNOWN: 5_000_000}
-
-
 def test_copies_within_the_memory_are_work_of_the_memory(analyzed):
     made, size = Made(), 1 << 26
     made.copy(0, 100, 0.0, size, "Memcpy DtoD (Device -> Device)")

@@ -1,10 +1,9 @@
 """peakline-report --trace: terminal, page, document and exit code."""
 
 import re
-from pathlib import Path
 
 import pytest
-from conftest import GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
+from conftest import CAUSES, GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
 from made_traces import Made
 from peakline import units
 from peakline.commands.condition import condition
@@ -17,7 +16,6 @@ from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
 from peakline.workload.text import headline, lines, table
 
-CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")
 QUICK = loaded(only(document_of()))  # a page with only ceilings
 HOSTILE = "</script><script>alert(1)</script>\"'&"
@@ -80,23 +78,6 @@ def test_mfu_of_a_step(report):
 
 
 @pytest.mark.parametrize(
-    ("trace", "flop", "dtype", "said"),
-    [
-        (ITEM, "1e15", "bf16", "--step-flop: MFU of"),
-        (ITEM, "1e12", "foo", "--dtype: unknown precision 'foo'"),
-        ("no_steps.json", "1e12", "bf16", "--step-flop: no steps are marked in no_steps.json"),
-    ],
-)
-def test_no_mfu_of_a_step(report, tmp_path, monkeypatch, trace, flop, dtype, said):
-    monkeypatch.chdir(tmp_path)
-    made = Made()
-    made.kernel(0, 6000)
-    made.write(tmp_path / "no_steps.json")
-    options = ("--step-flop", flop, "--dtype", dtype, "--json")
-    assert said in report.refused(ONE_GPU, "--trace", trace, *options)
-
-
-@pytest.mark.parametrize(
     ("what", "code"),
     [
         ("idle>10%", 1),
@@ -117,27 +98,6 @@ def test_failing_on_a_part(report, what, code):
 def test_a_condition_that_is_none(text):
     with pytest.raises(ValueError, match="such as idle>10%"):
         condition(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--range", "step"], "--range only goes with --trace"),
-        (["--trace", ITEM, "--kernels", ITEM], "use one of both"),
-        (["--trace", ITEM, "--step-flop", "1e12"], "--step-flop and --dtype only go together"),
-        (["--trace", ITEM, "--step-flop", "0", "--dtype", "bf16"], "not a number above 0"),
-        (["--kernels", ITEM, "--fail-on", "idle>5%"], "only goes with --trace"),
-        (["--trace", ITEM, "--fail-on", "sleep>5%"], "use a part of the step and a share"),
-        ([str(ONE_GPU), "--trace", ITEM], "--trace needs exactly one PROFILE"),
-        (["--json"], "--json only goes with --kernels, --trace, "),
-        (["--trace", "no.json"], "no.json: cannot be read"),
-        (["--trace", ITEM, "--range", "prefill"], "no range 'prefill'; it has ProfilerStep"),
-        (["--trace", ITEM, "--device", "host"], "a trace is of a GPU"),
-    ],
-)
-def test_options_that_do_not_fit(report, ceilings_path, tmp_path, monkeypatch, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    assert said in report.refused(ceilings_path, *arguments)
 
 
 def test_a_page_takes_no_markup_from_a_trace(analyzed):

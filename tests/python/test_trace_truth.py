@@ -2,9 +2,9 @@
 
 import functools
 import json
-from pathlib import Path
 
 import pytest
+from conftest import CAUSES as FOLDER
 from conftest import ONE_GPU, reference
 from made_traces import TABLES, export
 from peakline.workload.advice import advice
@@ -13,7 +13,6 @@ from peakline.workload.model import Host, Way
 from peakline.workload.part import Part
 from peakline.workload.text import headline, losses
 
-FOLDER = Path(__file__).parent / "data/causes"
 TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
 COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)

@@ -1,14 +1,12 @@
 """The least time of a training step, by hand and on the command line."""
 
-from pathlib import Path
-
 import peakline
 import pytest
-from conftest import TWO_GPUS
+from conftest import CONFIGS, TWO_GPUS
 from peakline import from_hf_config, train_bound, units
 
 NODE = TWO_GPUS
-LLAMA = Path(__file__).parent / "data/configs/llama-3-8b.json"
+LLAMA = CONFIGS / "llama-3-8b.json"
 PARAMS = 8_030_261_248
 TOKENS, SEQUENCE = 524_288, 8192
 
@@ -29,7 +27,7 @@ def test_forward_flops_by_hand(llama):
     products = 2 * (32 * layer + 4096 * 128256)
     assert llama.forward_flops(SEQUENCE) == products + 4 * 32 * 4096 * SEQUENCE / 2
     # Windows and states count, too.
-    mistral = Path(LLAMA).with_name("mistral-7b-v0.1.json")
+    mistral = LLAMA.with_name("mistral-7b-v0.1.json")
     short, long = (from_hf_config(mistral).forward_flops(n) for n in (65536, 131072))
     assert long / short == pytest.approx(1, abs=0.01)
     assert from_hf_config(LLAMA.with_name("nemotron-3-nano-30b.json")).forward_flops(4096) > 6e9
@@ -103,16 +101,3 @@ def test_command(mfu, node, llama):
     result = mfu.document(*arguments, *step)["train_bound"]
     assert result["seconds"] == expected.seconds
     assert result["share"] == 16000 / expected.tokens_per_s
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--hf-config", str(LLAMA), "--sequence", "8", "--strategy", "ddp"], "needs --tokens-per"),
-        (["--flops-per-token", "1e9", "--tokens-per-step", "8"], "leave out --tokens-per-step"),
-        (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
-    ],
-)
-def test_options_of_a_step(mfu, options, message):
-    arguments = ["--profile", NODE, "--dtype", "bf16", "--tokens-per-second", "1"]
-    assert message in mfu.refused(*arguments, *options)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from peakline.profile.schema import magnitudes
+
 
 def meant(word: str, names: Sequence[str]) -> str:
     """ "; did you mean X?" for the name most like a word; empty where none resembles it."""
@@ -33,6 +35,19 @@ def size(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a size above 0, such as 150kB, 1.5MiB or 600000"
+        )
+    return value
+
+
+_PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def number(text: str) -> float:
+    value = float(text) if _PLAIN_NUMBER.fullmatch(text) else 0.0
+    least, most = magnitudes()
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number above 0 (7e9, 4096), from {least:g} to {most:g}"
         )
     return value
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.commands.arguments import Parser
+from peakline.commands.arguments import Parser, number
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
 from peakline.models.served import (
@@ -45,16 +45,6 @@ def _count(text: str) -> int:
 
 def _counts(text: str) -> list[int]:
     return list(dict.fromkeys(_count(part) for part in text.split(",")))
-
-
-def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e15:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -90,7 +80,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--kv-cache", choices=CACHE_FORMATS, help="default: as the checkpoint says")
     parser.add_argument(
         "--tokens-per-second",
-        type=_rate,
+        type=number,
         metavar="X",
         help="achieved by all sequences: prints its share; needs one batch and one context",
     )

@@ -92,14 +92,8 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
             )
         sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
         flops = transformer_flops(**sizes, causal=causal)
-        attention = attention_flops(
-            options.layers,
-            options.heads,
-            options.head_dim,
-            options.sequence,
-            causal,
-            options.kv_heads,
-        )
+        of_attention = {name: sizes[name] for name in (*shape[1:], "kv_heads")}
+        attention = attention_flops(**of_attention, causal=causal)
         active = options.active_params or options.params
         parameters = {"total": options.params, "active": active, "matmul": active}
     hardware = None if recompute == "none" else recomputed(flops, attention, recompute)
@@ -134,11 +128,6 @@ def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Pea
     )
     published = "datasheet" if "datasheet" in found else "theoretical"
     return [found[basis] for basis in (published, *_MEASURED_BASES) if basis in found]
-
-
-def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> Peak:
-    memory = "memory" if peak.resource.startswith("cpu.") else "hbm"
-    return min(profile.bandwidth(memory, device=device) for profile in profiles)
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
@@ -189,7 +178,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])
-        bandwidth = _bandwidth(profiles, options.device, best)
+        memory = "memory" if best.resource.startswith("cpu.") else "hbm"
+        bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
         limit = attainable(best, bandwidth, options.intensity)
         result["roofline"] = {
             "intensity": options.intensity,
@@ -298,8 +288,8 @@ def _text(result: dict[str, Any], every: bool) -> str:
         f" ({result['convention'] or 'as given'})"
         + (f", with recomputation {hardware:.5g}" if hardware else ""),
         *([f"       {_counts(result['parameters'])}"] if result["parameters"] else []),
-        f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
-        f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
+        f"rate:  {result['tokens_per_second']:g} tokens/s on "
+        f"{units.counted(result['devices'], 'device')}, {units.rate(achieved, 'FLOP/s')} each",
     ]
     rows = result["utilization"] if every else _named(result["utilization"])
     width = max(len(_called(row)) for row in rows)

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 
-from peakline.commands.arguments import Parser
+from peakline.commands.arguments import Parser, number
 from peakline.models.conventions import CONVENTIONS
 from peakline.peaks.export import EXPORTS
 from peakline.profile import BASES
-from peakline.profile.schema import magnitudes
-
-_PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-
-
-def _number(text: str) -> float:
-    value = float(text) if _PLAIN_NUMBER.fullmatch(text) else 0.0
-    least, most = magnitudes()
-    if not least <= value <= most:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number above 0 (7e9, 4096), from {least:g} to {most:g}"
-        )
-    return value
 
 
 def _integer(text: str) -> int:
-    value = _number(text)
+    value = number(text)
     if not value.is_integer():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(value)
@@ -64,7 +50,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     _peak_options(parser)
     parser.add_argument(
-        "--tokens-per-second", type=_number, required=True, metavar="X", help="total of all devices"
+        "--tokens-per-second", type=number, required=True, metavar="X", help="total of all devices"
     )
     parser.add_argument(
         "--devices",
@@ -75,7 +61,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     model = parser.add_argument_group("model (FLOPs per token = 6 N + 12 L H Q T)")
     model.add_argument(
-        "--flops-per-token", type=_number, metavar="F", help="in place of the options below"
+        "--flops-per-token", type=number, metavar="F", help="in place of the options below"
     )
     model.add_argument(
         "--hf-config",
@@ -89,13 +75,13 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--params",
-        type=_number,
+        type=number,
         metavar="N",
         help="parameters, without an input embedding that is not tied to the output",
     )
     model.add_argument(
         "--active-params",
-        type=_number,
+        type=number,
         metavar="N",
         help="mixture of experts: parameters that one token passes through",
     )
@@ -118,7 +104,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--tokens-per-step",
-        type=_number,
+        type=number,
         metavar="N",
         help="over all devices; with --hf-config, prints what this machine allows for a step",
     )
@@ -129,7 +115,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--intensity",
-        type=_number,
+        type=number,
         metavar="I",
         help="arithmetic intensity of the run in FLOP/byte: prints the roofline's limit",
     )

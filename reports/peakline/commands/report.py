@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import math
 import os
 import shutil
 import sys
@@ -15,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.arguments import Parser, size
+from peakline.commands.arguments import Parser, number, size
 from peakline.commands.condition import SLOWER, Condition, condition
-from peakline.commands.documents import FLEET, read_document
+from peakline.commands.documents import page_of
 from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
-from peakline.page import Screen, comparison_page, first_screen, fleet_page
+from peakline.page import Screen, first_screen
 from peakline.peaks.mfu import Utilization, mfu
 from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
@@ -140,7 +139,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     steps.add_argument(
         "--step-flop",
-        type=_number,
+        type=number,
         metavar="F",
         help="FLOPs of the model in a step on one device, for MFU: those of a token, as "
         "peakline-mfu counts them, times the tokens",
@@ -156,7 +155,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="what a sample takes on storage, such as 150kB",
     )
     samples.add_argument(
-        "--samples-per-s", type=_number, metavar="N", help="how many a GPU is to get each second"
+        "--samples-per-s", type=number, metavar="N", help="how many a GPU is to get each second"
     )
     parser.add_argument_group("what a language model may decode").add_argument(
         "--hf-config",
@@ -173,16 +172,6 @@ def _failing(text: str) -> str | Condition:
         return condition(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{error}; or impossible") from error
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 1.2e14")
-    return value
 
 
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
@@ -254,25 +243,15 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
 
 
-def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
-    fleet = document["schema"] == FLEET
-    name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
+def _write_page(name: str, page: str, options: argparse.Namespace, program: str) -> int:
     others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
         return _refused(
             program,
             f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
-    path = options.profiles[0]
-    try:
-        page = made(document).encode("utf-8")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ProfileError(
-            f"{shown_path(path)}: not what peakline {'fleet' if fleet else 'compare'} --json "
-            f"prints: {error!r:.200}"
-        ) from error
-    folder = options.output or Path(path).with_suffix("")
-    for path in write({f"{name}.html": page}, folder, options.overwrite):
+    folder = options.output or Path(options.profiles[0]).with_suffix("")
+    for path in write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite):
         print(shown_path(path))
     return 0
 
@@ -287,16 +266,15 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     options = parser.parse_args(arguments)
     _check(options, parser)
     try:
-        if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
-            return _write_document(other, options, program)
+        if len(options.profiles) == 1 and (other := page_of(options.profiles[0])):
+            return _write_page(*other, options, program)
         profiles = [load(path) for path in options.profiles]
         formats = options.format or ["html"]
         folder = options.output or Path(options.profiles[0]).parent / stem(options.profiles[0])
         if "html" in formats and not (options.json or options.overwrite):
             refuse_existing([folder / "report.html"])  # before half a minute of drawing
         found = _found(profiles[0], options)
-        need, bound = _need(profiles[0], options)
-        model = _model(options)
+        need, bound, model = _asked(profiles[0], options)
         if options.json:
             print(json.dumps(_document(profiles[0], found, bound), indent=2))
             return _failed(found, options)
@@ -363,29 +341,20 @@ def _refused(program: str, text: str) -> int:
     return 2
 
 
-def _need(
+def _asked(
     profile: Profile, options: argparse.Namespace
-) -> tuple[InputNeed, InputBound] | tuple[None, None]:
-    """The need of the GPUs, and the link that binds it; none without a need."""
-    if not options.bytes_per_sample:
-        return None, None
-    need = InputNeed(options.bytes_per_sample, options.samples_per_s)
+) -> tuple[InputNeed | None, InputBound | None, Served | None]:
+    """The need of the GPUs with the link that binds it, and the model to bound, if given."""
+    need = bound = model = None
     try:
-        bound = input_bound(
-            profile, need.bytes_per_sample, need.samples_per_s, device=options.device
-        )
+        if options.bytes_per_sample:
+            sample = options.bytes_per_sample, options.samples_per_s
+            need, bound = InputNeed(*sample), input_bound(profile, *sample, device=options.device)
+        if options.hf_config:
+            model = served(options.hf_config, Serving(device=options.device))
     except ValueError as error:
         raise PeakError(str(error)) from error
-    return need, bound
-
-
-def _model(options: argparse.Namespace) -> Served | None:
-    if not options.hf_config:
-        return None
-    try:
-        return served(options.hf_config, Serving(device=options.device))
-    except ValueError as error:
-        raise PeakError(str(error)) from error
+    return need, bound, model
 
 
 def _shares(

@@ -36,8 +36,8 @@ class Need:
     basis: str  # of that ceiling
     ceiling: float
     unit: str  # of the ceiling: "FLOP/s", "OP/s", "B/s", "launches/s"
-    theoretical: float | None  # the theoretical ceiling
-    theoretical_s: float | None  # the least time by theoretical ceilings
+    theoretical: float | None = None  # the theoretical ceiling
+    theoretical_s: float | None = None  # the least time by theoretical ceilings
 
 
 class Roofs:
@@ -52,7 +52,7 @@ class Roofs:
         self, profile: Profile, device: str, load: Load = "burst", clock_hz: float | None = None
     ) -> None:
         self._profile, self._device, self._clock_hz = profile, device, clock_hz
-        self.where, self.name = profile.path or "the profile", profile.device_name(device)
+        self.where, self.name = profile.where, profile.device_name(device)
         measured = MEASURED if load == "burst" else ("sustained", *MEASURED)
         self._bases = (*measured, *PUBLISHED_BASES)
         roofline = profile.roofline(device)
@@ -129,8 +129,7 @@ class Roofs:
         for id_ in _LAUNCH_IDS:
             for m in self._profile.of(self._device, id_):
                 if m.value and m.unit == "s":
-                    seconds, rate = count * m.value, 1 / m.value
-                    return Need(LAUNCH, seconds, "measured", rate, "launches/s", None, None)
+                    return Need(LAUNCH, count * m.value, "measured", 1 / m.value, "launches/s")
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 
 from peakline.profile import PeakError, Profile
@@ -34,7 +35,7 @@ def collective_time(
         )
         between = f" between {ranks} GPUs" if ranks else ""
         raise PeakError(
-            f"no collective {operation!r}{between} in {profile.path or 'the profile'}; "
+            f"no collective {operation!r}{between} in {profile.where}; "
             f"it has {', '.join(offered) or 'none at all'}"
         )
     return interpolated(curve, nbytes)
@@ -47,8 +48,8 @@ def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
         return curve[sizes[0]]
     if nbytes >= sizes[-1]:
         return curve[sizes[-1]] * nbytes / sizes[-1]
-    above = next(size for size in sizes if size >= nbytes)
-    below = sizes[sizes.index(above) - 1]
+    at = bisect_left(sizes, nbytes)
+    below, above = sizes[at - 1], sizes[at]
     share = (nbytes - below) / (above - below)
     return curve[below] + share * (curve[above] - curve[below])
 

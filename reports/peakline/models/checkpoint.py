@@ -173,16 +173,9 @@ def _types(path: Path) -> Counter[str]:
     for key, tensor in header.items():
         if key == "__metadata__":
             continue
-        kind, size = _stored(tensor)
-        if kind is None:
-            raise ValueError(f"{name}: a tensor has no dtype and data_offsets")
-        types[kind] += size
+        match tensor:
+            case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end:
+                types[kind] += end - begin
+            case _:
+                raise ValueError(f"{name}: a tensor has no dtype and data_offsets")
     return types
-
-
-def _stored(tensor: Any) -> tuple[str | None, int]:
-    """Type and bytes of a header's entry; no type if it is invalid."""
-    match tensor:
-        case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end:
-            return kind, end - begin
-    return None, 0

@@ -113,7 +113,7 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
     if not curve:
         more = " or more" if serving.tp.bit_count() == 1 else ""
         raise PeakError(
-            f"{profile.path or 'the profile'} has no all-reduce between {serving.tp} GPUs, which "
+            f"{profile.where} has no all-reduce between {serving.tp} GPUs, which "
             "is not extrapolated from another number: no estimate of kernels; a full run on "
             f"{serving.tp}{more} GPUs measures it"
         )
@@ -123,6 +123,6 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
 
 def _missing(profile: Profile, device: str, what: str, pattern: str) -> PeakError:
     return PeakError(
-        f"{profile.path or 'the profile'} has no {what} of {profile.device_name(device)}: measure "
+        f"{profile.where} has no {what} of {profile.device_name(device)}: measure "
         f"with peakline run --filter '{pattern}'"
     )

@@ -23,10 +23,13 @@ from peakline.models.layers import (
     window_of,
 )
 
-_ATTENTION_BIAS: dict[str, Any] = {
-    "qkv_bias": ("attention_bias", False),
-    "out_bias": ("attention_bias", False),
-}
+
+def _biases(field: str, default: bool = False, *parts: str) -> dict[str, Any]:
+    """Biases of attention and of these parts, if this field of the file says so."""
+    return {f"{part}_bias": (field, default) for part in ("qkv", "out", *parts)}
+
+
+_ATTENTION_BIAS = _biases("attention_bias")
 _BIASES: dict[str, Any] = {**_ATTENTION_BIAS, "mlp_bias": ("mlp_bias", False)}
 _ALL_BIASES: dict[str, Any] = {"qkv_bias": True, "out_bias": True, "mlp_bias": True}
 _QWEN: dict[str, Any] = {"window": rules.switched(4096), "bounded": rules.after_first}
@@ -100,20 +103,11 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "deepseek_v3": _LATENT,
     "deepseek_v32": _LATENT,
-    "ernie4_5": Family(
-        tied=True,
-        head_dim=128,
-        qkv_bias=("use_bias", False),
-        out_bias=("use_bias", False),
-        mlp_bias=("use_bias", False),
-    ),
+    "ernie4_5": Family(tied=True, head_dim=128, **_biases("use_bias", False, "mlp")),
     "ernie4_5_moe": Family(
         tied=True,
         kv_heads=4,
-        qkv_bias=("use_bias", False),
-        out_bias=("use_bias", False),
-        mlp_bias=("use_bias", False),
-        head_bias=("use_bias", False),
+        **_biases("use_bias", False, "mlp", "head"),
         inner=Mixture(
             count=("moe_num_experts",),
             inner="moe_intermediate_size",
@@ -131,9 +125,7 @@ FAMILIES: Mapping[str, Family] = {
         mlp_ratio=4,
         names={"num_key_value_heads": "num_kv_heads", "intermediate_size": "ffn_hidden_size"},
         tied=True,
-        qkv_bias=("bias", False),
-        out_bias=("bias", False),
-        mlp_bias=("bias", False),
+        **_biases("bias", False, "mlp"),
         norms=rules.falcon_norms,
         prepare=rules.falcon_heads,
     ),
@@ -191,17 +183,11 @@ FAMILIES: Mapping[str, Family] = {
     "gpt_bigcode": Family(
         **_GPT, **_ALL_BIASES, tied=True, positions=0, prepare=rules.bigcode_heads
     ),
-    "gpt_neox": Family(
-        **_PLAIN,
-        qkv_bias=("attention_bias", True),
-        out_bias=("attention_bias", True),
-        mlp_bias=True,
-    ),
+    "gpt_neox": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=True),
     "gpt_oss": Family(
         head_dim=64,
         kv_heads=8,
-        qkv_bias=("attention_bias", True),
-        out_bias=("attention_bias", True),
+        **_biases("attention_bias", True),
         sinks=True,
         window=window_of(128),
         bounded=rules.even,
@@ -229,14 +215,9 @@ FAMILIES: Mapping[str, Family] = {
         **_BIASES,
     ),
     "iquestcoder": Family(kv_heads=8, **_BIASES),
-    "internlm2": Family(qkv_bias=("bias", True), out_bias=("bias", True)),
+    "internlm2": Family(**_biases("bias", True)),
     "internlm3": Family(kv_heads=2, **_BIASES),
-    "jais2": Family(
-        **_PLAIN,
-        qkv_bias=("attention_bias", True),
-        out_bias=("attention_bias", True),
-        mlp_bias=("mlp_bias", True),
-    ),
+    "jais2": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=("mlp_bias", True)),
     "kimi_k2": _LATENT,
     "llama": Family(
         defaults={
@@ -326,9 +307,7 @@ FAMILIES: Mapping[str, Family] = {
         norm_biases=True,
         names={"intermediate_size": "ffn_dim"},
         tied=True,
-        qkv_bias=("enable_bias", True),
-        out_bias=("enable_bias", True),
-        mlp_bias=("enable_bias", True),
+        **_biases("enable_bias", True, "mlp"),
         norms=rules.opt_norms,
         last_norm=rules.opt_last_norm,
         positions=rules.POSITIONS_OFFSET,
@@ -383,17 +362,11 @@ FAMILIES: Mapping[str, Family] = {
     "stablelm": Family(
         norm_biases=True,
         qkv_bias=("use_qkv_bias", False),
-        norms=rules.parallel_norms("use_parallel_residual"),
+        norms=rules.stablelm_norms,
         finish=rules.no_head_norms,
     ),
     "starcoder2": Family(
-        **_PLAIN,
-        tied=True,
-        kv_heads=2,
-        qkv_bias=("use_bias", True),
-        out_bias=("use_bias", True),
-        mlp_bias=("use_bias", True),
-        window=window_of(),
+        **_PLAIN, tied=True, kv_heads=2, **_biases("use_bias", True, "mlp"), window=window_of()
     ),
     "vaultgemma": Family(
         tied=True,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 _STATE_BYTES = 2
 _REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
 LINKS = "nvlink"
-_MOST_DOUBLINGS = 17  # of a batch in a search
+_LARGEST_BATCH = 1 << 16  # in a search
 _ALL = 1 << 40  # so many tokens choose every expert
 _BF16 = Formats()
 
@@ -147,24 +148,13 @@ def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ON
         return step.limiter != work.memory.resource
 
     kv_cache = sum(work.kv_step(layer) for layer in model.layers)
+    first = 1 + bisect_left(range(1, _LARGEST_BATCH + 1), True, key=leaves_memory)
     return Turns(
         rate * used.dense_bytes / 2,
         rate * used.expert_bytes / 2 * mixture.count / mixture.chosen if mixture else None,
         serving.tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
-        _first(leaves_memory),
+        first if first <= _LARGEST_BATCH else None,
     )
-
-
-def _first(holds: Callable[[int], bool]) -> int | None:
-    """The smallest batch for which a monotonic condition holds."""
-    high = next((1 << power for power in range(_MOST_DOUBLINGS) if holds(1 << power)), None)
-    if high is None:
-        return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 class _Work:
@@ -173,7 +163,7 @@ class _Work:
         self.profile, self.model, self.formats = profile, model, serving.formats
         self.batch, self.context, self.tp = serving.batch, serving.context, serving.tp
         self.device = profile.select_devices(serving.device)[0]
-        self.roofs = Roofs(profile, self.device)
+        self.gpu, self.roofs = profile.gpu(self.device), Roofs(profile, self.device)
         self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")
         self.tensor = self._tensor()
 
@@ -234,7 +224,7 @@ class _Work:
         """The bound of `tokens` in one pass, with the FLOPs of all GPUs and the KV bytes of one."""
         weights = self.weights_read(tokens)
         # The L2's content at the end of a step need not be read again in the next.
-        saved = min(self._l2_bytes(), weights)
+        saved = min(float((self.gpu and self.gpu.l2_bytes) or 0), weights)
         needs = [
             self.roofs.need(self.memory, weights + kv_bytes - saved),
             self.roofs.need(self.tensor, flop / self.tp),
@@ -266,17 +256,12 @@ class _Work:
         )
 
     def _room(self, stored: float, kept: float) -> dict[str, Any]:
-        gpu = self.profile.gpu(self.device)
-        memory = gpu.memory_bytes if gpu else None
+        memory = self.gpu and self.gpu.memory_bytes
         if not memory:
             return {"fits": None, "largest_batch": None}
         free = memory - stored
         largest = max(0, int(free * self.tp / kept)) if kept else None
         return {"fits": stored + self.batch * kept / self.tp <= memory, "largest_batch": largest}
-
-    def _l2_bytes(self) -> float:
-        gpu = self.profile.gpu(self.device)
-        return float(gpu.l2_bytes or 0) if gpu else 0.0
 
     def _links(self, rows: int) -> Need | None:
         """The need of all-reduces; None for one GPU or unmeasured links."""
@@ -293,7 +278,7 @@ class _Work:
         n = self.tp
         # Sent share of the array: 2 (n - 1) / n in a ring, (n + 1) / n if the switch reduces.
         sent = all_reduced_bytes(self.model, rows) * min(2 * (n - 1), n + 1) / n
-        return Need(LINKS, sent / row.value, row.basis, row.value, row.unit, None, None)
+        return Need(LINKS, sent / row.value, row.basis, row.value, row.unit)
 
     def _tensor(self) -> Ceiling:
         """The highest ceiling of the precision; BF16 if the device lacks the format."""
@@ -313,7 +298,7 @@ class _Work:
             if found:
                 return max(found, key=lambda row: row.value)
         raise PeakError(
-            f"{self.profile.path or 'the profile'} has no {what} {resource} of "
+            f"{self.profile.where} has no {what} {resource} of "
             f"{self.profile.device_name(self.device)}"
         )
 

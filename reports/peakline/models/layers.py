@@ -44,10 +44,6 @@ def window_of(default: int | None = None) -> Callable[[Fields], int | None]:
     return lambda fields: fields.optional("sliding_window", default)
 
 
-def no_window(_: Fields) -> int | None:
-    return None
-
-
 def dense(fields: Fields, family: Family) -> Inner:
     """An MLP that is identical in all layers."""
     width = fields.number("hidden_size")
@@ -158,10 +154,6 @@ def first_dense(default: int) -> Rule:
     return rule
 
 
-def no_shared(_: Fields) -> int:
-    return 0
-
-
 def shared_experts(key: str, default: int = 0) -> Callable[[Fields], int]:
     """Total width of the shared experts, whose number is a field."""
     return lambda fields: (
@@ -174,7 +166,7 @@ class Mixture:
     count: tuple[str, ...] = ("num_local_experts",)
     inner: str = "intermediate_size"
     chosen: str = "num_experts_per_tok"
-    shared: Callable[[Fields], int] = no_shared  # width of shared experts
+    shared: Callable[[Fields], int] = lambda fields: 0  # width of shared experts
     shared_gate: bool = False  # a learned weight scales their output
     sparse: Rule = every  # layers that are mixtures; the others have a dense MLP
     dense: str = "intermediate_size"
@@ -262,7 +254,7 @@ class Family:
     head_norms: Flag = False  # of queries and keys
     whole_head_norms: bool = False  # over all heads instead of each
     sinks: bool = False
-    window: Callable[[Fields], int | None] = no_window
+    window: Callable[[Fields], int | None] = lambda fields: None
     bounded: Rule = every  # layers with the window
     chunked: bool = False
     positions: int | None = None  # learned ones, in addition to the file's number

@@ -102,8 +102,8 @@ def field(name: str) -> Callable[[Fields], int]:
     return lambda fields: fields.number(name, 0, least=0)
 
 
-def parallel_norms(flag: str, parallel: int = 1) -> Callable[[Fields], int]:
-    return lambda fields: parallel if fields.flag((flag, False)) else 2
+def stablelm_norms(fields: Fields) -> int:
+    return 1 if fields.flag(("use_parallel_residual", False)) else 2
 
 
 def falcon_norms(fields: Fields) -> int:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from peakline.models.transformer import Transformer, require_positive
 from peakline.profile import PeakError, Profile
+from peakline.profile.peaks import known_peaks
 
 Strategy = Literal["ddp", "fsdp"]
 
@@ -66,13 +67,10 @@ def train_bound(
     if strategy not in get_args(Strategy):
         raise ValueError(f"strategy must be ddp or fsdp, not {strategy!r}")
     flops = 3.0 * model.forward_flops(sequence) * tokens / gpus
-    peaks = {
-        basis: profile.peak(dtype, basis=basis, device=device)
-        for basis in _BEST
-        if _has(profile, dtype, basis, device)
-    }
-    if not peaks:
-        raise PeakError(f"no measured {dtype} peak in {profile.path or 'the profile'}")
+    try:
+        peaks = known_peaks(_BEST, lambda b: profile.peak(dtype, basis=b, device=device))
+    except PeakError as error:
+        raise PeakError(f"no measured {dtype} peak in {profile.where}") from error
     best, count = max(peaks.values()), model.params().total
     shard = gpus if strategy == "fsdp" else 1
     moved = count * (_OPTIMIZER / shard + _PASSES)
@@ -92,14 +90,6 @@ def train_bound(
     if _SUSTAINED in peaks:
         estimate = max({**needs, best.resource: flops / peaks[_SUSTAINED]}.values())
     return TrainBound(seconds, limiter, needs, missing, tokens / seconds, estimate)
-
-
-def _has(profile: Profile, dtype: str, basis: str, device: str | int | None) -> bool:
-    try:
-        profile.peak(dtype, basis=basis, device=device)
-    except PeakError:
-        return False
-    return True
 
 
 def _payload_rate(profile: Profile, gpus: int) -> float | None:

@@ -5,8 +5,3 @@ from peakline.page.document import report_page, side_by_side_page
 from peakline.page.fleet import fleet_page
 from peakline.page.screen import Screen, first_screen
 from peakline.page.work import work_page
-
-__all__ = [
-    *("Screen", "comparison_page", "first_screen", "fleet_page", "report_page"),
-    *("side_by_side_page", "work_page"),
-]

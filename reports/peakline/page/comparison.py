@@ -11,7 +11,6 @@ from peakline import units
 from peakline.page.answers import verdict
 from peakline.page.document import page
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.page.provenance import count
 from peakline.page.sections import contents, list_of, picture
 from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
 
@@ -36,7 +35,7 @@ def comparison_page(document: Mapping[str, Any]) -> str:
     numbers = itertools.count(1)
     word, look = _OVERALL.get(document["verdict"], (str(document["verdict"]).upper(), "open"))
     title = _title(document)
-    sides = [count(document[f"{side}_profiles"], "profile") for side in ("base", "new")]
+    sides = [units.counted(document[f"{side}_profiles"], "profile") for side in ("base", "new")]
     body = [
         f"<header><h1>{escape(title)}</h1>{verdict(word, look, answer(document))}"
         f'<p class="lead">Base: {sides[0]}, new: {sides[1]}. Changes below '
@@ -76,9 +75,8 @@ def answer(document: Mapping[str, Any]) -> str:
     for found, word, order in ((slower, "slower", 1), (faster, "faster", -1)):
         if found:
             most = min(found, key=lambda row: order * row[1]["ratio"])
-            parts.append(
-                f"{word} in {count(len(found), 'ceiling')}, most in {_change(most, devices)}"
-            )
+            count = units.counted(len(found), "ceiling")
+            parts.append(f"{word} in {count}, most in {_change(most, devices)}")
     if unsteady := [r for r in rows if r[1]["verdict"] == "unsteady"]:
         names = ", ".join(_named(row, devices) for row in unsteady[:3])
         more = f" and {len(unsteady) - 3} more" if len(unsteady) > 3 else ""
@@ -103,7 +101,7 @@ def _of_models(device: Mapping[str, Any]) -> str:
         if found:
             most = pick(found, key=lambda row: row["ratio"])
             parts.append(
-                f"{word} in {len(found)} of {count(len(rows), 'ceiling')}, most in "
+                f"{word} in {len(found)} of {units.counted(len(rows), 'ceiling')}, most in "
                 f"{ceiling_name(most)} ({units.number(most['ratio'])} ×)"
             )
     said = "; ".join(parts) or "neither faster nor slower in any ceiling"
@@ -212,7 +210,7 @@ def _curves(device: Mapping[str, Any], identity: str) -> Iterator[str]:
         ]
         for row in device["curves"]
     ]
-    summary = f"{count(len(rows), 'curve')}: {tally(device['curves'])}"
+    summary = f"{units.counted(len(rows), 'curve')}: {tally(device['curves'])}"
     yield card("curves", folded(summary, table(identity, heads, rows)))
 
 
@@ -226,6 +224,6 @@ def _differences(device: Mapping[str, Any], identity: str) -> Iterator[str]:
     for side in ("base", "new"):
         names = device[f"only_{side}"]
         if names:
-            summary = f"Only in {side}: {count(len(names), 'measurement')}"
+            summary = f"Only in {side}: {units.counted(len(names), 'measurement')}"
             only = table(f"{identity}-{side}", ["measured"], [[cell(name)] for name in names])
             yield card("differences", folded(summary, only))

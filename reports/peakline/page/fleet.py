@@ -55,7 +55,7 @@ def _sentence(document: Mapping[str, Any]) -> str:
         named = f" ({_shortened(names)})" if outcome != "pass" else ""
         if names:
             parts.append(f"{len(names)} {word}{named}")
-    return f"{_of(len(judged), 'device')} judged: {', '.join(parts)}."
+    return f"{units.counted(len(judged), 'device')} judged: {', '.join(parts)}."
 
 
 def _shortened(names: Sequence[str], most: int = 5) -> str:
@@ -67,19 +67,14 @@ def _count(groups: Sequence[Mapping[str, Any]]) -> str:
     # A device measured in several modes is in several groups.
     gpus = {m["uuid"] for g in groups if _kind(g) == "GPU" for m in g["members"]}
     nodes = {m["node"] for g in groups for m in g["members"]}
-    devices = f"{_of(len(gpus), 'GPU')} in " if gpus else ""
-    return devices + _of(len(nodes), "machine")
-
-
-def _of(count: int, what: str) -> str:
-    """ "1 GPU", "2 GPUs"."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    devices = f"{units.counted(len(gpus), 'GPU')} in " if gpus else ""
+    return devices + units.counted(len(nodes), "machine")
 
 
 def _profiles(document: Mapping[str, Any]) -> str:
     older = document["superseded"]
-    text = f"From {_of(document['profiles'], 'profile')}"
-    left_out = f"; {_of(older, 'older run')} of these devices left out" if older else ""
+    text = f"From {units.counted(document['profiles'], 'profile')}"
+    left_out = f"; {units.counted(older, 'older run')} of these devices left out" if older else ""
     return f"{text}{left_out}."
 
 
@@ -95,7 +90,8 @@ def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 
 def _heading(group: Mapping[str, Any]) -> str:
-    return f"{group['model']}, {group['mode']} runs: {_of(len(group['members']), _kind(group))}"
+    members = units.counted(len(group["members"]), _kind(group))
+    return f"{group['model']}, {group['mode']} runs: {members}"
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:
@@ -182,7 +178,7 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
         within = f" within {_FLAT:g} % of the median" if several else ""
         lines += folded_group(
             f"flat-{number}",
-            f"{_of(len(flat), 'ceiling')}{within}",
+            f"{units.counted(len(flat), 'ceiling')}{within}",
             "and without an outlier" if several else "with nothing to compare them with",
             "".join(flat),
             opened=not shown and several,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from peakline import units
@@ -26,9 +27,9 @@ def _device_line(device: Device) -> str:
     return ", ".join(parts)
 
 
-def count(number: int | None, what: str) -> str:
-    """A count with its noun: "1 socket", "16 cores"; empty for none."""
-    return "" if not number else f"{number} {what}{'s' * (number > 1)}"
+def _count(number: int | None, what: str) -> str:
+    """A count with its noun; empty for none."""
+    return units.counted(number, what) if number else ""
 
 
 def _listed(*parts: str) -> str:
@@ -50,9 +51,9 @@ def provenance(profile: Profile) -> str:
         "Host": host.hostname,
         "CPU": _listed(
             host.cpu_model,
-            count(host.sockets, "socket"),
-            count(host.cores, "core"),
-            count(host.usable_threads, "usable thread"),
+            _count(host.sockets, "socket"),
+            _count(host.cores, "core"),
+            _count(host.usable_threads, "usable thread"),
             host.vector_extension,
         ),
         "Memory": f"{host.memory_bytes / units.GIB:.0f} GiB" if host.memory_bytes else "",
@@ -69,9 +70,7 @@ def provenance(profile: Profile) -> str:
 
 def machine(profile: Profile) -> str:
     """The machine's GPUs, "2 × NVIDIA H200", or its CPU."""
-    counts: dict[str, int] = {}
-    for device in profile.devices:
-        counts[device.name] = counts.get(device.name, 0) + 1
+    counts = Counter(device.name for device in profile.devices)
     if not counts:
         return profile.host.cpu_model or profile.host.hostname or "host"
     return ", ".join(f"{n} × {name}" if n > 1 else name for name, n in counts.items())

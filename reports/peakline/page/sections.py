@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from peakline import units
 from peakline.names import finding_name
 from peakline.page.html import card, escape
-from peakline.page.provenance import count
 from peakline.pictures import Canvas, Picture, inline_svg
 from peakline.pictures.groups import GROUPS
 from peakline.pictures.picture import unbroken
@@ -67,13 +67,15 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
     )
 
 
+_GRAVE = ("error", "warning")
+
+
 def list_of(matters: Sequence[tuple[str, str]]) -> str:
     """A list of (severity, text); empty without any."""
-    names = {"error": "error", "warning": "warning"}
     items = "".join(
-        f'<li class="{name}"><b>{word}</b> {escape(text)}</li>'
+        f'<li class="{severity if severity in _GRAVE else "info"}">'
+        f"<b>{severity if severity in _GRAVE else 'note'}</b> {escape(text)}</li>"
         for severity, text in matters
-        for name, word in [(names.get(severity, "info"), names.get(severity, "note"))]
     )
     return f'<ul class="findings">{items}</ul>' if items else ""
 
@@ -86,7 +88,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
     if not profile.complete:
         failed = [m for m in profile.measurements if m.status == "error"]
         text = "This profile is incomplete"
-        text += f": {count(len(failed), 'measurement')} failed" if failed else ""
+        text += f": {units.counted(len(failed), 'measurement')} failed" if failed else ""
         rows.append(("warning", "partial", f"{text}. What is missing was not measured.", ""))
     for finding in sorted(profile.findings, key=lambda f: rank[f.severity]):
         if any(finding.message in text for text in said):
@@ -107,7 +109,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
         for severity, code, text, evidence in rows
     )
     counts = [
-        f'<b class="{severity}">{count(number, word)}</b>'
+        f'<b class="{severity}">{units.counted(number, word)}</b>'
         for severity, word in (("error", "error"), ("warning", "warning"), ("info", "note"))
         if (number := [row[0] for row in rows].count(severity))
     ]

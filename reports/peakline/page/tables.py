@@ -246,8 +246,8 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
         for c in found
         if c.topic not in shown and c.sentence
     )
-    counted = f"{len(rows)} figure{'' if len(rows) == 1 else 's'}"
-    figures = folded(f"{counted}, in base SI units", table(identity, heads, rows))
+    summary = f"{units.counted(len(rows), 'figure')}, in base SI units"
+    figures = folded(summary, table(identity, heads, rows))
     return card("curves", f"<h3>Curves in figures</h3>{texts}{figures if rows else ''}")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from peakline import units
 from peakline.profile import (
     BASES,
     Peak,
@@ -216,7 +217,7 @@ def _of_profile(
     if not given:
         return f"no profile ({_PROFILE_VARIABLE} names none)"
     profile = given if isinstance(given, Profile) else load(given)
-    where = profile.path or "the profile"
+    where = profile.where
     same = [d for d in profile.devices if gpu.uuid and d.uuid == gpu.uuid]
     found = same or [d for d in profile.devices if d.name == gpu.name and not gpu.mig]
     if not found:
@@ -250,7 +251,7 @@ def _of_population(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> P
                     unit=row.unit,
                     device=known.facts.model,
                     source=f"population of {known.facts.model}, {mode} runs: median of "
-                    f"{row.cards} card{'s' if row.cards != 1 else ''}",
+                    f"{units.counted(row.cards, 'card')}",
                 )
     return "no population of the model has it"
 

@@ -130,7 +130,7 @@ def input_bound(
     direct = rates.pop(PAST_HOST_MEMORY, None)
     if not rates:
         raise PeakError(
-            f"{profile.path or 'the profile'} has no rate of storage, host memory or host link; "
+            f"{profile.where} has no rate of storage, host memory or host link; "
             "`peakline run --storage DIR` measures all of them"
         )
     links = [InputLink(label, rate, needed / rate) for label, rate in rates.items()]

@@ -30,6 +30,7 @@ from peakline.pictures.picture import (
     inline_svg,
     render,
     require_matplotlib,
+    stamp,
 )
 from peakline.profile import NODE, Profile
 from peakline.workload.kernel_text import YOURS
@@ -98,7 +99,7 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
         reading=" ".join(sentences),
         headline=picture.headline or (titles[0] if titles else ""),
         group=picture.group or group_of(device, [f.id for c in found if c for f in c.figures]),
-        stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
+        stamp=stamp(profile, device),
     )
 
 

@@ -17,6 +17,10 @@ from peakline.pictures.style import INK, MUTED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation, Text
+else:  # describing a picture needs no matplotlib
+    Axes = Figure = Line2D = Annotation = Text = Any
 
 
 # A panel keeps this share of its column, even beside long labels.
@@ -102,25 +106,25 @@ class Canvas:
         """Inches for a legend above a panel."""
         return 0.14 + 0.2 * math.ceil(entries / columns)
 
-    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
+    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0, **style: Any) -> None:
         """A legend above a panel, for marks without a line to label."""
         box = axes.get_position()
-        axes.legend(
-            fontsize=self.font - smaller,
-            loc="lower left",
+        chosen: dict[str, Any] = {
+            "fontsize": self.font - smaller,
             # On the narrow canvas it starts above the labels at the left.
-            bbox_to_anchor=(0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
-            ncols=columns,
-            handlelength=1.6,
-            handletextpad=0.4,
-            columnspacing=0.9,
-            borderaxespad=0.1,
-        )
+            "bbox_to_anchor": (0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
+            "handlelength": 1.6,
+            "handletextpad": 0.4,
+            "columnspacing": 0.9,
+            "borderaxespad": 0.1,
+            **style,
+        }
+        axes.legend(loc="lower left", ncols=columns, **chosen)
 
-    def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
-        """A legend in an empty part of a panel, for lines whose ends are too close to label."""
+    def legend_of(self, axes: Axes, names: Sequence[str], **style: Any) -> None:
+        """A legend of these lines, by default in an empty part of a panel."""
         shown = [line for line in axes.get_lines() if line.get_label() in names]
-        axes.legend(handles=shown, fontsize=self.font - 1, handlelength=2.8)
+        axes.legend(handles=shown, fontsize=self.font - 1, **style)
 
     def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
         """Writes a text right of a panel, level with a row."""
@@ -177,9 +181,9 @@ def note(
     away: tuple[float, float],
     of: tuple[str, str] = ("data", "data"),
     **style: Any,
-) -> None:
+) -> Annotation:
     """Writes a text some points away from a place; of: the coordinate systems of its x and y."""
-    axes.annotate(
+    return axes.annotate(
         text,
         at,
         away,
@@ -187,6 +191,24 @@ def note(
         textcoords="offset points",
         **{"color": INK, "va": "center", "annotation_clip": False, **style},
     )
+
+
+def inches(axes: Axes) -> tuple[float, float]:
+    """Width and height of a panel."""
+    box = axes.get_position()
+    width, height = axes.figure.get_size_inches()  # type: ignore[union-attr]
+    return box.width * float(width), box.height * float(height)
+
+
+def enlarge(figure: Figure, top: float, bottom: float) -> None:
+    """Adds so many inches above and below the panels of a figure."""
+    width, height = map(float, figure.get_size_inches())
+    whole = height + top + bottom
+    for axes in figure.axes:
+        box = axes.get_position()
+        level = (box.y0 * height + bottom) / whole
+        axes.set_position((box.x0, level, box.width, box.height * height / whole))
+    figure.set_size_inches(width, whole)
 
 
 @functools.lru_cache(maxsize=4096)  # both canvases have the same texts
@@ -255,11 +277,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
     Call it last: it needs the axes' final limits.
     """
     low, high = axes.get_ylim()
-    figure = axes.get_figure()
-    assert figure is not None
-    box = axes.get_position()
-    width = box.width * figure.get_figwidth() * 72  # type: ignore[union-attr]
-    height = box.height * figure.get_figheight() * 72  # type: ignore[union-attr]
+    width, height = (72 * side for side in inches(axes))
     log = axes.get_yscale() == "log"
 
     def level(y: float) -> float:
@@ -285,18 +303,17 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
         if short:
             # Inside the panel, a leader in the line's colour would look like the line.
             leader |= {"color": MUTED, "linestyle": (0, (1, 3)), "lw": 0.8, "shrinkB": 5}
-        axes.annotate(
+        away = ((12 if moved or short else 4) + (1.0 - end) * width * short, at - target)
+        style = {"color": label.color, "arrowprops": leader if moved or short else None}
+        of = ("axes fraction", "axes fraction")
+        note(
+            axes,
             label.text,
-            xy=(end if short else 1.0, target / height),
-            xytext=((12 if moved or short else 4) + (1.0 - end) * width * short, at - target),
-            xycoords="axes fraction",
-            textcoords="offset points",
+            (end if short else 1.0, target / height),
+            away,
+            of,
             fontsize=font,
-            color=label.color,
-            va="center",
-            ha="left",
-            annotation_clip=False,
-            arrowprops=leader if moved or short else None,
+            **style,
         )
 
 
@@ -309,11 +326,16 @@ def plain_log_ticks(axis: Any, values: Sequence[float], labels: Sequence[str]) -
     axis.set_minor_locator(NullLocator())
 
 
+def powers(base: float, low: float, high: float, at_most: int) -> list[float]:
+    """Powers of a base between two exponents, thinned out evenly."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / at_most))
+    return [base**e for e in range(first, last + 1, step)]
+
+
 def decade_ticks(axis: Any, low: float, high: float, at_most: int = 8) -> None:
     """Sets ticks at powers of ten: "1", "10", "100", "1 k" ... "1 P"."""
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    step = max(1, math.ceil((last - first + 1) / at_most))
-    values = [10.0**e for e in range(first, last + 1, step)]
+    values = powers(10.0, math.log10(low), math.log10(high), at_most)
     plain_log_ticks(axis, values, [_engineering(v) for v in values])
 
 

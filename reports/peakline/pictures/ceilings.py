@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Axes, Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
 from peakline.profile import PUBLISHED_BASES, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 # Name, marker, fill and colour. Filled marks are the resource's own peak: burst for compute,
 # "measured" for bandwidth.

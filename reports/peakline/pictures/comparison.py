@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline.limits.ceilings import ceiling_label
 from peakline.names import plain_label
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED, SERIES
 from peakline.profile import shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, note, plain_log_ticks
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, note, plain_log_ticks, powers
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
 from peakline.profile import Measurement
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,7 @@ def curve(
 
 def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
     """Sets ticks of a log2 axis of sizes: 4 KiB, 64 KiB, 1 MiB, ..."""
-    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
-    step = max(1, math.ceil((last - first + 1) / at_most))
-    values = [2.0**e for e in range(first, last + 1, step)]
+    values = powers(2.0, math.log2(low), math.log2(high), at_most)
     plain_log_ticks(axis, values, [units.size(v) for v in values])
 
 

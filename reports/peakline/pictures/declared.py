@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from peakline.names import level_of
+from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
 from peakline.profile import Profile, shown_text
 from peakline.profile.conclusions import Curve
 from peakline.profile.declared import DeclaredPanel, DeclaredSeries, Mark, Numbers
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from peakline.pictures.canvas import Canvas
 
 # More lines or rows are illegible; the page's tables have all.
 MOST_LINES = 12

@@ -5,19 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.inference import Serving, TokenBound, decode_bound
 from peakline.models.transformer import Transformer
-from peakline.pictures.canvas import Canvas, decade_ticks, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note, plain_log_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, SERIES
 from peakline.profile import PeakError, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _ONE = Serving()
 _BATCHES = tuple(1 << power for power in range(11))
@@ -75,15 +71,9 @@ def _draw(
     most = bounds[1].largest_batch
     if most and most < max(bounds):
         axes.axvline(most, **LIMIT)
-        axes.annotate(
-            f"memory ends at batch {most}",
-            (most, 0.02),
-            (-3, 0),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            fontsize=canvas.font - 1,
-            ha="right",
-        )
+        text, of = f"memory ends at batch {most}", ("data", "axes fraction")
+        style = {"ha": "right", "va": "baseline"}
+        note(axes, text, (most, 0.02), (-3, 0), of, fontsize=canvas.font - 1, **style)
     axes.legend(loc="upper left", frameon=False, fontsize=canvas.font - 1)
     canvas.labels(axes, "sequences in a batch, log scale", "tokens/s, log scale")
     return figure

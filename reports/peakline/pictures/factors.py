@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.limits.roofline import MEASURED
 from peakline.names import basis_name
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Axes, Canvas, Figure
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.style import GRID, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
 # Printed names of factors. The "rest" of a link or memory stands beside factors that GEMMs lack.

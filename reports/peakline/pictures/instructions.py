@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from peakline import units
-from peakline.pictures.canvas import Canvas, note, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, MUTED, SERIES
 from peakline.profile import Profile, shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import level_of
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
@@ -17,10 +17,6 @@ from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # More numbers would overlap; the bars and the table have the others.
 _MOST = 12
@@ -198,16 +194,6 @@ def _number(
     ]
     dx, dy = (free or spots)[0]
     taken.append((x + dx, y + dy))
-    axes.annotate(
-        str(number),
-        (at, height),
-        (dx, dy),
-        textcoords="offset points",
-        fontsize=canvas.font - 1,
-        color=INK,
-        ha="center",
-        va="center",
-        bbox=GROUND,
-        zorder=4,
-        arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 0.5} if dy else None,
-    )
+    leader = {"arrowstyle": "-", "color": MUTED, "lw": 0.5} if dy else None
+    style: dict[str, Any] = {"ha": "center", "bbox": GROUND, "zorder": 4, "arrowprops": leader}
+    note(axes, str(number), (at, height), (dx, dy), fontsize=canvas.font - 1, **style)

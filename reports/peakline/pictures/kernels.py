@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
 from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The longest kernels hold nearly all of the time; more rows would be slivers.
 MOST_DRAWN = 15
@@ -91,7 +86,7 @@ def _draw(
     letter = max(text_width(name, canvas.font) / len(name) for name in called)
     names = shortened(called, max(16, int(room / letter) - len("10  ")))
     for row, (number, p) in enumerate(drawn):
-        _draw_row(axes, canvas, profile, row, (number, names[p.label]), p, per, room)
+        _draw_row(axes, canvas, profile, row, number, names[p.label], p, per, room)
     axes.set_ylim(len(drawn) - 0.42, -0.62)
     axes.set_xlim(0, most / per)
     axes.set_yticks([])
@@ -100,7 +95,9 @@ def _draw(
     canvas.labels(axes, f"{unit} over all launches")
     _legend(axes, canvas, entries, columns)
     if foot:
-        _write_below(axes, foot, below, font)
+        enlarge(figure, 0.0, below)
+        of, style = ("axes fraction", "axes fraction"), {"color": MUTED, "va": "top"}
+        note(axes, "\n".join(foot), (0, 0), (0, -_AXIS), of, fontsize=font, **style)
     return figure
 
 
@@ -109,7 +106,8 @@ def _draw_row(
     canvas: Canvas,
     profile: Profile,
     row: int,
-    title: tuple[int, str],
+    number: int,
+    name: str,
     p: Placement,
     per: float,
     room: float,
@@ -121,35 +119,18 @@ def _draw_row(
         # The gain is also capped by ncu's summaries.
         share = 1 - p.as_written.gain_s / (p.kernel.seconds or 1.0)
     pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
-    pale[0].set_gid(f"{HOVER}{title[0]}: {p.kernel.name}")
-    pale[0].set_label(f"_kernel {title[0]}")
+    pale[0].set_gid(f"{HOVER}{number}: {p.kernel.name}")
+    pale[0].set_label(f"_kernel {number}")
     if share:
         axes.barh(row, seconds * share, height=_BAR, color=color)
     if _has_stroke(p) and p.rewritten is not None:
         x = seconds * p.rewritten.share
         axes.plot([x, x], [row - _STROKE, row + _STROKE], color=INK, lw=1.8, label="_rewritten")
-    number, name = title
-    label: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(
-        f"{number}  {name}",
-        (0, row - _BAR / 2),
-        (0, 2.5),
-        fontsize=canvas.font,
-        color=INK,
-        va="bottom",
-        annotation_clip=False,
-        **label,
-    )
-    axes.annotate(
-        _fitted(_said(profile, p, canvas.narrow), room, canvas.font - 1),
-        (0, row + _BAR / 2),
-        (0, -2.5),
-        fontsize=canvas.font - 1,
-        color=MUTED,
-        va="top",
-        annotation_clip=False,
-        **label,
-    )
+    of, title = ("axes fraction", "data"), f"{number}  {name}"
+    note(axes, title, (0, row - _BAR / 2), (0, 2.5), of, fontsize=canvas.font, va="bottom")
+    font = canvas.font - 1
+    text = _fitted(_said(profile, p, canvas.narrow), room, font)
+    note(axes, text, (0, row + _BAR / 2), (0, -2.5), of, fontsize=font, color=MUTED, va="top")
 
 
 def _has_stroke(p: Placement) -> bool:
@@ -197,18 +178,7 @@ def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, str]], colu
         else Patch(color=color, alpha=_PALE if name == _GAIN else 1.0, label=name)
         for name, color in entries
     ]
-    axes.legend(
-        handles=handles,
-        fontsize=canvas.font - 1,
-        frameon=False,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=columns,
-        handlelength=1.4,
-        handletextpad=0.4,
-        columnspacing=0.9,
-        borderaxespad=0.1,
-    )
+    canvas.legend_above(axes, columns, handles=handles, bbox_to_anchor=(0.0, 1.0), handlelength=1.4)
 
 
 def _not_drawn(left: Sequence[Placement], seconds: float, room: float, font: float) -> list[str]:
@@ -232,25 +202,3 @@ def _not_drawn(left: Sequence[Placement], seconds: float, room: float, font: flo
             lines[-1] = lines[-1].removesuffix(",") + more
             break
     return lines
-
-
-def _write_below(axes: Axes, lines: Sequence[str], inches: float, font: float) -> None:
-    """Extends a figure at its lower end by lines of text."""
-    figure = axes.get_figure()
-    assert figure is not None
-    width, height = figure.get_size_inches()  # type: ignore[union-attr]
-    whole, box = height + inches, axes.get_position()
-    level = (box.y0 * height + inches) / whole
-    axes.set_position((box.x0, level, box.width, box.height * height / whole))
-    figure.set_size_inches(width, whole)  # type: ignore[union-attr]
-    axes.annotate(
-        "\n".join(lines),
-        (0, 0),
-        (0, -_AXIS),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=font,
-        color=MUTED,
-        va="top",
-        annotation_clip=False,
-    )

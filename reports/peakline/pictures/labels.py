@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Text
+from peakline.pictures.canvas import Axes, Text, note
 
 # Corners of a convex shape, in pixels; two are a line.
 Outline = Sequence[tuple[float, float]]
@@ -36,16 +34,8 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
     the axes have their final limits.
     """
     for spot in spots:
-        label = axes.annotate(
-            text,
-            xy=spot.xy,
-            xytext=spot.away,
-            textcoords="offset points",
-            ha=spot.ha,
-            va=spot.va,
-            rotation_mode="anchor",
-            **style,
-        )
+        sides: dict[str, Any] = {"ha": spot.ha, "va": spot.va, "rotation_mode": "anchor"}
+        label = note(axes, text, spot.xy, spot.away, **sides, **style)
         corners = outline(label)
         inside = all(axes.bbox.contains(x, y) for x, y in corners)
         if inside and not any(overlap(corners, other) for other in taken):
@@ -55,19 +45,15 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
     return False
 
 
-def renderer_of(figure: Any) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    if not isinstance(figure.canvas, FigureCanvasAgg):
-        FigureCanvasAgg(figure)
-    return figure.canvas.get_renderer()
-
-
 def outline(text: Text) -> Outline:
     """The corners of a possibly rotated text in pixels, without its leader."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Annotation, Text
 
-    renderer = renderer_of(text.figure)
+    figure: Any = text.figure
+    if not isinstance(figure.canvas, FigureCanvasAgg):
+        FigureCanvasAgg(figure)
+    renderer = figure.canvas.get_renderer()
     if isinstance(text, Annotation):
         text.update_positions(renderer)
     box, angle = Text.get_window_extent(text, renderer), text.get_rotation()

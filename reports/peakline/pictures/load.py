@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas, note, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
 from peakline.pictures.curves import amount
 from peakline.pictures.groups import COMPUTE
 from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Ceiling, Measurement, Profile, Series
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 # More lines are indistinguishable.
 MAX_SERIES = 6

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, decade_ticks, note
+from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
 from peakline.pictures.groups import MEMORY
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, SERIES
 from peakline.profile import MemoryLevel, Profile, shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 _MOST_OF_A_LABEL = 20  # characters; names in a profile may be long
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
+from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels, plain_log_ticks
 from peakline.pictures.curves import Curve, all_x, amount, curve, plot_all, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
 from peakline.profile import Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _WAYS = {"p2p.read.ce": "reads", "p2p.write.ce": "writes", "p2p.bidirectional.ce": "both ways"}
 _CEILINGS = {"reads": "nvlink.read", "writes": "nvlink.write", "both ways": "nvlink.bidirectional"}

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, note, plain_log_ticks, text_width
+from peakline.pictures.canvas import (
+    Axes,
+    Canvas,
+    EndLabel,
+    Figure,
+    end_labels,
+    inches,
+    note,
+    plain_log_ticks,
+    text_width,
+)
 from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
 from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Drawn
-    from matplotlib.figure import Figure
-
-    from peakline.profile.declared import Axis, DeclaredPanel
+from peakline.profile.declared import Axis, DeclaredPanel
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +116,12 @@ def _ends_room(canvas: Canvas, shown: ShownPanel) -> float:
     return canvas.room(texts, canvas.font - 1) + 0.1 if texts else 0.2
 
 
-def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
     labels = _draw_series(axes, shown) + _draw_level_marks(axes, shown)
-    _reach(axes, panel.y)
+    axes.set_ylim(_reaching(panel.y, *axes.get_ylim()))
     _draw_upright_marks(axes, canvas, shown)
     measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
     _ticks(axes, "x", panel.x, measured, shown.rows, canvas)
@@ -124,14 +129,15 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     canvas.labels(axes, panel.x.label, panel.heading or panel.y.label)
     if panel.naming == "legend":
         lying = [mark.label for mark in shown.marks if not mark.upright]
-        canvas.legend_inside(axes, [line.label for line in shown.series] + lying)
+        names = [line.label for line in shown.series] + lying
+        canvas.legend_of(axes, names, handlelength=2.8)
         low, high = axes.get_ylim()
         axes.set_ylim(low, high)
     elif labels:
         end_labels(axes, labels, canvas.font - 1)
 
 
-def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     texts = _end_texts(shown)
@@ -146,7 +152,7 @@ def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
     return labels
 
 
-def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+def _draw_level_marks(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws horizontal marks and the diagonal; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     labels = []
@@ -165,7 +171,7 @@ def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
     return labels
 
 
-def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
+def _draw_upright_marks(axes: Axes, canvas: Canvas, shown: ShownPanel) -> None:
     """Draws vertical marks, with names above the lines."""
     marks = sorted(
         (mark.value, _mark_text(mark, shown))
@@ -182,23 +188,21 @@ def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
         mark_end(axes, canvas, text, value / shown.panel.x.per, side)
 
 
-def _set_scale(axes: Drawn, which: str, axis: Axis) -> None:
+def _set_scale(axes: Axes, which: str, axis: Axis) -> None:
     setter: Any = axes.set_xscale if which == "x" else axes.set_yscale
     if axis.scale != "linear":
         setter("log", base=2 if axis.scale == "log2" else 10)
 
 
-def _reach(axes: Drawn, axis: Axis) -> None:
-    low, high = axes.get_ylim()
+def _reaching(axis: Axis, low: float, high: float) -> tuple[float, float]:
+    """Limits of an axis that reach as far as it is declared to."""
     if axis.low is not None:
         low = min(low, axis.low) if axis.scale != "linear" else axis.low
-    if axis.high is not None:
-        high = max(high, axis.high)
-    axes.set_ylim(low, high)
+    return low, high if axis.high is None else max(high, axis.high)
 
 
 def _ticks(
-    axes: Drawn,
+    axes: Axes,
     which: str,
     axis: Axis,
     measured: Sequence[float],
@@ -239,11 +243,9 @@ def _time_tick(seconds: float) -> str:
     return f"{float(number):g} {unit}"
 
 
-def _thin(axes: Drawn, canvas: Canvas) -> None:
+def _thin(axes: Axes, canvas: Canvas) -> None:
     """Drops every second label of the x axis, repeatedly, until the rest fit."""
-    figure = axes.get_figure()
-    assert figure is not None
-    room = axes.get_position().width * figure.get_figwidth() * 72  # type: ignore[union-attr]
+    room = 72 * inches(axes)[0]
     low, high = sorted(axes.get_xlim())
     ticks = [
         (place, text.get_text())
@@ -303,7 +305,7 @@ def _with_values(shown: ShownPanel) -> bool:
     return shown.panel.kind == "bars" or not _told_apart(shown)
 
 
-def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+def _draw_row_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     draw = _draw_bars if panel.kind == "bars" else _draw_dots
@@ -341,7 +343,7 @@ def _row_color(shown: ShownPanel, index: int) -> str:
     return SERIES[group % len(SERIES)]
 
 
-def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+def _draw_bars(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     """Draws one kind of bars, in its share of each row's height; returns their ends."""
     height = 0.8 / len(shown.series) if _told_apart(shown) else 0.55
     points = _places(shown, index)
@@ -366,18 +368,16 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     return points
 
 
-def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+def _draw_dots(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     points = _places(shown, index)
-    style: dict[str, Any] = {
-        "color": _row_color(shown, index),
-        "label": shown.series[index].label,
-        "markersize": 5,
-    }
-    plot_marks(axes, points, index if _told_apart(shown) else 0, **style)
+    look = {"label": shown.series[index].label, "markersize": 5}
+    plot_marks(
+        axes, points, index if _told_apart(shown) else 0, color=_row_color(shown, index), **look
+    )
     return points
 
 
-def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
+def _reach_rows(axes: Axes, shown: ShownPanel) -> None:
     axis = shown.panel.x
     all_values = [value / axis.per for mark in shown.series for value, _ in mark.points]
     all_values += [mark.value / axis.per for mark in shown.marks if mark.value is not None]
@@ -388,8 +388,4 @@ def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
         low, high = min(0.0, low), high * _MORE_ROOM
     else:
         low, high = low - 0.12 * (high - low), high + 0.06 * (high - low)
-    if axis.low is not None:
-        low = min(low, axis.low) if axis.scale != "linear" else axis.low
-    if axis.high is not None:
-        high = max(high, axis.high)
-    axes.set_xlim(low, high)
+    axes.set_xlim(_reaching(axis, low, high))

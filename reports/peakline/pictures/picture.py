@@ -7,13 +7,10 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.canvas import Canvas, Figure, enlarge, text_width
 from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from peakline.profile import Profile
 
 
 class DrawingUnavailable(RuntimeError):
@@ -44,6 +41,10 @@ class Picture:
     @property
     def subject(self) -> str:
         return self.title.partition(":")[0]
+
+
+def stamp(profile: Profile, device: str) -> str:
+    return f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
 
 
 def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> bytes:
@@ -87,11 +88,7 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
     small = (canvas.font - 1.5) * 1.3 / 72
     top, bottom = 0.14 + line * len(heading), 0.1 + small * len(foot)
     whole = height + top + bottom
-    for axes in figure.axes:
-        box = axes.get_position()
-        level = (box.y0 * height + bottom) / whole
-        axes.set_position((box.x0, level, box.width, box.height * height / whole))
-    figure.set_size_inches(width, whole)
+    enlarge(figure, top, bottom)
     figure.text(
         margin / width,
         1 - 0.08 / whole,

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limits
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Axes, Canvas, inches
 from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # With more roofs, ridge labels would be ambiguous.
 _FEW_ROOFS = 4
@@ -35,11 +32,7 @@ def short_label(label: str) -> str:
 
 def slope_angle(axes: Axes) -> float:
     """Degrees on paper of a log-log line of slope 1."""
-    figure = axes.get_figure()
-    assert figure is not None
-    box = axes.get_position()
-    width = box.width * figure.get_figwidth()  # type: ignore[union-attr]
-    height = box.height * figure.get_figheight()  # type: ignore[union-attr]
+    width, height = inches(axes)
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
     return math.degrees(math.atan2(height / math.log(y1 / y0), width / math.log(x1 / x0)))
 

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import format_name, level_of
-from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels, note
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_ticks, end_labels, note
 from peakline.pictures.curves import amount, plot_marks
 from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label, write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
 from peakline.profile import HOST, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Precisions that people ask about first, by preference; devices with no more roofs show all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
@@ -63,7 +59,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
         "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
         "what the hardware allows at its maximum clock"
-        + (f". Marks are {_listed(named)}." if named else ".")
+        + (f". Marks are {' and '.join(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points),
         ("roofline sweep",),
@@ -102,11 +98,6 @@ def _lead(roofs: Sequence[Limit]) -> str:
     times = [f"{units.number(first.value / r.value, 2)} × {r.label}" for r in others]
     compared = ", ".join(dict.fromkeys([*times[:1], *times[-1:]]))
     return f"{text}: {compared}" if compared else text
-
-
-def _listed(names: Sequence[str]) -> str:
-    """ "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def first_roofs(found: Limits) -> Limits:
@@ -262,7 +253,11 @@ def _draw_panel(
         color = precision_color(profile, p.precision)
         plot_marks(axes, p.at, i, color=color, fillstyle="full", label=p.name, **look)
     write_labels(axes, canvas, found)
-    _legend(axes, canvas, points)
+    if points:
+        # Right of the panel, below the roofs' labels.
+        beside: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (1.0, 0.0)}
+        beside |= {"handlelength": 1.0, "handletextpad": 0.4, "borderpad": 0.0}
+        canvas.legend_of(axes, [p.name for p in points], alignment="left", **beside)
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -329,23 +324,6 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     elif roof.best.varies:
         text += " (varies)"
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
-
-
-def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
-    """Writes the marks' legend, right of the panel below the roofs' labels."""
-    names = {p.name for p in points}
-    shown = [line for line in axes.get_lines() if line.get_label() in names]
-    if shown:
-        axes.legend(
-            handles=shown,
-            fontsize=canvas.font - 1,
-            alignment="left",
-            loc="lower left",
-            bbox_to_anchor=(1.0, 0.0),
-            handlelength=1.0,
-            handletextpad=0.4,
-            borderpad=0.0,
-        )
 
 
 def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> None:

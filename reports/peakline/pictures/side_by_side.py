@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline import units
 from peakline.limits.roofline import MEASURED, Limit, Limits, limits
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, Line2D, end_labels
 from peakline.pictures.curves import plot_marks
-from peakline.pictures.picture import Picture
+from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import first_roofs, frame, scaled, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 
 def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
@@ -43,10 +38,7 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
 
 
 def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
-    return "; ".join(
-        f"{name}: {profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
-        for name, profile, device in items
-    )
+    return "; ".join(f"{name}: {stamp(profile, device)}" for name, profile, device in items)
 
 
 def _leads(found: Sequence[tuple[str, Limits]]) -> str:

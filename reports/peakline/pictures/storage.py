@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.peaks.storage import (
@@ -13,14 +12,11 @@ from peakline.peaks.storage import (
     input_bound,
     input_rates,
 )
-from peakline.pictures.canvas import Canvas, decade_ticks, note
+from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note
 from peakline.pictures.groups import LINKS
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Above this ratio, short bars look alike; marks on a logarithmic axis replace them.
 _MOST_ON_A_LINE = 10.0
@@ -111,7 +107,8 @@ def _headline(
     if need is None:
         alone = {label: rate for label, rate in rates.items() if label not in _COLORS}
         slowest = min(alone or rates, key=lambda label: rates[label])
-        text = f"{_capital(slowest)} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
+        text = f"{slowest} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
+        text = text[:1].upper() + text[1:]
         if slowest != ALL_AT_ONCE and ALL_AT_ONCE in rates:
             text += f"; all at once, {units.rate(rates[ALL_AT_ONCE], 'B/s')} reach the GPU"
         return text
@@ -127,7 +124,3 @@ def _headline(
     if bound.direct and bound.direct.rate > bound.binding.rate:
         text += f"; past host memory {units.rate(bound.direct.rate, 'B/s')}"
     return text
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import typing
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from peakline.profile import Profile
@@ -74,23 +73,15 @@ _RC: dict[str, Any] = {
 }
 
 
-def precision_of(profile: Profile, name: str) -> str:
-    """The precision whose peak a format is compared with. It is its own if the profile has a
-    resource of it, else the base's: "fp8" for "fp8_e5m2"."""
-    known = any(r.precision == name for r in profile.resources)
-    return name if known else name.partition("_")[0]
-
-
 def precision_color(profile: Profile, name: str) -> str:
-    """A precision's colour in all pictures, by the order of the profile's resources."""
+    """A precision's colour in all pictures, by the order of the profile's resources. A format
+    without a resource has its base's: "fp8_e5m2" that of "fp8"."""
     known = list(dict.fromkeys(r.precision for r in profile.resources if r.precision))
-    precision = precision_of(profile, name)
+    precision = name if name in known else name.partition("_")[0]
     return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
 
 
-@contextlib.contextmanager
-def style() -> Iterator[None]:
+def style() -> AbstractContextManager[None]:
     import matplotlib
 
-    with matplotlib.rc_context(typing.cast(Any, _RC)):
-        yield
+    return matplotlib.rc_context(typing.cast(Any, _RC))

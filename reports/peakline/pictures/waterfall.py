@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, text_width
-from peakline.pictures.picture import Picture
+from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
+from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
 from peakline.workload.part import Part
 from peakline.workload.text import headline, microseconds
 from peakline.workload.waterfall import Waterfall
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
 _PALE = 0.35
+_NEEDED = (Part.KERNELS, Part.COLLECTIVES, Part.COPIES)
 _UNKNOWN = (
     Part.KERNELS_UNKNOWN,
     Part.COLLECTIVES_UNKNOWN,
@@ -83,8 +80,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     named = analysis.named(0)
     rank = f" of {named}" if named else ""
     profile = analysis.profile
-    device = profile.device_name(first.device)
-    stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
+    origin = stamp(profile, first.device)
     return [
         Picture(
             "waterfall",
@@ -94,7 +90,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             f"{RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
-            stamp=stamp,
+            stamp=origin,
         ),
         Picture(
             "sawtooth",
@@ -103,7 +99,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             "upright lines are where steps begin.",
             lambda canvas: _draw_sawtooth(canvas, analysis),
             headline=f"Nothing runs on the device{rank} in {units.percent(idle)} of the time",
-            stamp=stamp,
+            stamp=origin,
         ),
     ]
 
@@ -112,7 +108,7 @@ def _color(part: Part) -> tuple[str, float]:
     if part in _UNKNOWN:
         return MUTED, 0.5
     color = next((color for name, color in _KINDS if part.value.startswith(name)), _IDLE)
-    return color, 1.0 if part.is_needed or part.is_idle else _PALE
+    return color, 1.0 if part in _NEEDED or part.is_idle else _PALE
 
 
 def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
@@ -126,29 +122,39 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         f"{units.time(time / analysis.steps * 1e-9)}, {units.percent(analysis.share(part))}"
         for part, time in analysis.parts.items()
     ]
-    font = canvas.font - 1
-    # On the narrow canvas names stand above their bars.
-    left = 0.15 if canvas.narrow else canvas.room(names)
-    row_height = _ROW * (1.6 if canvas.narrow else 1.0)
-    figure, (axes,) = canvas.figure(
-        row_height * len(names) + 0.66, left=left, right=canvas.room(texts, font), top=0.1
-    )
-    height = _BAR / (1.6 if canvas.narrow else 1.0)
+    bars = []
     begun = 0.0
-    for row, (part, time) in enumerate(shown.items()):
-        color, alpha = _color(part)
-        axes.barh(row, time / per, left=begun, height=height, color=color, alpha=alpha)
+    for part, time in shown.items():
+        bars.append((begun, time / per, *_color(part)))
         begun += time / per
-        if row + 1 < len(shown):
-            axes.plot([begun, begun], [row, row + 1], color=GRID, lw=0.8, zorder=0.5)
-        canvas.beside(axes, row, texts[row])
-    canvas.rows(axes, names)
-    if canvas.narrow:
-        canvas.above_rows(axes, names)
+    figure, axes = cascade(canvas, names, texts, bars)
     axes.set_xlim(0, max(begun, 1e-9))
-    axes.grid(visible=False, axis="y")
     canvas.labels(axes, f"{unit} of a {analysis.one}{analysis.mean}")
     return figure
+
+
+def cascade(
+    canvas: Canvas,
+    names: Sequence[str],
+    texts: Sequence[str],
+    bars: Sequence[tuple[float, float, str, float]],
+) -> tuple[Figure, Axes]:
+    """A row per bar (start, length, colour, alpha), each joined to the one above it if it begins
+    beyond 0. texts: right of the rows."""
+    taller = 1.6 if canvas.narrow else 1.0
+    # On the narrow canvas names stand above their bars.
+    left = 0.15 if canvas.narrow else canvas.room(names)
+    right = canvas.room(texts, canvas.font - 1)
+    height = _ROW * taller * len(names) + 0.66
+    figure, (axes,) = canvas.figure(height, left=left, right=right, top=0.1)
+    for row, (start, length, color, alpha) in enumerate(bars):
+        axes.barh(row, length, left=start, height=_BAR / taller, color=color, alpha=alpha)
+        if start:
+            axes.plot([start, start], [row - 1, row], color=GRID, lw=0.8, zorder=0.5)
+        canvas.beside(axes, row, texts[row])
+    (canvas.above_rows if canvas.narrow else canvas.rows)(axes, names)
+    axes.grid(visible=False, axis="y")
+    return figure, axes
 
 
 def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:

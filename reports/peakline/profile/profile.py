@@ -62,6 +62,11 @@ class Profile:
     # The file that was read; not part of the profile.
     path: str = ""
 
+    @property
+    def where(self) -> str:
+        """The file's path, to begin a message with."""
+        return self.path or "the profile"
+
     def __repr__(self) -> str:
         models = Counter(d.name or d.uuid for d in self.devices) or {self.device_name(HOST): 1}
         devices = ", ".join(f"{n} × {name}" if n > 1 else name for name, n in models.items())
@@ -230,7 +235,7 @@ class Profile:
                 return [HOST]
             if len({d.name for d in gpus}) > 1:
                 raise PeakError(
-                    f"{self.path or 'the profile'} holds different GPU models, whose peaks differ: "
+                    f"{self.where} holds different GPU models, whose peaks differ: "
                     f"name the device, one of {choices}"
                 )
             return [d.uuid for d in gpus]
@@ -238,9 +243,7 @@ class Profile:
             return [HOST]
         found = _called(gpus, str(device))
         if not found:
-            raise PeakError(
-                f"no device {device!r} in {self.path or 'the profile'}: use one of {choices}"
-            )
+            raise PeakError(f"no device {device!r} in {self.where}: use one of {choices}")
         return found
 
     def peak(self, dtype: str, *, basis: str, device: str | int | None = None) -> Peak:
@@ -283,7 +286,7 @@ class Profile:
             {r.partition(".")[2] for r in present if r.partition(".")[0] in COMPUTE_FAMILIES}
         )
         raise PeakError(
-            f"{self.device_name(device)} has no {name} peak in {self.path or 'the profile'}; "
+            f"{self.device_name(device)} has no {name} peak in {self.where}; "
             f"it has {', '.join(offered) or 'none at all'}"
         )
 
@@ -306,7 +309,7 @@ class Profile:
             ]
             raise PeakError(
                 f"no {basis} figure for {resource} of {self.device_name(device)} in "
-                f"{self.path or 'the profile'}; it has {', '.join(offered) or 'none at all'}"
+                f"{self.where}; it has {', '.join(offered) or 'none at all'}"
             )
         where = row.measurement or row.note or "the specification"
         origin = Path(self.path).name if self.path else "profile"

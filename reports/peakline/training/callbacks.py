@@ -21,14 +21,10 @@ def lightning_callback(timer: StepTimer) -> Any:
             if figures:
                 pl_module.log_dict(figures, rank_zero_only=True)
 
-        def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        def pause(self, *_: Any, **__: Any) -> None:
             timer.pause()
 
-        def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: Any) -> None:
-            timer.pause()
-
-        def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-            timer.pause()
+        on_validation_start = on_save_checkpoint = on_train_epoch_start = pause
 
     return PeaklineCallback()
 
@@ -52,10 +48,9 @@ def trainer_callback(timer: StepTimer) -> Any:
                 if isinstance(target, dict) and "loss" in target:
                     target.update(timer.latest)
 
-        def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        def pause(self, *_: Any, **__: Any) -> None:
             timer.pause()
 
-        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            timer.pause()
+        on_evaluate = on_save = pause
 
     return PeaklineCallback()

@@ -27,14 +27,12 @@ def device_state() -> str:
         return "not known, since PyTorch does not say which GPU is in use"
     try:
         pynvml.nvmlInit()
+        try:
+            return _described(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid.encode()))
+        finally:
+            pynvml.nvmlShutdown()
     except (pynvml.NVMLError, AttributeError) as error:
         return f"not known: NVML says {error}"
-    try:
-        return _described(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid.encode()))
-    except (pynvml.NVMLError, AttributeError) as error:
-        return f"not known: NVML says {error}"
-    finally:
-        pynvml.nvmlShutdown()
 
 
 def _uuid() -> str:

@@ -229,7 +229,7 @@ def _require_same_model(profile: Profile, device: str | int | None) -> None:
     used = cuda.get_device_name(cuda.current_device())
     if used not in names:
         raise PeakError(
-            f"{profile.path or 'the profile'} is of {' and '.join(sorted(names))}, and this "
+            f"{profile.where} is of {' and '.join(sorted(names))}, and this "
             f"process uses {used}: make a profile on this machine with `peakline run`"
         )
 

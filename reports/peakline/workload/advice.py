@@ -70,7 +70,7 @@ def _launches(analysis: Analysis) -> Iterator[Finding]:
     count, node = rank.launches / len(rank.steps), rank.costs.node
     if not seconds or count < 1:
         return
-    each, gaps = units.time(seconds / count), f"{count:.0f} gap{'' if round(count) == 1 else 's'}"
+    each, gaps = units.time(seconds / count), units.counted(round(count), "gap")
     if len(rank.gaps.starts) and rank.nodes / len(rank.gaps.starts) > 0.5:
         text = (
             f"nodes of CUDA graphs have {gaps} of {each} between them: fewer and larger kernels "

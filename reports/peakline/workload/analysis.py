@@ -114,7 +114,7 @@ def analyze(
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
         raise WorkloadError(
-            f"{profile.path or 'the profile'}: a trace needs the profile of a GPU: give one, or "
+            f"{profile.where}: a trace needs the profile of a GPU: give one, or "
             "its index with --device"
         )
     traces = [read_trace(path) for path in paths]

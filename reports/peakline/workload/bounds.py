@@ -13,11 +13,12 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
+from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
 from peakline.workload.model import Did, Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
 from peakline.workload.timeline import Timeline
-from peakline.workload.works import Work, foreach_work
+from peakline.workload.works import Work
 
 UNKNOWN = -1
 # Power control needs about 0.1 s to slow a device down, or to let it recover.

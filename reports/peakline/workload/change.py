@@ -194,7 +194,7 @@ def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
         yield Finding(
             "other_work",
             "note",
-            f"Not comparable: {len(other)} kernel{'' if len(other) == 1 else 's'} of the same name "
+            f"Not comparable: {units.counted(len(other), 'kernel')} of the same name "
             f"({units.time(seconds)} of a step after): other shapes, or work that is not known in "
             "both runs.",
             len(other),

@@ -44,7 +44,7 @@ def spread(change: Change) -> str:
     found = []
     for side, run in (("Before", change.before), ("after", change.after)):
         low, high = lengths(run)
-        steps = f"{run.steps} {run.one}{'' if run.steps == 1 else 's'}"
+        steps = units.counted(run.steps, run.one)
         span = units.time(low) if run.steps == 1 else f"{units.time(low)} to {units.time(high)}"
         found.append(f"{side}: {steps}, {span}")
     return "; ".join(found) + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -133,7 +134,6 @@ def _total(found: kernel_text.Total) -> dict[str, float]:
 
 
 def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
-    found = p.reason
     row = {
         "number": number,
         "name": p.kernel.name,
@@ -151,8 +151,7 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
         "as_written": _answer(profile, p.as_written),
         "rewritten": _answer(profile, p.rewritten),
         "shares": dict(p.shares),
-        "reason": found
-        and {"kind": found.kind, "text": found.text, "topic": found.topic, "shown": found.shown},
+        "reason": p.reason and dataclasses.asdict(p.reason),
         "impossible": list(p.impossible),
         "missing": list(p.missing),
     }

@@ -305,7 +305,7 @@ def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float |
 def _names(placements: Sequence[Placement]) -> str:
     names = list(shortened(dict.fromkeys(p.label for p in placements), _WIDTH_IN_TEXT).values())
     more = len(names) - _NAMED
-    others = f" and {more} other{'' if more == 1 else 's'}" if more > 0 else ""
+    others = f" and {units.counted(more, 'other')}" if more > 0 else ""
     return ", ".join(names[:_NAMED]) + others
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -229,9 +230,7 @@ def _blocks(grid: object) -> int:
     """The number of blocks; 0 for an invalid grid."""
     if not isinstance(grid, list) or len(grid) != _AXES:
         return 0
-    product = 1
-    for side in grid:
-        product *= max(0, _integer(side))
+    product = math.prod(max(0, _integer(side)) for side in grid)
     return product if product < _LARGEST_NS else 0
 
 

@@ -47,11 +47,9 @@ _MOST_S = 1800  # time limit of an export
 
 
 def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
-    location = "file:" + os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace(
-        "#", "%23"
-    )
+    location = f"{Path(path).absolute().as_uri()}?mode=ro"
     try:
-        with contextlib.closing(sqlite3.connect(f"{location}?mode=ro", uri=True)) as base:
+        with contextlib.closing(sqlite3.connect(location, uri=True)) as base:
             return _Export(base, name).trace()
     except (sqlite3.Error, OverflowError, TypeError, UnicodeDecodeError) as error:
         raise WorkloadError(

@@ -40,10 +40,5 @@ class Part(str, Enum):
     def is_idle(self) -> bool:
         return self in IDLE
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether this machine needs that time for the step's work."""
-        return self in (Part.KERNELS, Part.COLLECTIVES, Part.COPIES)
-
 
 IDLE = tuple(Part)[list(Part).index(Part.LAUNCH) :]

@@ -94,7 +94,7 @@ def place(
     roofs = Roofs(profile, uuid)
     if roofs.main is None and not roofs.formats():
         raise WorkloadError(
-            f"{profile.path or 'the profile'} has no ceilings of {profile.device_name(uuid)}: "
+            f"{profile.where} has no ceilings of {profile.device_name(uuid)}: "
             "measure with peakline run without --filter"
         )
     called = labels(kernel.name for kernel in kernels)

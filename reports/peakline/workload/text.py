@@ -144,7 +144,7 @@ def spread(analysis: Analysis) -> str:
     if not by:
         return f"All of the trace{ranks}: {units.time(analysis.step_s)}."
     count = len(analysis.ranks[0].steps)
-    text = f"{count} step{'' if count == 1 else 's'}{ranks}, by the ranges {by}"
+    text = f"{units.counted(count, 'step')}{ranks}, by the ranges {by}"
     if len(lengths) > 1:
         text += f": {units.time(min(lengths))} to {units.time(max(lengths))}"
     return text + "."

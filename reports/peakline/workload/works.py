@@ -16,22 +16,11 @@ from typing import Any
 
 from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.numbers import checked
+from peakline.workload.operands import Arguments, Unclear
 
-# Unit and bytes by torch's names of types, in lower case.
-_TYPES = {
-    "c10::bfloat16": ("tensor.bf16", 2),
-    "c10::half": ("tensor.fp16", 2),
-    "c10::float8_e4m3fn": ("tensor.fp8", 1),
-    "c10::float8_e5m2": ("tensor.fp8", 1),
-    "float": ("cuda_core.fp32", 4),
-    "double": ("tensor.fp64", 8),
-    "signed char": ("tensor.int8", 1),
-}
 # Bytes of an element by its c10::ScalarType.
 _SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
 _INT32_BYTES = 4
-# Bytes of types without a GEMM.
-_OTHER_BYTES = {"bool": 1, "unsigned char": 1, "short": 2, "int": 4, "long int": 8, "long": 8}
 # Operators whose result needs one element of each operand, with the number of first arguments that
 # may be operands; the array of `out=` follows these. A trailing "_" overwrites the first.
 _ELEMENTWISE = {
@@ -82,7 +71,6 @@ _MOVES = {
 }
 # Recorded with record_shapes=True.
 SHAPES = ("Input Dims", "Concrete Inputs")
-_NO_UNIT = ""  # of work without counted FLOPs
 # Index of the first matrix; the operand before it is added to the GEMM.
 _PRODUCTS = {
     "aten::mm": 0,
@@ -146,13 +134,16 @@ class Work:
         )
 
 
-class _Unclear(Exception):
-    """The shapes do not determine the work."""
+def _work(
+    read: float, written: float, role: str = "", *, unit: str = "", flops: float = 0.0, **more: Any
+) -> Work:
+    """Work of checked amounts, by default without counted FLOPs. Raises ValueError."""
+    return Work(unit, checked(flops), checked(read), checked(written), role, **more)
 
 
 def works(operator: Mapping[str, Any]) -> list[Work]:
     """The work of an operator, one per kernel; empty if shapes do not determine it."""
-    arguments = _Arguments(operator["args"])
+    arguments = Arguments(operator["args"])
     name = str(operator.get("name"))
     try:
         if name in _MOVES:
@@ -164,7 +155,7 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
         if name in _FORMULAS:
             found = _FORMULAS[name](name, arguments)
             return found if isinstance(found, list) else [found]
-    except (_Unclear, LookupError, TypeError, ValueError):
+    except (Unclear, LookupError, TypeError, ValueError):
         pass  # arguments of another version, or impossible sizes
     return []
 
@@ -201,67 +192,14 @@ def _count(arguments: Mapping[str, Any], key: str) -> float:
         raise ValueError(f"{key} is {error}") from error
 
 
-class _Arguments:
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        self._shapes: Sequence[Any] = arguments.get("Input Dims") or ()
-        self._strides: Sequence[Any] = arguments.get("Input Strides") or ()
-        self._types: Sequence[Any] = arguments.get("Input type") or ()
-        self._values: Sequence[Any] = arguments.get("Concrete Inputs") or ()
-
-    def shape(self, index: int, dimensions: Sequence[int]) -> list[int]:
-        shape = self._shapes[index]
-        if len(shape) not in dimensions or not all(type(s) is int and s > 0 for s in shape):
-            raise _Unclear
-        return list(shape)
-
-    def unit(self, index: int) -> str:
-        return _TYPES[str(self._types[index]).lower()][0]
-
-    def element(self, index: int) -> int:
-        name = str(self._types[index]).lower()
-        return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
-
-    def scalars(self) -> list[str]:
-        return [self._values[i] for i, of in enumerate(self._types) if of == "Scalar"]
-
-    def is_tensor(self, index: int) -> bool:
-        """Whether an argument is present and a tensor."""
-        return index < len(self._types) and self._types[index] not in ("", "Scalar", "ScalarList")
-
-    def tensors(self, most: int | None) -> list[int]:
-        """The tensors among the first `most` arguments."""
-        return [index for index, shape in enumerate(self._shapes[:most]) if shape]
-
-    def bytes(self, index: int) -> int:
-        """Distinct bytes: a dimension of stride 0 repeats the same elements."""
-        shape = self.shape(index, range(9))
-        strides = self._strides[index] if index < len(self._strides) else ()
-        if len(strides) != len(shape):
-            strides = [1] * len(shape)
-        distinct = (size for size, stride in zip(shape, strides, strict=True) if stride)
-        return math.prod(distinct) * self.element(index)
-
-    def elements_of_list(self, index: int) -> int:
-        shapes = self._shapes[index]
-        if not shapes or not all(type(s) is int and s > 0 for shape in shapes for s in shape):
-            raise _Unclear
-        return sum(math.prod(shape) for shape in shapes)
-
-    def value(self, index: int) -> str:
-        return str(self._values[index])
-
-    def numbers(self, index: int) -> list[int]:
-        return [int(part) for part in self.value(index).strip("[]").split(",")]
-
-
-def _product(name: str, arguments: _Arguments) -> Work:
+def _product(name: str, arguments: Arguments) -> Work:
     first = _PRODUCTS[name]
     left = arguments.shape(first, (2, 3))
     right = arguments.shape(first + 1, (1, 2, 3))
     columns = right[-1] if len(right) > 1 else 1
     inner = right[-2] if len(right) > 1 else right[0]
     if left[-1] != inner or left[:-2] != right[:-2]:
-        raise _Unclear
+        raise Unclear
     element = arguments.element(first)
     if name == "aten::_int_mm":
         element = _INT32_BYTES
@@ -271,61 +209,60 @@ def _product(name: str, arguments: _Arguments) -> Work:
     written = math.prod(left[:-1]) * columns * element
     flops = 2 * math.prod(left) * columns
     sides = (math.prod(left[:-1]), columns, inner, arguments.element(first))
-    unit = arguments.unit(first)
-    return Work(unit, checked(flops), checked(read), checked(written), sides=sides)
+    return _work(read, written, unit=arguments.unit(first), flops=flops, sides=sides)
 
 
-def _moved(move: str, arguments: _Arguments) -> Work:
+def _moved(move: str, arguments: Arguments) -> Work:
     """Bytes of whole arguments by _MOVES; arguments other than tensors count nothing."""
     role = "".join(re.findall(r"[A-Za-z]\w+", move))
     read, written = (
         sum(arguments.bytes(i) for i in map(int, numbers) if arguments.is_tensor(i))
         for numbers in (re.findall(r"\b\d\b", side) for side in move.split(">"))
     )
-    return Work(_NO_UNIT, 0.0, checked(read), checked(written), role)
+    return _work(read, written, role)
 
 
-def _generated(name: str, arguments: _Arguments) -> Work:
+def _generated(name: str, arguments: Arguments) -> Work:
     """A kernel of torch.compile touches at most as many elements of each array as it iterates over;
     whether it reads or writes them is unknown. Indexed accesses are not counted."""
     if _CHOOSES.search(name):
-        raise _Unclear
+        raise Unclear
     size = math.prod(int(value) for value in arguments.scalars())
     moved = sum(
         min(arguments.bytes(index), size * arguments.element(index))
         for index in arguments.tensors(None)
     )
-    return Work(_NO_UNIT, 0.0, checked(moved), 0.0)
+    return _work(moved, 0.0)
 
 
-def _grouped(name: str, arguments: _Arguments) -> Work:
+def _grouped(name: str, arguments: Arguments) -> Work:
     """GEMMs of groups of rows (or of the inner dimension), with a matrix each. Matrices do not
     count, since groups may be empty."""
     left, right = arguments.shape(0, (2,)), arguments.shape(1, (2, 3))
     inner, columns = right[-2], right[-1]
     if left[1] != inner:
-        raise _Unclear
+        raise Unclear
     element = 2 if arguments.element(0) == 1 else arguments.element(0)
     flops, read = 2 * math.prod(left) * columns, arguments.bytes(0)
     result = left[0] * columns
     if len(right) == 2:
         read += arguments.bytes(1)
         result *= arguments.shape(2 if name == "aten::_grouped_mm" else 4, (1,))[0]
-    return Work(arguments.unit(0), checked(flops), checked(read), checked(result * element))
+    return _work(read, result * element, unit=arguments.unit(0), flops=flops)
 
 
-def _pooling(name: str, arguments: _Arguments) -> Work:
+def _pooling(name: str, arguments: Arguments) -> Work:
     source = arguments.shape(0, (4,))
     kernel, stride, padding, dilation = (arguments.numbers(index) for index in range(1, 5))
     stride = stride or kernel
     if any(step > size for step, size in zip(stride, kernel, strict=True)):
-        raise _Unclear
+        raise Unclear
     result = [*source[:2], *_windows(source[2:], kernel, padding, stride, dilation)]
     written = math.prod(result) * (arguments.element(0) + _INDEX_BYTES)
-    return Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), checked(written))
+    return _work(arguments.bytes(0), written)
 
 
-def _elementwise(name: str, arguments: _Arguments) -> Work:
+def _elementwise(name: str, arguments: Arguments) -> Work:
     tensors = arguments.tensors(_ELEMENTWISE[name.removesuffix("_")])
     in_place = name.endswith("_")
     result = arguments.shape(tensors[0], range(1, 9))
@@ -336,16 +273,16 @@ def _elementwise(name: str, arguments: _Arguments) -> Work:
         element = max(arguments.element(index) for index in tensors)
     read = sum(arguments.bytes(index) for index in tensors)
     written = math.prod(result) * element
-    return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=not in_place)
+    return _work(read, written, elementwise=not in_place)
 
 
-def _concatenation(name: str, arguments: _Arguments) -> Work:
+def _concatenation(name: str, arguments: Arguments) -> Work:
     """Each element is read and written; the type of a tensor list is not recorded."""
-    elements = float(checked(arguments.elements_of_list(0)))
-    return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
+    elements = arguments.elements_of_list(0)
+    return _work(elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
-def _looked_up(name: str, arguments: _Arguments) -> Work:
+def _looked_up(name: str, arguments: Arguments) -> Work:
     """Indices are read, and the chosen elements written. Reads of the table do not count: repeated
     rows may be read only once."""
     index = 1 if name == "aten::embedding" else 2
@@ -356,36 +293,36 @@ def _looked_up(name: str, arguments: _Arguments) -> Work:
         table, along = arguments.shape(0, range(1, 9)), int(arguments.value(1))
         written *= math.prod(table) // table[along]
     elif written * arguments.element(index) == arguments.bytes(index):
-        raise _Unclear  # single elements, whose memory traffic is unknown
+        raise Unclear  # single elements, whose memory traffic is unknown
     read, written = arguments.bytes(index), written * arguments.element(0)
-    return Work(_NO_UNIT, 0.0, checked(read), checked(written))
+    return _work(read, written)
 
 
-def _sorted(name: str, arguments: _Arguments) -> Work:
+def _sorted(name: str, arguments: Arguments) -> Work:
     """Values are read, and written with their indices."""
     read, places = arguments.bytes(0), math.prod(arguments.shape(0, range(1, 9))) * _INDEX_BYTES
-    return Work(_NO_UNIT, 0.0, checked(read), checked(read + places))
+    return _work(read, read + places)
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
     longer, shorter = sorted((first, second), key=len, reverse=True)
     filled = [1] * (len(longer) - len(shorter)) + shorter
     if any(a != b and 1 not in (a, b) for a, b in zip(longer, filled, strict=True)):
-        raise _Unclear
+        raise Unclear
     return [max(a, b) for a, b in zip(longer, filled, strict=True)]
 
 
-def _attention(name: str, arguments: _Arguments) -> list[Work]:
+def _attention(name: str, arguments: Arguments) -> list[Work]:
     where = _ATTENTION[name]
     # Packed sequences have three dimensions, and unknown lengths.
     query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
     tokens, heads = (2, 1) if where.heads_first else (1, 2)
     if any(arguments.value(index) not in ("", "-1") for index in where.windows):
-        raise _Unclear
+        raise Unclear
     share = 1.0
     if arguments.value(where.causal) not in ("False", "0"):
         if query[tokens] != key[tokens]:
-            raise _Unclear
+            raise Unclear
         share = (query[tokens] + 1) / (2 * query[tokens])
     pairs = query[0] * query[heads] * query[tokens] * key[tokens]
     # Forward, the scores use the key's size and the result the value's; backward they are equal.
@@ -397,15 +334,15 @@ def _attention(name: str, arguments: _Arguments) -> list[Work]:
         result = sum(math.prod(shape) for shape in (query, key, value)) * element
     else:
         operands = sum(arguments.bytes(index) for index in range(3))
-    main = Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
+    main = _work(operands, result, unit=arguments.unit(where.query), flops=flops)
     if not where.query:
         return [main]
     # Extra kernels: gradient times forward result before, conversion of the query's gradient after.
     size = math.prod(query)
     return [
         main,
-        Work(_NO_UNIT, 0.0, checked(2.0 * result_bytes), 0.0, "dot_do_o"),
-        Work(_NO_UNIT, 0.0, checked(4.0 * size), checked(size * element), "convert_dq"),
+        _work(2.0 * result_bytes, 0.0, "dot_do_o"),
+        _work(4.0 * size, size * element, "convert_dq"),
     ]
 
 
@@ -422,10 +359,10 @@ _TO_CHANNELS_LAST, _TO_CHANNELS_FIRST = "nchwToNhwc", "nhwcToNchw"
 
 
 def _rearranged(size: int, role: str) -> Work:
-    return Work(_NO_UNIT, 0.0, checked(size), checked(size), role)
+    return _work(size, size, role)
 
 
-def _convolution(name: str, arguments: _Arguments) -> list[Work]:
+def _convolution(name: str, arguments: Arguments) -> list[Work]:
     source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
     padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
     result = [source[0], weight[0], *_windows(source[2:], weight[2:], padding, stride, dilation)]
@@ -433,17 +370,17 @@ def _convolution(name: str, arguments: _Arguments) -> list[Work]:
     operands = [arguments.bytes(0), arguments.bytes(1)]
     written = math.prod(result) * arguments.element(0)
     return [
-        Work(arguments.unit(0), checked(flops), checked(sum(operands)), checked(written)),
+        _work(sum(operands), written, unit=arguments.unit(0), flops=flops),
         *(_rearranged(size, _TO_CHANNELS_LAST) for size in operands),
         _rearranged(written, _TO_CHANNELS_FIRST),
     ]
 
 
-def _convolution_backward(name: str, arguments: _Arguments) -> list[Work]:
+def _convolution_backward(name: str, arguments: Arguments) -> list[Work]:
     gradient, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(2, (3, 4, 5))
     if arguments.value(7) != "False":  # transposed
-        raise _Unclear
-    flops, unit = checked(2 * math.prod(gradient) * math.prod(weight[1:])), arguments.unit(0)
+        raise Unclear
+    flops, unit = 2 * math.prod(gradient) * math.prod(weight[1:]), arguments.unit(0)
     outgoing, source, weights = (arguments.bytes(index) for index in range(3))
     asked = arguments.value(10).strip("[]").split(", ")
     found = []
@@ -453,7 +390,7 @@ def _convolution_backward(name: str, arguments: _Arguments) -> list[Work]:
     ):
         if wanted == "True":
             found += [
-                Work(unit, flops, checked(outgoing + operand), checked(result), role),
+                _work(outgoing + operand, result, role, unit=unit, flops=flops),
                 _rearranged(outgoing, _TO_CHANNELS_LAST),
                 _rearranged(operand, _TO_CHANNELS_LAST),
                 _rearranged(result, _TO_CHANNELS_FIRST),
@@ -461,7 +398,7 @@ def _convolution_backward(name: str, arguments: _Arguments) -> list[Work]:
     return found
 
 
-_FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
+_FORMULAS: dict[str, Callable[[str, Arguments], Work | list[Work]]] = {
     **dict.fromkeys(_PRODUCTS, _product),
     **dict.fromkeys(_ATTENTION, _attention),
     **dict.fromkeys(("aten::_grouped_mm", "aten::_scaled_grouped_mm"), _grouped),
@@ -472,41 +409,3 @@ _FORMULAS: dict[str, Callable[[str, _Arguments], Work | list[Work]]] = {
     "aten::sort": _sorted,
     "aten::cat": _concatenation,
 }
-
-
-# PyTorch's multi_tensor_apply gives each block 65,536 elements of one tensor, or the rest of it
-# (ATen/native/cuda/MultiTensorApply.cuh). So a launch has at least (blocks - tensors) x 65,536
-# elements; the most tensors per launch depend on the number of lists.
-_CHUNK = 65_536  # elements per block
-_MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # per launch, by number of lists
-_FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?Metadata<(?:[\w:]+, )?(\d)>")
-_FOREACH_BYTES = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
-# (lists read, lists written) by functor. None: the name has the numbers, as lists, lists read, list
-# written (ATen/native/cuda/ForeachFunctors.cuh).
-_FUNCTORS = {
-    re.compile(r"FusedAdamMathFunctor<([\w:]+), 4\b"): (4, 3),  # parameter, gradient, 2 moments
-    re.compile(r"FusedAdamMathFunctor<([\w:]+), 5\b"): (5, 4),  # and the largest second moment
-    re.compile(r"FusedSgdMathFunctor<([\w:]+), 2\b"): (2, 1),
-    re.compile(r"FusedSgdMathFunctor<([\w:]+), 3\b"): (3, 2),  # and momentum
-    re.compile(r"LpNormFunctor<([\w:]+), .*?, 1, 1, 0>"): (1, 0),
-    # The two factors may be one list, as when a gradient is squared.
-    re.compile(r"PointwiseOp\w*Functor<([\w:]+), \d, 3, \d>"): (2, 1),
-    re.compile(r"OpFunctor<([\w:]+), \d, (\d), \d>"): None,
-    re.compile(r"Op(?:List|Scalar)\w*Functor<([\w:]+), \d, (\d), \d>"): None,
-}
-
-
-def foreach_work(kernel: str, blocks: int) -> Work | None:
-    """The least bytes of one launch of a kernel over tensor lists, whose shapes are not recorded;
-    None for other kernels, or with too few blocks."""
-    match = _FOREACH.search(kernel)
-    if match is None or int(match[1]) not in _MOST_TENSORS:
-        return None
-    chunks = blocks - _MOST_TENSORS[int(match[1])]
-    for functor, moves in _FUNCTORS.items():
-        found = functor.search(kernel)
-        if found and found[1] in _FOREACH_BYTES and chunks > 0:
-            read, written = moves or (int(found[2]), 1)
-            size = float(chunks * _CHUNK * _FOREACH_BYTES[found[1]])
-            return Work(_NO_UNIT, 0.0, read * size, written * size)
-    return None

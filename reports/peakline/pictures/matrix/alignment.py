@@ -5,27 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas
+from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import Curve, plot, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import precision_color
 from peakline.profile import Measurement, Profile
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 # Size of the other two dimensions, and of the aligned GEMM.
 ALIGNED_SIZE = 8192
 _SIDES = " × ".join([str(ALIGNED_SIZE)] * 3)
-
-
-def _power_of_two(size: int) -> int:
-    return size & -size
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +36,7 @@ class _Aligned:
 
 def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
     points = [
-        (_power_of_two(size), rate / base)
+        (size & -size, rate / base)
         for m in rows
         if (size := m.integer("size")) and size > 0 and (rate := per_clock(m))
     ]

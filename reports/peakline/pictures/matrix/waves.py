@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels
 from peakline.pictures.curves import Curve, plot
 from peakline.pictures.matrix.rows import format_of, per_clock
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Measurement, Profile
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 # More vertical lines would hide the curves; then only some waves have one.
 MOST_WAVES = 12
