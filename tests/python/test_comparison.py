@@ -173,7 +173,8 @@ def test_another_version_or_a_broken_one_is_refused(document, tmp_path):
     assert read(document) == ("comparison", comparison_page(document))
     with pytest.raises(ProfileError, match="version 2 of peakline-comparison"):
         read({**document, "schema_version": 1})
-    broken = copy.deepcopy(document)
-    broken["devices"][0]["ceilings"][0]["ratio_low"] = None
-    with pytest.raises(ProfileError, match="not what peakline compare --json prints"):
-        read(broken)
+    for low in (None, 0, 100.0):
+        broken = copy.deepcopy(document)
+        broken["devices"][0]["ceilings"][0]["ratio_low"] = low
+        with pytest.raises(ProfileError, match="not what peakline compare --json prints"):
+            read(broken)

@@ -180,6 +180,8 @@ def test_command(report, saved, tmp_path):
         lambda fleet: fleet["groups"][0].pop("model"),
         lambda fleet: fleet["groups"][0].update(labels=0),
         lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
+        lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
+        lambda fleet: fleet["groups"][0]["members"][0].update(verdict="fine"),
     ],
 )
 def test_what_the_page_lacks_is_said_in_one_line(report, saved, tmp_path, damage):

@@ -19,11 +19,7 @@ from peakline.profile.untrusted import Limit, opened
 _MOST = Limit(128 << 20, "document")
 _MOST_OBJECTS = 1 << 22
 
-# By schema: version, command, name of the page, and what makes it.
-_KNOWN: dict[str, tuple[int, str, str, Callable[[Mapping[str, Any]], str]]] = {
-    "peakline-fleet": (2, "fleet", "fleet", fleet_page),
-    "peakline-comparison": (2, "compare", "comparison", comparison_page),
-}
+_OUTCOMES = ("fail", "cannot_judge", "warn", "pass")
 
 
 def page_of(path: str | Path) -> tuple[str, str] | None:
@@ -40,13 +36,49 @@ def page_of(path: str | Path) -> tuple[str, str] | None:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in _KNOWN:
         return None
-    version, command, name, page = _KNOWN[schema]
+    version, command, name, check, page = _KNOWN[schema]
     if document.get("schema_version") != version:
         raise ProfileError(f"{shown_path(path)}: expected version {version} of {schema}")
     try:
+        check(document)
         return name, page(document)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProfileError(
             f"{shown_path(path)}: not what peakline {command} --json prints: "
             f"{printable(repr(error)):.200}"
         ) from error
+
+
+def _check_fleet(document: Mapping[str, Any]) -> None:
+    """Raises for values that contradict each other, as in _check_comparison."""
+    _require(document["verdict"] in _OUTCOMES)
+    for group in document["groups"]:
+        known = {(row["resource"], row["basis"]) for row in group["ceilings"]}
+        _require(all(row["median"] > 0 for row in group["ceilings"]))
+        for member in group["members"]:
+            _require(member["verdict"] in _OUTCOMES)
+            for row in member["ceilings"]:
+                _require((row["resource"], row["basis"]) in known and row["deviation"] > -1)
+
+
+def _check_comparison(document: Mapping[str, Any]) -> None:
+    _require(document["verdict"] and document["threshold"] >= 0)
+    _require(document["base_profiles"] > 0 and document["new_profiles"] > 0)
+    for device in document["devices"]:
+        for row in device["ceilings"]:
+            _require(0 < row["ratio_low"] <= row["ratio"] <= row["ratio_high"] and row["verdict"])
+            _require(row["base"]["value"] > 0 and row["new"]["value"] > 0)
+        _require(all(row["median_ratio"] > 0 and row["verdict"] for row in device["curves"]))
+
+
+def _require(condition: object) -> None:
+    if not condition:
+        raise ValueError("values contradict each other")
+
+
+# By schema: version, command, name of the page, what raises for contradictions, what draws it.
+_Check, _Page = Callable[[Mapping[str, Any]], None], Callable[[Mapping[str, Any]], str]
+_KNOWN: dict[str, tuple[int, str, str, _Check, _Page]] = {
+    "peakline-fleet": (2, "fleet", "fleet", _check_fleet, fleet_page),
+    "peakline-comparison": (2, "compare", "comparison", _check_comparison, comparison_page),
+}
