@@ -94,7 +94,7 @@ void add_fleet_command(CLI::App& app, Action& action) {
                    "Ignore losses smaller than this percentage (4 where fewer than five peers "
                    "are known)")
       ->type_name("PCT")
-      ->check(number_in(0, 100))
+      ->check(number_in(0, kWidestLimit * 100))  // a wider limit passes nothing
       ->capture_default_str();
   fleet_app
       ->add_option("--fail-on", arguments->fail_on,

@@ -111,6 +111,12 @@ std::vector<RunFigure> link_figures(const DeviceView& node) {
   return figures;
 }
 
+// As a rule of `check` names it; empty without errors.
+std::string error_of(const DeviceView& view) {
+  const auto error = std::ranges::find(view.findings, Severity::kError, &Finding::severity);
+  return error == view.findings.end() ? "" : "health/" + (*error)->code;
+}
+
 }  // namespace
 
 void add_siblings(std::vector<RunFigure>& figures) {
@@ -222,7 +228,7 @@ std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
         run = node_run(view, node, true);
       if (run.figures.empty()) continue;
       const auto fault = view.facts == nullptr ? faults.end() : faults.find(view.facts->uuid);
-      if (fault != faults.end()) run.fault = fault->second;
+      run.fault = fault != faults.end() ? fault->second : error_of(view);
       runs.push_back(std::move(run));
     }
   }

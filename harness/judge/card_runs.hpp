@@ -56,7 +56,7 @@ CardRun host_run(const DeviceView& host, std::string name);
 void add_siblings(std::vector<RunFigure>& figures);
 
 // Sound figures of all GPUs and nodes of the profiles. without: cards to omit. faults:
-// CardRun::fault by UUID.
+// CardRun::fault by UUID, besides errors that the profiles report.
 std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
                                   const std::set<std::string>& without = {},
                                   const std::map<std::string, std::string>& faults = {});

@@ -79,6 +79,7 @@ def test_unreadable_file_of_many_is_left_out(folder):
         ("GOLDEN --json --csv", ["--csv", "--json"]),
         ("GOLDEN --fail-on rain", ["--fail-on", "outlier"]),
         ("GOLDEN --threshold -1", ["--threshold"]),
+        ("GOLDEN --threshold 16", ["--threshold", "15"]),
     ],
 )
 def test_bad_usage(tmp_path, arguments, words):

@@ -1,5 +1,6 @@
 #include "harness/judge/population.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/drawn_runs.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
@@ -64,6 +66,28 @@ TEST(Population, OfTheProgramIsThatOfTheRuns) {
     anew.insert(anew.end(), populations.begin(), populations.end());
   EXPECT_EQ(bundled_populations(), anew)
       << "build/cpu/tests/tools/peakline_population writes reports/reference/populations anew";
+}
+
+TEST(Population, ACardThatReportedAnErrorIsLeftOut) {
+  std::vector<Profile> profiles(3, sample::reference());
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const std::string uuid = fmt::format("GPU-0000000{}", i);
+    for (Measurement& m : profiles[i].measurements)
+      if (m.device == profiles[i].devices[0].uuid) m.device = uuid;
+    for (Ceiling& row : profiles[i].ceilings)
+      if (row.device == profiles[i].devices[0].uuid) row.device = uuid;
+    profiles[i].devices[0].uuid = uuid;
+  }
+  Finding& error = profiles[1].findings.emplace_back();
+  error.code = "xid";
+  error.severity = Severity::kError;
+  error.device = profiles[1].devices[0].uuid;
+  const std::vector<const Profile*> all = {&profiles[0], &profiles[1], &profiles[2]};
+  const std::vector<Population> populations = populations_of_gpus(all, {});
+  ASSERT_EQ(populations.size(), 1u);
+  EXPECT_EQ(populations[0].cards, 2u);
+  ASSERT_EQ(populations[0].left_out.size(), 1u);
+  EXPECT_EQ(text_of(populations[0].left_out[0]), "GPU-00000001 (health/xid)");
 }
 
 // A loss of 4 % in one precision, as much as cards differ.
