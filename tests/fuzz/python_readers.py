@@ -217,7 +217,7 @@ def _fleets() -> list[bytes]:
         "sound": True,
         "rules": [],
         "reasons": [],
-        "ceilings": [{**ceiling, "value": 4.6e12, "standing": "usual"}],
+        "ceilings": [{**ceiling, "value": 4.6e12, "deviation": 0.0, "standing": "usual"}],
     }
     group = {
         "model": "NVIDIA H200",

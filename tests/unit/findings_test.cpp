@@ -231,7 +231,7 @@ TEST(Findings, AppearWithTheirCause) {
       {"varying", kInfo,
        all_of(at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; }),
               at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })),
-       "1 measurement outside the ceilings varied within the run: "
+       "1 measurement that no ceiling comes from varied within the run: "
        "pcie.h2d.pinned/bytes:4096."},
       {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; }),
        "virtual machine (kvm)"},

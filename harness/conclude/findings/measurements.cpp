@@ -129,7 +129,7 @@ void varying_points(const DeviceView& device, Collector& out) {
     if (m->status == Status::kOk && m->value && m->flags.unstable && !sources.contains(m))
       varying.add(m->name(), format_value(*m->value, m->unit));
   std::move(varying).report("varying", Severity::kInfo,
-                            "{} outside the ceilings varied within the run: {}.", out);
+                            "{} that no ceiling comes from varied within the run: {}.", out);
 }
 
 }  // namespace
