@@ -173,6 +173,7 @@ NEED_NO_LOOK = (
     "stream_write",
     "stream_copy",
     "stream_triad",
+    "update_in_place",
     "roofline_sweep",
     "sum_arrays",
     "cached_read",

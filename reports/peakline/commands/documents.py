@@ -77,7 +77,8 @@ def _require(condition: object) -> None:
 
 
 # By schema: version, command, name of the page, what raises for contradictions, what draws it.
-_Check, _Page = Callable[[Mapping[str, Any]], None], Callable[[Mapping[str, Any]], str]
+_Check = Callable[[Mapping[str, Any]], None]
+_Page = Callable[[Mapping[str, Any]], str]
 _KNOWN: dict[str, tuple[int, str, str, _Check, _Page]] = {
     "peakline-fleet": (2, "fleet", "fleet", _check_fleet, fleet_page),
     "peakline-comparison": (2, "compare", "comparison", _check_comparison, comparison_page),
