@@ -54,7 +54,7 @@ struct Group {
   NcclRanks ranks;
 };
 
-// Creation is tried once for as many GPUs: a failure holds for every point.
+// Creation is tried once per number of GPUs: a failure holds for all their points.
 Group& group_of(NodeBench& bench) {
   struct Made {
     std::shared_ptr<Group> group;

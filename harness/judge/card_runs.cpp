@@ -111,7 +111,7 @@ std::vector<RunFigure> link_figures(const DeviceView& node) {
   return figures;
 }
 
-// As a rule of `check` names it; empty without errors.
+// The first error, named as `check` names its rule; empty without errors.
 std::string error_of(const DeviceView& view) {
   const auto error = std::ranges::find(view.findings, Severity::kError, &Finding::severity);
   return error == view.findings.end() ? "" : "health/" + (*error)->code;

@@ -42,7 +42,7 @@ bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardst
          });
 }
 
-// Of what healthy devices measure; 0: of a floor, far below that.
+// The share of what healthy devices measure; 0 for a floor, which lies far below that.
 double share_of_healthy(const RunFigure& figure, const Yardstick& yardstick) {
   return yardstick.kind == YardstickKind::kFloor ? 0 : figure.value / yardstick.centre;
 }

@@ -198,7 +198,7 @@ def test_broken_inputs_are_one_line(tmp_path, reader):
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
             reader(path)
-    # Of a model's folder, the program reads config.json.
+    # A model's folder is read by its config.json.
     folder = "No such file" if reader is peakline.from_hf_config else "Is a directory"
     for other, said in (
         (tmp_path / "none", "none: cannot be read: No such file"),

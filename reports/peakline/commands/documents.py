@@ -76,7 +76,7 @@ def _require(condition: object) -> None:
         raise ValueError("values contradict each other")
 
 
-# By schema: version, command, name of the page, what raises for contradictions, what draws it.
+# Each schema has a version, a command, a name for its page, a check for contradictions, and a page.
 _Check = Callable[[Mapping[str, Any]], None]
 _Page = Callable[[Mapping[str, Any]], str]
 _KNOWN: dict[str, tuple[int, str, str, _Check, _Page]] = {
