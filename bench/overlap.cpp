@@ -119,7 +119,7 @@ std::optional<double> overlap_share(const Measurement& m) {
   const double kernel_s = alone_s(kKernelNs);
   if (copy_s <= 0 || std::max(copy_s, kernel_s) > kMatched * std::min(copy_s, kernel_s))
     return std::nullopt;
-  return std::max(copy_s, kernel_s) / m.summary->median;
+  return std::max(copy_s, kernel_s) * *m.value / m.work.bytes();
 }
 
 unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
@@ -135,7 +135,9 @@ void register_overlap(Registry& registry) {
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kByteRate,
+                  .method_version = 2,  // v1: medians
                   .loads = Loads::kLink,
+                  .estimate = kOverlapEstimate,
                   .varies_with = VariesWith::kLaunches,
                   .limit = host_link(directions),
                   .curves = {std::move(curve)},

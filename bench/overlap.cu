@@ -158,12 +158,13 @@ double seconds_of(CudaBench& bench, bool pinned, const CudaBench::Launch& launch
   if (pinned) {
     const double roughly_s = bench.sampler().warm_up_for(launch, kWarmUpSeconds);
     const auto launches = bench.sampler().launches_for(launch, cuda::kSampleSeconds, roughly_s);
-    return median(bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s);
+    return estimated(bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s,
+                     kOverlapEstimate);
   }
   std::vector<double> samples;
   for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamplesPageable); ++i)
     samples.push_back(cuda::time_on_host(waited_for(bench, launch), 1));
-  return median(samples);
+  return estimated(samples, kOverlapEstimate);
 }
 
 // Steps for which the kernel takes as long as the slower copy, the most there is to hide. Notes

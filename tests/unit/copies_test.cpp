@@ -129,7 +129,10 @@ Measurement taking(const char* id, Params params, double seconds) {
 }
 
 Measurement overlapped(const char* memory, std::int64_t chunk, double share) {
-  Measurement m = taking("overlap.h2d", {{"memory", memory}, {"chunk", chunk}}, 1e-3 / share);
+  Measurement m =
+      sample::measurement("overlap.h2d", {{"memory", memory}, {"chunk", chunk}},
+                          Quantity::kByteRate, static_cast<double>(chunk) * share / 1e-3);
+  m.work.bytes_read = static_cast<double>(chunk);
   m.launch = {{kCopyInNs, std::int64_t{1'000'000}}, {kKernelNs, std::int64_t{990'000}}};
   return m;
 }
