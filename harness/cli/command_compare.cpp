@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +38,10 @@ int compare_files(CompareArguments arguments) {
   }
   const std::vector<Profile> base = read_profiles(arguments.base),
                              next = read_profiles(arguments.next);
+  for (std::size_t i = 0; i < base.size(); ++i)
+    for (std::size_t j = 0; j < next.size(); ++j)
+      if (identity_of(base[i]) == identity_of(next[j]))
+        note(fmt::format("{} and {} hold the same run", arguments.base[i], arguments.next[j]));
   std::vector<std::string> near = arguments.base;
   near.insert(near.end(), arguments.next.begin(), arguments.next.end());
   KeptRuns kept = kept_runs(arguments.populations, near);

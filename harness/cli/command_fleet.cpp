@@ -40,8 +40,7 @@ void warn(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const ProfileError& unreadable) {
-    const std::string text = printable(unreadable.what(), kMaxErrorChars);
-    std::fputs(fmt::format("peakline: left out: {}\n", text).c_str(), stderr);
+    note("left out: " + printable(unreadable.what(), kMaxErrorChars));
   }
 }
 
@@ -57,8 +56,7 @@ int study(const FleetArguments& arguments) {
       warn(result.error);
     }
   }
-  if (unreadable > kErrorsShown)
-    std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
+  if (unreadable > kErrorsShown) note(fmt::format("{} files left out in all", unreadable));
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
   const std::span<const Population> known = bundled_populations();
   const Fleet fleet = study_fleet(profiles, {.populations = known,

@@ -9,7 +9,6 @@
 #include <map>
 #include <system_error>
 #include <thread>
-#include <tuple>
 
 #include "harness/conclude/headlines.hpp"
 #include "harness/judge/packed.hpp"
@@ -85,15 +84,16 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
   return results;
 }
 
+RunIdentity identity_of(const Profile& profile) {
+  return {profile.host.hostname, profile.created, profile.duration_s};
+}
+
 std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> profiles;
-  // Start second and duration in nanoseconds identify a machine's run.
-  std::map<std::tuple<std::string, std::string, double>, std::string> known;
+  std::map<RunIdentity, std::string> known;
   for (ReadResult& result : try_read_profiles(files)) {
     if (result.error) std::rethrow_exception(result.error);
-    const Profile& p = result.profile;
-    const auto [found, added] =
-        known.try_emplace({p.host.hostname, p.created, p.duration_s}, result.file);
+    const auto [found, added] = known.try_emplace(identity_of(result.profile), result.file);
     if (!added)
       throw UsageError(
           fmt::format("{}: the same run as {}; give each run once", result.file, found->second));

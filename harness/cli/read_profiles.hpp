@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "harness/values/profile.hpp"
@@ -31,6 +32,10 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
 
 // Reads concurrently; results in order.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
+
+// Start second and duration in nanoseconds identify a machine's run.
+using RunIdentity = std::tuple<std::string, std::string, double>;
+RunIdentity identity_of(const Profile& profile);
 
 // Throws the first file's error, or UsageError if two files hold the same run.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);

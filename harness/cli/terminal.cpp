@@ -21,16 +21,18 @@ int print(const std::string& text, int code) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return code;
-  const std::string reason = std::generic_category().message(errno);
-  std::fputs(fmt::format("peakline: cannot write to standard output: {}\n", reason).c_str(),
-             stderr);
-  return kExitUsage;
+  return fail(kExitUsage,
+              "cannot write to standard output: " + std::generic_category().message(errno));
 }
 
-int fail(int code, std::string message) {
+void note(std::string message) {
   constexpr std::size_t kMaxChars = 1000;
   std::ranges::replace(message, '\n', ' ');
   std::fputs(fmt::format("peakline: {}\n", printable(message, kMaxChars)).c_str(), stderr);
+}
+
+int fail(int code, std::string message) {
+  note(std::move(message));
   return code;
 }
 

@@ -10,6 +10,8 @@ namespace peakline::bench {
 // pipe, as by `head`, is no failure.
 int print(const std::string& text, int code);
 
+// "peakline: " and the message, as one line on stderr.
+void note(std::string message);
 int fail(int code, std::string message);
 
 // For stdout: whether to use color, and its columns, at least what tables need.
