@@ -1,7 +1,6 @@
 #include "harness/show/alike.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "harness/judge/rules.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -28,16 +28,6 @@ std::string value_cell(const FigureRow& row) {
 
 }  // namespace
 
-std::string names_of(const std::vector<const DeviceOverview*>& gpus) {
-  std::vector<int> indices;
-  for (const DeviceOverview* gpu : gpus) indices.push_back(gpu->gpu->index);
-  if (indices.size() == 1) return fmt::format("GPU {}", indices[0]);
-  std::ranges::sort(indices);
-  const bool in_a_row = indices.back() - indices.front() == std::ssize(indices) - 1;
-  return in_a_row && indices.size() > 2 ? fmt::format("GPUs {}-{}", indices.front(), indices.back())
-                                        : fmt::format("GPUs {}", fmt::join(indices, ", "));
-}
-
 std::vector<Alike> alike_gpus(const Overview& content, bool in_all) {
   std::vector<Alike> groups;
   for (const DeviceOverview& device : content.devices) {
@@ -53,7 +43,11 @@ std::vector<Alike> alike_gpus(const Overview& content, bool in_all) {
     else
       found->devices.push_back(&device);
   }
-  for (Alike& group : groups) group.names = names_of(group.devices);
+  for (Alike& group : groups) {
+    std::vector<int> indices;
+    for (const DeviceOverview* device : group.devices) indices.push_back(device->gpu->index);
+    group.names = gpus_label(std::move(indices));
+  }
   return groups;
 }
 

@@ -31,9 +31,6 @@ std::optional<double> slowest(const Alike& group, RateOf rate_of) {
   return lowest;
 }
 
-// "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"
-std::string names_of(const std::vector<const DeviceOverview*>& gpus);
-
 // Groups GPUs by model; in_all: also by power limit, link, ...
 std::vector<Alike> alike_gpus(const Overview& content, bool in_all);
 

@@ -182,7 +182,8 @@ Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels) {
 Screen::Section memory_map_section(const Alike& group) {
   Screen::Section section{
       .name = "memory_map",
-      .title = group.several() ? "Memory map of " + names_of({&group.first()}) : "Memory map",
+      .title = group.several() ? "Memory map of " + gpus_label({group.first().gpu->index})
+                               : "Memory map",
       .columns = {{"size", right(2)}, {"read", right(2)}, {"latency", right(2)}}};
   const DeviceOverview& device = group.first();
   // Bandwidths alone are in the section above.

@@ -131,11 +131,28 @@ std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
 std::string finding_lines(const Profile& p, std::size_t width) {
   std::string text = section("Findings", "", width);
   if (p.findings.empty()) return text + "  none\n";
+  // GPUs that have the same to say share an entry.
+  struct Entry {
+    const Finding* finding;
+    std::vector<int> gpus = {};
+  };
+  std::vector<Entry> entries;
   for (const Finding& finding : p.findings) {
-    // A single device needs no name.
-    const bool name = !finding.device.empty() && (p.devices.size() > 1 || finding.device == "host");
-    const std::string subject = name ? device_label(p, finding.device) + ": " : std::string();
-    text += finding_text(finding.severity, subject + finding.message, width);
+    const auto gpu = std::ranges::find(p.devices, finding.device, &DeviceFacts::uuid);
+    const auto same = std::ranges::find_if(entries, [&](const Entry& entry) {
+      return gpu != p.devices.end() && !entry.gpus.empty() &&
+             entry.finding->severity == finding.severity &&
+             entry.finding->message == finding.message;
+    });
+    Entry& entry = same != entries.end() ? *same : entries.emplace_back(Entry{&finding});
+    if (gpu != p.devices.end()) entry.gpus.push_back(gpu->index);
+  }
+  for (const auto& [finding, gpus] : entries) {
+    std::string subject = gpus.empty() ? finding->device : gpus_label(gpus);
+    // A single GPU needs no name.
+    if (!gpus.empty() && p.devices.size() == 1) subject.clear();
+    if (!subject.empty()) subject += ": ";
+    text += finding_text(finding->severity, subject + finding->message, width);
   }
   return text;
 }

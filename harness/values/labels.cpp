@@ -1,5 +1,8 @@
 #include "harness/values/labels.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,8 +37,15 @@ std::string ResourceLabels::operator()(std::string_view resource, Basis basis) c
 
 std::string device_label(const Profile& profile, std::string_view device) {
   const auto found = std::ranges::find(profile.devices, device, &DeviceFacts::uuid);
-  return found == profile.devices.end() ? std::string(device)
-                                        : "GPU " + std::to_string(found->index);
+  return found == profile.devices.end() ? std::string(device) : gpus_label({found->index});
+}
+
+std::string gpus_label(std::vector<int> indices) {
+  if (indices.size() == 1) return fmt::format("GPU {}", indices[0]);
+  std::ranges::sort(indices);
+  const bool in_a_row = indices.back() - indices.front() == std::ssize(indices) - 1;
+  return in_a_row && indices.size() > 2 ? fmt::format("GPUs {}-{}", indices.front(), indices.back())
+                                        : fmt::format("GPUs {}", fmt::join(indices, ", "));
 }
 
 }  // namespace peakline

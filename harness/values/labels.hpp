@@ -29,4 +29,7 @@ class ResourceLabels {
 // "GPU 0", "host", "node"; "" for the whole machine; an unknown UUID unchanged.
 std::string device_label(const Profile& profile, std::string_view device);
 
+// "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5". indices: at least one, in any order.
+std::string gpus_label(std::vector<int> indices);
+
 }  // namespace peakline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 
 def format_name(name: str) -> str:
@@ -33,6 +34,16 @@ def finding_name(code: str) -> str:
     """The printed name of a finding: "tlb_reach" is "TLB reach"."""
     words = _ACRONYMS.sub(lambda match: match[0].upper(), code.replace("_", " "))
     return words.replace("NVLINK", "NVLink").replace("PCIE", "PCIe")
+
+
+def gpus_name(indices: Collection[int]) -> str:
+    """The name of a machine's GPUs: "GPU 3", "GPUs 0-7", "GPUs 0, 2, 5"."""
+    first, last = min(indices), max(indices)
+    if first == last:
+        return f"GPU {first}"
+    if len(indices) > 2 and last - first == len(indices) - 1:
+        return f"GPUs {first}-{last}"
+    return f"GPUs {', '.join(map(str, sorted(indices)))}"
 
 
 def level_of(resource: str) -> str:

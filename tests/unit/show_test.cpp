@@ -227,13 +227,16 @@ TEST(ShowAll, OfAHostAloneOrOfNothing) {
 }
 
 TEST(ShowAll, FindingsNameOneOfSeveralDevices) {
-  const auto p = sample::run_with([](Profile& run) {
+  auto p = sample::run_with([](Profile& run) {
     run.devices.push_back(run.devices[0]);
     run.devices[1].uuid = "GPU-2";
     run.devices[1].index = 1;
     run.devices[1].pcie.width = 8;
   });
   EXPECT_THAT(show_all(p, {}), HasSubstr("warning  GPU 1: The PCIe link ran at 5.0 x8 under load"));
+  for (const DeviceFacts& gpu : {p.devices[1], p.devices[0]})
+    p.findings.push_back({"code", Severity::kInfo, gpu.uuid, "The same of both.", {}});
+  EXPECT_THAT(show_all(p, {}), HasSubstr("note     GPUs 0, 1: The same of both.\n"));
 }
 
 TEST(ShowAll, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {

@@ -78,13 +78,8 @@ def machine(profile: Profile) -> str:
 
 def device_heading(profile: Profile, device: str) -> str:
     """The heading of a device's part: "GPU 1: NVIDIA H200"."""
-    name = profile.device_name(device)
-    if device == HOST:
-        return f"Host: {name}"
-    if device == NODE:
-        return f"Between GPUs: {name}"
-    gpu = profile.gpu(device)
-    return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
+    part = {HOST: "Host: ", NODE: "Between GPUs: "}.get(device, "")
+    return part + profile.device_label(device)
 
 
 def lead(profile: Profile) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from peakline import units
-from peakline.names import finding_name
+from peakline.names import finding_name, gpus_name
 from peakline.page.html import card, escape
 from peakline.pictures import Canvas, Picture, inline_svg
 from peakline.pictures.groups import GROUPS
 from peakline.pictures.picture import unbroken
-from peakline.profile import HOST, Profile
+from peakline.profile import HOST, NODE, Profile
 
 
 def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
@@ -80,33 +80,38 @@ def list_of(matters: Sequence[tuple[str, str]]) -> str:
     return f'<ul class="findings">{items}</ul>' if items else ""
 
 
+def _subject(profile: Profile, devices: Sequence[str]) -> str:
+    """The beginning of a finding: "GPU 1: "; "" for a single GPU and for the whole machine."""
+    gpus = [gpu.index for gpu in profile.devices if gpu.uuid in devices]
+    names = [gpus_name(gpus)] if gpus and len(profile.devices) > 1 else []
+    names += [device for device in devices if device in (NODE, HOST)]
+    return f"{', '.join(names)}: " if names else ""
+
+
 def findings(profile: Profile, said: Sequence[str] = ()) -> str:
     """Findings, most severe first, in a line that opens. said: texts already shown."""
     rank = {"error": 0, "warning": 1, "info": 2}
-    rows = []  # (severity, code, text, evidence)
-    several = len(profile.devices) > 1
+    rows: dict[tuple[str, str, str, str], list[str]] = {}  # devices by severity, code, ...
     if not profile.complete:
         failed = [m for m in profile.measurements if m.status == "error"]
         text = "This profile is incomplete"
         text += f": {units.counted(len(failed), 'measurement')} failed" if failed else ""
-        rows.append(("warning", "partial", f"{text}. What is missing was not measured.", ""))
+        rows["warning", "partial", f"{text}. What is missing was not measured.", ""] = []
     for finding in sorted(profile.findings, key=lambda f: rank[f.severity]):
         if any(finding.message in text for text in said):
             continue
-        name = finding.device and (several or finding.device == HOST)
-        where = f" ({profile.device_name(finding.device)})" if name else ""
         evidence = ", ".join(f"{k} {v}" for k, v in finding.evidence.items())
-        code = finding_name(finding.code)
-        rows.append((finding.severity, code, finding.message + where, evidence))
+        row = (finding.severity, finding_name(finding.code), finding.message, evidence)
+        rows.setdefault(row, []).append(finding.device)
     if not rows:
         if said:
             return ""
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
     items = "".join(
-        f'<li class="{severity}"><b>{escape(code)}</b> {escape(text)}'
+        f'<li class="{severity}"><b>{escape(code)}</b> {escape(_subject(profile, devices) + text)}'
         + (f"<small>{escape(evidence)}</small>" if evidence else "")
         + "</li>"
-        for severity, code, text, evidence in rows
+        for (severity, code, text, evidence), devices in rows.items()
     )
     counts = [
         f'<b class="{severity}">{units.counted(number, word)}</b>'

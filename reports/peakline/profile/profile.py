@@ -83,7 +83,7 @@ class Profile:
             for resource in self.resources_of(device):
                 found = [self.ceiling(device, resource, basis) for basis in bases]
                 values = [units.rate(c.value, c.unit) if c else "–" for c in found]
-                rows.append([self.device_name(device), self.label(resource), *values])
+                rows.append([self.device_label(device), self.label(resource), *values])
         return notebook.table(repr(self), ["device", "resource", *bases], rows)
 
     def to_pandas(self) -> Any:
@@ -92,8 +92,14 @@ class Profile:
         import pandas
 
         return pandas.DataFrame(
-            [notebook.row(m, self.device_name(m.device)) for m in self.measurements]
+            [notebook.row(m, self.device_label(m.device)) for m in self.measurements]
         )
+
+    def device_label(self, device: str) -> str:
+        """Its name, with the index of one GPU among several: "GPU 1: NVIDIA H200"."""
+        gpu = self.gpu(device)
+        index = f"GPU {gpu.index}: " if gpu and len(self.devices) > 1 else ""
+        return index + self.device_name(device)
 
     def device_name(self, device: str) -> str:
         """A GPU's model, the CPU's for "host", the number and model of all GPUs for "node"."""
