@@ -97,7 +97,7 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profil
       .spread = spread_of(
           m,
           usual_spread(rule.resource.name, rule.basis, site_of(m.device, profile.host)).run_to_run,
-          assumed ? std::string(kStudiedModel) : "", of_kept),
+          assumed ? std::string(kStudiedModels[0]) : "", of_kept),
       .conditions = m.conditions,
       .measurement = m.name(),
       .note = rule.note ? rule.note(m) : std::string()};

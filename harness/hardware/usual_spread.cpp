@@ -146,6 +146,7 @@ double own_scatter(const RunSpread& spread) {
 }
 
 double most_own_scatter(const Ceiling& row) {
+  if (part_of(row.resource) == "pcie") return kMostLinkScatter;
   const bool assumed = row.spread && !row.spread->assumed_from.empty();
   return assumed ? kWiderWhereAssumed * kMostOwnScatter : kMostOwnScatter;
 }
