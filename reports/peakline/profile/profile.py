@@ -116,15 +116,12 @@ class Profile:
         return next((d for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
-        """Usable measurements of a device whose id is `prefix` or starts with it and a dot.
-        Excludes failed, skipped, zero and implausible ones."""
+        """Sound measurements of a device whose id is `prefix` or starts with it and a dot."""
         return [
             m
             for m in self.measurements
             if m.device == device
-            and m.status == "ok"
-            and m.value
-            and "implausible" not in m.flags
+            and m.sound
             and (not prefix or m.id == prefix or m.id.startswith(prefix + "."))
         ]
 
