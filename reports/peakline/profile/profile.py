@@ -276,8 +276,10 @@ class Profile:
         if "." in name:
             return name
         present = self.resources_of(device)
+        # Another unit's peak does not stand in for one that could not be had.
+        missing = [m.resource for m in self.missing_ceilings if m.device == device]
         for family in COMPUTE_FAMILIES:
-            if f"{family}.{name}" in present:
+            if f"{family}.{name}" in (*present, *missing):
                 return f"{family}.{name}"
         offered = sorted(
             {r.partition(".")[2] for r in present if r.partition(".")[0] in COMPUTE_FAMILIES}
