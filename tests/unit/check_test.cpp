@@ -14,6 +14,7 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
+#include "harness/values/resources.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -21,6 +22,7 @@ namespace {
 
 using sample::ceiling;
 using sample::reference;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 CheckResult checked(const Profile& profile, const std::vector<std::string>& allowed = {}) {
@@ -222,6 +224,17 @@ TEST(Check, WhatAnotherModelHasIsExpected) {
   EXPECT_EQ(with([](Profile&) {}).verdict(), Outcome::kPass);
   expect_only(with([](Profile& p) { miss_writes(p); }), Outcome::kCannotJudge,
               "cannot_judge gpu0/hbm.write/measured: HBM write: not measured");
+}
+
+TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
+  for (const char* part : {"tensor", "pcie"}) {
+    const CheckResult result = checked(changed([&](Profile& p) {
+      p.devices[0].name = "NVIDIA H200 NVL";
+      std::erase_if(p.ceilings, [&](const Ceiling& row) { return part_of(row.resource) == part; });
+    }));
+    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge) << part;
+    EXPECT_THAT(reasons(result).at(0), EndsWith(": not measured"));
+  }
 }
 
 TEST(Check, FiguresWithoutTheirMeasurementsAreNotJudged) {
