@@ -237,6 +237,21 @@ TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
   }
 }
 
+TEST(CheckText, GivesOneReasonForSeveralGroupsOnlyWhereTheyShareIt) {
+  const auto line = [](bool tensor) {
+    const Profile profile = changed([&](Profile& p) {
+      p.devices[0].name = "NVIDIA A100";
+      p.devices[0].compute_major = 8;
+      if (!tensor)
+        std::erase_if(p.ceilings, [](const auto& c) { return part_of(c.resource) == "tensor"; });
+    });
+    return check_sentence(Checks{.files = {{"a.json", checked(profile)}}, .source = "here"});
+  };
+  const std::string open = "gpu0, NVIDIA A100: memory, compute, Tensor Cores, PCIe not judged";
+  EXPECT_EQ(line(true), open + ": none below its floor");
+  EXPECT_EQ(line(false), open);
+}
+
 TEST(Check, FiguresWithoutTheirMeasurementsAreNotJudged) {
   expect_only(checked(changed([](Profile& p) {
                 std::erase_if(p.measurements, [&](const Measurement& m) {
