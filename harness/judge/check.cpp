@@ -175,7 +175,7 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
     const Population* const peers = device.known.peers;
     // If many stand apart, either level may be the healthy one.
     const bool two_levels = peers != nullptr && 2 * peers->left_out.size() > peers->cards;
-    const bool by_peers = !two_levels && alike >= needed;
+    const bool by_peers = measured > 0 && !two_levels && alike >= needed;
     const std::string why =
         measured == 0 ? "not measured"
         : vouched > 0

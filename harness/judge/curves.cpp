@@ -51,8 +51,8 @@ std::string point_of(const Measurement& m) {
 bool in_sweep(const MeasuredPoint& point,
               const std::unordered_set<std::string_view>& behind_ceilings) {
   const Measurement& m = *point.what;
-  return point.sound && find_param(m.params, "load") == nullptr &&
-         !(m.params.empty() && behind_ceilings.contains(m.id));
+  const bool alone = m.params.empty() || find_param(m.params, "load") != nullptr;
+  return point.sound && !(alone && behind_ceilings.contains(m.name()));
 }
 
 Sweeps sweeps_of(const Runs& runs) {

@@ -16,14 +16,18 @@ inline constexpr Rule kResource{.what = "The name of a resource.", .min_length =
 inline constexpr Rule kPointName{.what = "id/name:value/... of the measurement it came from."};
 inline constexpr Rule kCelsius{.what = "Degrees Celsius.", .range = Range::kSigned};
 inline constexpr Rule kSeconds{.range = Range::kPositive};
+// Drivers state 0 for what they do not know.
+inline constexpr Rule kNeverZero{.range = Range::kPositive};
 inline constexpr Rule kColumn{.gaps = true};
 
 void fields(auto& a, Like<PcieLink> auto& v) {
-  a("generation", v.generation);
-  a("width", v.width, {.what = "Lanes."});
-  a("max_generation", v.max_generation, {.what = "Of the device in its slot."});
-  a("max_width", v.max_width, {.what = "Of the device in its slot."});
-  a("max_payload_bytes", v.max_payload_bytes, {.what = "Of a packet, as configured."});
+  a("generation", v.generation, kNeverZero);
+  a("width", v.width, {.what = "Lanes.", .range = Range::kPositive});
+  a("max_generation", v.max_generation,
+    {.what = "Of the device in its slot.", .range = Range::kPositive});
+  a("max_width", v.max_width, {.what = "Of the device in its slot.", .range = Range::kPositive});
+  a("max_payload_bytes", v.max_payload_bytes,
+    {.what = "Of a packet, as configured.", .range = Range::kPositive});
 }
 
 void fields(auto& a, Like<NvLinks> auto& v) {
@@ -82,18 +86,21 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a.maybe("pci_subsystem_id", v.pci_subsystem_id, {.what = "The same of the board."});
   a("compute_major", v.compute_major);
   a("compute_minor", v.compute_minor);
-  a("sm_count", v.sm_count);
-  a("sm_clock_max_hz", v.sm_clock_max_hz, {.what = "As the driver states it."});
+  a("sm_count", v.sm_count, kNeverZero);
+  a("sm_clock_max_hz", v.sm_clock_max_hz,
+    {.what = "As the driver states it.", .range = Range::kPositive});
   a("sm_clock_step_hz", v.sm_clock_step_hz,
-    {.what = "Between the clocks that the driver says it can be set to."});
+    {.what = "Between the clocks that the driver says it can be set to.",
+     .range = Range::kPositive});
   a("sm_clock_seen_max_hz", v.sm_clock_seen_max_hz,
-    {.what = "The clock that several measurements agree on, where it is above sm_clock_max_hz."});
-  a("memory_clock_max_hz", v.memory_clock_max_hz);
-  a("memory_bus_bits", v.memory_bus_bits);
-  a("memory_bytes", v.memory_bytes);
+    {.what = "The clock that several measurements agree on, where it is above sm_clock_max_hz.",
+     .range = Range::kPositive});
+  a("memory_clock_max_hz", v.memory_clock_max_hz, kNeverZero);
+  a("memory_bus_bits", v.memory_bus_bits, kNeverZero);
+  a("memory_bytes", v.memory_bytes, kNeverZero);
   a("memory_free_bytes", v.memory_free_bytes);
-  a("l2_bytes", v.l2_bytes);
-  a("shared_per_sm_bytes", v.shared_per_sm_bytes);
+  a("l2_bytes", v.l2_bytes, kNeverZero);
+  a("shared_per_sm_bytes", v.shared_per_sm_bytes, kNeverZero);
   a("ecc_enabled", v.ecc_enabled);
   a("mig_enabled", v.mig_enabled);
   a("integrated", v.integrated, {.what = "It shares the host's memory; its pcie is no link."});
@@ -102,9 +109,9 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a.maybe("fabric", v.fabric,
           {.what = "\"completed\", \"in progress\" or \"not started\": the links behind "
                    "NVSwitches, which Fabric Manager sets up."});
-  a("power_limit_w", v.power_limit_w);
-  a("power_limit_default_w", v.power_limit_default_w);
-  a("power_limit_max_w", v.power_limit_max_w);
+  a("power_limit_w", v.power_limit_w, kNeverZero);
+  a("power_limit_default_w", v.power_limit_default_w, kNeverZero);
+  a("power_limit_max_w", v.power_limit_max_w, kNeverZero);
   a.maybe("pcie", v.pcie,
           {.what = "generation and width: the highest read under load if pcie_read_under_load, "
                    "else idle."});

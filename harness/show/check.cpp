@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -262,8 +263,13 @@ std::string check_sentence(const Checks& checks, bool count) {
         text += "; no verdict on " + device->name;
     if (count && !given) text += "; number of GPUs not given";
   } else if (worst.rule->code == "coverage") {
-    text = fmt::format("{}, {}: {} not judged: {}", worst.device->name, worst.device->model,
-                       fmt::join(groups_of(checks, false), ", "), worst.rule->text);
+    std::set<std::string> reasons;
+    for (const CheckedDevice* device : checks.devices())
+      for (const JudgedRule& rule : device->rules)
+        if (rule.code == "coverage") reasons.insert(rule.text);
+    text = fmt::format("{}, {}: {} not judged{}", worst.device->name, worst.device->model,
+                       fmt::join(groups_of(checks, false), ", "),
+                       reasons.size() == 1 ? ": " + *reasons.begin() : "");
   } else {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
                        brief(*worst.device, *worst.rule));

@@ -57,7 +57,7 @@ Screen make_screen(const Profile& profile, const Checks& checks) {
     if (device.device == kNodeDevice) add(links_section(profile, checks, device));
   const std::vector<Alike> groups = alike_gpus(content, false);
   for (const Alike& group : groups) {
-    Screen::Section figures = gpus_section(profile, group, labels);
+    Screen::Section figures = gpus_section(profile, checks, group, labels);
     if (groups.size() > 1) figures.title = group.names;
     add(std::move(figures));
     add(mfu_section(group, labels));

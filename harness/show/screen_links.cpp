@@ -22,18 +22,6 @@ bool of_storage(std::string_view resource) {
   return part_of(resource) == "storage" || part_of(resource) == "input";
 }
 
-// The lowest healthy value of a figure, if known.
-std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
-                                   const std::string& resource, Basis basis) {
-  for (const CheckedDevice* device : checks.devices()) {
-    if (device->uuid != uuid) continue;
-    const std::string name = fmt::format("{}/{}", device->name, ceiling_name(resource, basis));
-    for (const JudgedRule& rule : device->rules)
-      if (rule.name == name && rule.vouched) return rule.limit;
-  }
-  return std::nullopt;
-}
-
 // "NCCL all-reduce: RING; NVLink multicast (NVLS) was off."
 std::optional<std::string> collectives_note(const DeviceOverview& node,
                                             const ResourceLabels& labels) {
@@ -82,6 +70,17 @@ std::optional<std::string> random_reads(const Overview& content) {
 }
 
 }  // namespace
+
+std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
+                                   const std::string& resource, Basis basis) {
+  for (const CheckedDevice* device : checks.devices()) {
+    if (device->uuid != uuid) continue;
+    const std::string name = fmt::format("{}/{}", device->name, ceiling_name(resource, basis));
+    for (const JudgedRule& rule : device->rules)
+      if (rule.name == name && rule.vouched) return rule.limit;
+  }
+  return std::nullopt;
+}
 
 Screen::Section links_section(const Profile& profile, const Checks& checks,
                               const DeviceOverview& node) {

@@ -26,16 +26,20 @@ std::string not_measured(const Profile& profile, const std::vector<std::string>&
              : fmt::format("Not measured in this run: {}.", what);
 }
 
-// The clock of a power-limited sustained load.
-std::optional<std::string> power_note(const DeviceOverview& gpu, const ResourceLabels& labels) {
+// The clock of a power-limited sustained load, and that it is normal where the rate is a healthy
+// one.
+std::optional<std::string> power_note(const Checks& checks, const DeviceOverview& gpu,
+                                      const ResourceLabels& labels) {
   for (const HeadlineFigure& headline : gpu.headlines) {
     const ComputeRow* row = gpu.find_compute(headline.resource, Basis::kSustained);
     if (row == nullptr || !row->power_capped || !row->observed_clock_hz || !row->max_clock_hz ||
         !gpu.gpu->power_limit_w || *row->observed_clock_hz >= kFullClockShare * *row->max_clock_hz)
       continue;
-    return fmt::format("Under load the {:.0f} W limit holds {} at {:.0f} of {}: that is normal.",
+    const auto healthy = healthy_from(checks, gpu.device, row->resource, Basis::kSustained);
+    return fmt::format("Under load the {:.0f} W limit holds {} at {:.0f} of {}{}.",
                        *gpu.gpu->power_limit_w, precision_of(labels(row->resource)),
-                       *row->observed_clock_hz / 1e6, format_clock(*row->max_clock_hz));
+                       *row->observed_clock_hz / 1e6, format_clock(*row->max_clock_hz),
+                       healthy && row->measured >= healthy ? ": that is normal" : "");
   }
   return std::nullopt;
 }
@@ -114,7 +118,7 @@ Screen::Section machine_section(const Profile& profile, const Overview& content)
   return section;
 }
 
-Screen::Section gpus_section(const Profile& profile, const Alike& group,
+Screen::Section gpus_section(const Profile& profile, const Checks& checks, const Alike& group,
                              const ResourceLabels& labels) {
   Screen::Section section{.name = "gpus"};
   const auto [rows, left_out] = headlines_of(group);
@@ -125,7 +129,7 @@ Screen::Section gpus_section(const Profile& profile, const Alike& group,
   if (std::ranges::any_of(rows, &FigureRow::computed))
     note("In brackets: computed from units and clocks; what is published is not known.");
   if (!left_out.empty()) note(not_measured(profile, left_out));
-  note(power_note(group.first(), labels));
+  note(power_note(checks, group.first(), labels));
   note(gemm_sizes(group));
   note(decoding(group, labels));
   return section;
@@ -171,9 +175,12 @@ Screen::Section mfu_section(const Alike& group, const ResourceLabels& labels) {
   if (!sustained) add(burst, "burst", "large GEMMs from rest; a full run measures sustained load");
   add(model, "model", "the layers of a transformer, sustained");
   if (known->datasheet && sustained) {
-    std::string same = fmt::format("An MFU of 50 % is {} of achievable",
-                                   format_percent(*published / 2 / *sustained));
-    if (model) same += fmt::format(" and {} of model", format_percent(*published / 2 / *model));
+    // Some models, such as the L4, reach no half of what is published.
+    const double mfu =
+        std::min(*sustained, model.value_or(*sustained)) < *published / 2 ? 0.1 : 0.5;
+    std::string same = fmt::format("An MFU of {:.0f} % is {} of achievable", mfu * 100,
+                                   format_percent(*published * mfu / *sustained));
+    if (model) same += fmt::format(" and {} of model", format_percent(*published * mfu / *model));
     section.notes.push_back(same + ".");
   }
   return section;

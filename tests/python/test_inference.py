@@ -270,6 +270,33 @@ def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks():
         peakline.decode_kernels(profile, LLAMA_8B, Serving(tp=4))
 
 
+def test_products_without_a_rate_make_no_estimate():
+    """A time that does not grow with the bytes would be a division by zero."""
+    rows = [
+        dataclasses.replace(m, summary=dataclasses.replace(m.summary, median_s=1e-5))
+        if m.id == "gemm.model.bf16" and m.params.get("tokens") == 1
+        else m
+        for m in reference(ONE_GPU).measurements
+    ]
+    flat = dataclasses.replace(reference(ONE_GPU), measurements=tuple(rows))
+    with pytest.raises(PeakError, match="no longer with more bytes"):
+        peakline.decode_kernels(flat, LLAMA_8B)
+
+
+@pytest.mark.parametrize("resource", ["hbm.read", "tensor.bf16"])
+def test_a_bound_says_where_its_rate_was_not_measured(resource):
+    profile = reference(ONE_GPU)
+    published = [
+        row
+        for row in profile.ceilings
+        if row.resource != resource or row.basis in ("theoretical", "datasheet")
+    ]
+    lacking = dataclasses.replace(profile, ceilings=tuple(published))
+    note = f"{resource} was not measured: the bound takes its theoretical rate."
+    assert note in decode_bound(lacking, LLAMA_8B).notes
+    assert not decode_bound(profile, LLAMA_8B).notes
+
+
 def test_prefill_is_bound_by_the_tensor_cores():
     first = prefill_bound(reference(ONE_GPU), LLAMA_8B, Serving(context=8192))
     assert first.limiter == "tensor.bf16"
@@ -317,6 +344,8 @@ def test_the_command_answers_in_one_line(llm, config):
     above = next(line for line in out.splitlines() if line.startswith("Above 100 %"))
     for cause in ("format of weights", "speculative decoding", "prefix cache", "experts"):
         assert cause in above
+    large = llm.stdout(*config(), "--batch", "4096", "--context", "1k")
+    assert large.splitlines()[-1].endswith(", but it does not fit in memory")
     short = llm.stdout(*config(), "--batch", "1", "--context", "4k")
     assert "The model's longest context" not in short
     found = llm.document(*config())

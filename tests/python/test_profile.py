@@ -279,6 +279,18 @@ def test_peaks_that_are_not_there(profile, arguments, message):
         profile.peak(**{"dtype": "bf16", "basis": "burst", **arguments})
 
 
+def test_cuda_cores_do_not_stand_in_for_tensor_cores_that_failed(document):
+    """As on an architecture whose theory is not known."""
+    of_tensor = [row for row in document["ceilings"] if row["resource"] == "tensor.fp16"]
+    document["ceilings"] = [row for row in document["ceilings"] if row not in of_tensor]
+    document["missing_ceilings"] = [
+        {"device": of_tensor[0]["device"], "resource": "tensor.fp16", "basis": "burst"}
+        | {"reason": "failed"}
+    ]
+    with pytest.raises(peakline.PeakError, match=r"tensor\.fp16.*it has cuda_core\.fp16"):
+        loaded(document).peak("fp16", basis="burst")
+
+
 def test_a_profile_of_many_ceilings_is_asked_quickly(document):
     rows = [{**document["ceilings"][0], "resource": f"made.up{i}"} for i in range(5000)]
     document["ceilings"] += rows

@@ -203,6 +203,30 @@ def test_a_part_of_a_node_has_its_own_times():
     assert of_all == peakline.collective_time(node, "all_reduce", SIZES[-1], ranks=4)
     of_two = peakline.collective_time(node, "all_reduce", SIZES[-1], ranks=2)
     assert of_two == SECONDS[SIZES[-1]] != of_all
+    # Several groups of GPUs share this id.
+    with pytest.raises(peakline.PeakError, match=r"'all_reduce\.subgroup'"):
+        peakline.collective_time(node, "all_reduce.subgroup", SIZES[-1])
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        lambda m: m.params["bytes"] > SIZES[3],
+        lambda m: m.params["bytes"] < SIZES[-1],
+        lambda m: {"flags": ("implausible",)},
+        lambda m: {"verified": False},
+    ],
+    ids=["large sizes", "small sizes", "plausible times", "right results"],
+)
+def test_a_time_never_follows_from_other_sizes_or_unsound_points(left_out):
+    rows = []
+    for m in reference(TWO_GPUS).measurements:
+        change = left_out(m) if m.id == "nccl.all_reduce" else {}
+        if change is not True:
+            rows.append(dataclasses.replace(m, **(change or {})))
+    node = dataclasses.replace(reference(TWO_GPUS), measurements=tuple(rows))
+    with pytest.raises(peakline.PeakError, match="'all_reduce' between 2 GPUs"):
+        peakline.collective_time(node, "all_reduce", 1 << 20, ranks=2)
 
 
 def test_a_collective_that_was_not_measured_is_an_error(profile):

@@ -14,6 +14,7 @@
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
+#include "harness/values/resources.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -21,6 +22,7 @@ namespace {
 
 using sample::ceiling;
 using sample::reference;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 CheckResult checked(const Profile& profile, const std::vector<std::string>& allowed = {}) {
@@ -222,6 +224,32 @@ TEST(Check, WhatAnotherModelHasIsExpected) {
   EXPECT_EQ(with([](Profile&) {}).verdict(), Outcome::kPass);
   expect_only(with([](Profile& p) { miss_writes(p); }), Outcome::kCannotJudge,
               "cannot_judge gpu0/hbm.write/measured: HBM write: not measured");
+}
+
+TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
+  for (const char* part : {"tensor", "pcie"}) {
+    const CheckResult result = checked(changed([&](Profile& p) {
+      p.devices[0].name = "NVIDIA H200 NVL";
+      std::erase_if(p.ceilings, [&](const Ceiling& row) { return part_of(row.resource) == part; });
+    }));
+    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge) << part;
+    EXPECT_THAT(reasons(result).at(0), EndsWith(": not measured"));
+  }
+}
+
+TEST(CheckText, GivesOneReasonForSeveralGroupsOnlyWhereTheyShareIt) {
+  const auto line = [](bool tensor) {
+    const Profile profile = changed([&](Profile& p) {
+      p.devices[0].name = "NVIDIA A100";
+      p.devices[0].compute_major = 8;
+      if (!tensor)
+        std::erase_if(p.ceilings, [](const auto& c) { return part_of(c.resource) == "tensor"; });
+    });
+    return check_sentence(Checks{.files = {{"a.json", checked(profile)}}, .source = "here"});
+  };
+  const std::string open = "gpu0, NVIDIA A100: memory, compute, Tensor Cores, PCIe not judged";
+  EXPECT_EQ(line(true), open + ": none below its floor");
+  EXPECT_EQ(line(false), open);
 }
 
 TEST(Check, FiguresWithoutTheirMeasurementsAreNotJudged) {

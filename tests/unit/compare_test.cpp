@@ -243,6 +243,19 @@ TEST(Compare, EachSweepOfABenchmarkIsACurve) {
   EXPECT_EQ(curve(result, "pcie.h2d.pinned").median_ratio_per_clock, std::nullopt);
 }
 
+TEST(Compare, AVariantUnderLoadWithoutACeilingIsACurve) {
+  const auto with_variant = [](double factor) {
+    return run_with([&](Profile& p) {
+      Measurement m = find(p, "gemm.bf16/load:burst");
+      m.id = "gemm.fp8_accurate";
+      scale(m, factor);
+      p.measurements.push_back(std::move(m));
+    });
+  };
+  const auto result = compare_one(with_variant(1), with_variant(0.5));
+  EXPECT_EQ(curve(result, "gemm.fp8_accurate/load").verdict, Verdict::kSlower);
+}
+
 TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
   const auto next = run_with([](Profile& p) {
     for (Measurement& m : p.measurements) {

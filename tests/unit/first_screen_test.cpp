@@ -135,6 +135,20 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
   }
 }
 
+TEST(FirstScreen, CallsALowClockNormalOnlyWhereTheRateIsHealthy) {
+  Profile profile = reference();
+  for (Ceiling& row : profile.ceilings)
+    if (row.resource == "tensor.bf16" &&
+        (row.basis == Basis::kSustained || row.basis == Basis::kModelShaped)) {
+      row.value *= 0.4;
+      if (row.conditions.sm_clock_hz) *row.conditions.sm_clock_hz *= 0.4;
+    }
+  const std::string text = screen(profile);
+  EXPECT_THAT(text, HasSubstr("\n  Under load the 700 W limit holds BF16 at 528 of 1980 MHz.\n"));
+  // No share of what is achievable is above 100 %.
+  EXPECT_THAT(text, HasSubstr("\n  An MFU of 10 % is 35.3 % of achievable and 37.6 % of model.\n"));
+}
+
 TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   Profile profile = reference("nvidia-h200-x2");
   const std::string llama = "Llama-3.1-8B in BF16 decodes one sequence at ";

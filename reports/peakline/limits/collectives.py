@@ -11,6 +11,7 @@ from peakline.profile import PeakError, Profile
 # Prefix of the ids of NCCL over all GPUs of the node, in BF16, out of place.
 _PREFIX = "nccl."
 _SUBGROUP = ".subgroup"  # ends the ids of NCCL over the first GPUs of the node
+_LATENCY_UP_TO = 1 << 20  # bytes; latency decides the time of smaller arrays, the rate of larger
 
 
 def collective_time(
@@ -24,15 +25,14 @@ def collective_time(
     A full profile of more than two GPUs also has the first four operations between the first 2, 4,
     8 ... of them. The time is interpolated linearly between measured sizes, constant below the
     smallest, and proportional to the size above the largest. Raises PeakError if the profile has no
-    such curve, ValueError for an invalid size.
+    such curve of small and large sizes, ValueError for an invalid size.
     """
     if not (isinstance(nbytes, (int, float)) and 0 < nbytes < math.inf):
         raise ValueError(f"nbytes must be a number above 0, not {nbytes!r}")
-    curve = points(profile, _PREFIX + operation, ranks)
+    measured = (m.id for m in profile.measurements if m.id.startswith(_PREFIX))
+    offered = sorted({id_.removeprefix(_PREFIX).removesuffix(_SUBGROUP) for id_ in measured})
+    curve = points(profile, _PREFIX + operation, ranks) if operation in offered else {}
     if not curve:
-        offered = sorted(
-            {m.id.removeprefix(_PREFIX) for m in profile.measurements if m.id.startswith(_PREFIX)}
-        )
         between = f" between {ranks} GPUs" if ranks else ""
         raise PeakError(
             f"no collective {operation!r}{between} in {profile.where}; "
@@ -55,11 +55,13 @@ def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
 
 
 def points(profile: Profile, id_: str, ranks: int | None = None) -> dict[int, float]:
-    """Seconds by bytes of a measurement between GPUs. ranks: how many; None: all of the node."""
+    """Seconds by bytes of a measurement between GPUs; empty without small or large sizes, which
+    do not follow from each other. ranks: how many; None: all of the node."""
     ids = (id_,) if ranks is None else (id_, id_ + _SUBGROUP)
-    return {
+    curve = {
         size: m.summary.median_s
         for m in profile.measurements
-        if m.id in ids and m.status == "ok" and m.summary and (size := m.integer("bytes"))
+        if m.id in ids and m.sound and m.summary and (size := m.integer("bytes"))
         if ranks is None or m.integer("ranks") == ranks
     }
+    return curve if curve and min(curve) <= _LATENCY_UP_TO < max(curve) else {}

@@ -82,6 +82,11 @@ def _line(profile: Profile, device: str) -> tuple[float, float]:
     mean_y = sum(y for _, y in rows) / len(rows)
     slope = sum((x - mean_x) * (y - mean_y) for x, y in rows)
     slope /= sum((x - mean_x) ** 2 for x, _ in rows)
+    if slope <= 0:
+        raise PeakError(
+            f"{profile.where}: products of one row take no longer with more bytes, so they tell no "
+            "rate: no estimate of kernels"
+        )
     return max(0.0, mean_y - slope * mean_x), 1.0 / slope
 
 

@@ -229,7 +229,12 @@ class _Work:
             self.roofs.need(self.memory, weights + kv_bytes - saved),
             self.roofs.need(self.tensor, flop / self.tp),
         ]
-        links, notes = self._links(tokens), []
+        links = self._links(tokens)
+        notes = [
+            f"{row.resource} was not measured: the bound takes its {row.basis} rate."
+            for row in (self.memory, self.tensor)
+            if row.basis in PUBLISHED_BASES
+        ]
         if links:
             needs.append(links)
         elif self.tp > 1:

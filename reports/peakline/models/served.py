@@ -180,6 +180,8 @@ def answer(document: Mapping[str, Any]) -> str:
     )
     if row["kernels_tokens_per_s"]:
         text += f", library kernels about {units.number(row['kernels_tokens_per_s'])}"
+    if row["fits"] is False:
+        text += ", but it does not fit in memory"
     if achieved := document["achieved"]:
         text += f"; your {achieved['tokens_per_s']:g} are {units.percent(achieved['of_bound'])} of "
         text += "the bound"

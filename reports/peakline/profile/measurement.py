@@ -76,6 +76,17 @@ class Measurement:
         """ "id/name:value/name:value", as `peakline run --filter` sees it."""
         return "/".join([self.id, *(f"{key}:{value}" for key, value in self.params.items())])
 
+    @property
+    def sound(self) -> bool:
+        """Whether its value counts: not failed, skipped, zero, implausible or wrong."""
+        return (
+            self.status == "ok"
+            and bool(self.value)
+            and self.summary is not None
+            and "implausible" not in self.flags
+            and self.verified is not False
+        )
+
     def integer(self, name: str) -> int | None:
         """An integer parameter; None if there is none of that name."""
         value = self.params.get(name)

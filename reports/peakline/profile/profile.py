@@ -122,15 +122,12 @@ class Profile:
         return next((d for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
-        """Usable measurements of a device whose id is `prefix` or starts with it and a dot.
-        Excludes failed, skipped, zero and implausible ones."""
+        """Sound measurements of a device whose id is `prefix` or starts with it and a dot."""
         return [
             m
             for m in self.measurements
             if m.device == device
-            and m.status == "ok"
-            and m.value
-            and "implausible" not in m.flags
+            and m.sound
             and (not prefix or m.id == prefix or m.id.startswith(prefix + "."))
         ]
 
@@ -285,8 +282,10 @@ class Profile:
         if "." in name:
             return name
         present = self.resources_of(device)
+        # Another unit's peak does not stand in for one that could not be had.
+        missing = [m.resource for m in self.missing_ceilings if m.device == device]
         for family in COMPUTE_FAMILIES:
-            if f"{family}.{name}" in present:
+            if f"{family}.{name}" in (*present, *missing):
                 return f"{family}.{name}"
         offered = sorted(
             {r.partition(".")[2] for r in present if r.partition(".")[0] in COMPUTE_FAMILIES}
