@@ -147,7 +147,7 @@ def as_export(case, path):
     process = 1 << 24
 
     def rows(columns):
-        values = zip(*(columns.column(name).tolist() for name in columns.fields), strict=True)
+        values = zip(*(columns[name].tolist() for name in columns.fields), strict=True)
         return [dict(zip(columns.fields, row, strict=True)) for row in values]
 
     ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}

@@ -169,7 +169,7 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     _of_foreach(timeline, found, places)
     if not len(known):
         return found, list(places)
-    kinds, at = known.column("work"), timeline.operator
+    kinds, at = known["work"], timeline.operator
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
@@ -263,8 +263,8 @@ def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
 
 def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
     """Sets the works of kernels over tensor lists, by their names and grids."""
-    of_lists = np.array(["multi_tensor_apply" in name for name in timeline.trace.names] or [False])
-    for activity in np.flatnonzero(of_lists[timeline.rows["name"]]).tolist():
+    of_lists = timeline.trace.named(timeline.rows, lambda name: "multi_tensor_apply" in name)
+    for activity in np.flatnonzero(of_lists).tolist():
         work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
         if work is not None:
             found[activity] = places.setdefault(work, len(places))

@@ -45,8 +45,7 @@ class Causing:
         }
         self._launching = np.flatnonzero(np.isin(host.did, (Did.LAUNCH, Did.GRAPH)))
         self._launching_starts = host.calls["start"][self._launching]
-        names = timeline.trace.names
-        loads = np.array([is_loader(name) for name in names] or [False])[host.ranges["name"]]
+        loads = timeline.trace.named(host.ranges, is_loader)
         # Only threads that launch can be held up by loading; others load in the background.
         self._loaders = {
             thread: _merged(
