@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from peakline.workload.costs import Links
 from peakline.workload.fusing import chain
 from peakline.workload.labels import shortened
 from peakline.workload.model import Finding, Host, Kind, Way
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, COPIES, Part
 from peakline.workload.placement import Placement
 from peakline.workload.straggler import cause
 from peakline.workload.waterfall import Waterfall
@@ -131,9 +131,8 @@ def _host(analysis: Analysis) -> Iterator[Finding]:
 
 def _copies(analysis: Analysis) -> Iterator[Finding]:
     """Suggests pinned memory for pageable copies, and a separate stream for all copies."""
-    parts = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
-    _, place = _worst(analysis, *parts)
-    rank, part = analysis.ranks[place], _larger(analysis, *parts)
+    _, place = _worst(analysis, *COPIES)
+    rank, part = analysis.ranks[place], _largest(analysis, COPIES)
     inputs = others = pinned = pageable = 0.0
     rows, links = rank.timeline.rows, Links(analysis.profile, rank.device)
     copies = (rows["kind"] == Kind.COPY) & (rows["way"] != Way.MIGRATION) & (rank.owned > 0)
@@ -161,7 +160,7 @@ def _copies(analysis: Analysis) -> Iterator[Finding]:
         yield _said(analysis, part, time * scale, text + "stream", "overlap", place)
 
 
-def _larger(analysis: Analysis, *parts: Part) -> Part:
+def _largest(analysis: Analysis, parts: Sequence[Part]) -> Part:
     return max(parts, key=lambda part: analysis.parts.get(part, 0))
 
 
@@ -184,9 +183,7 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
     for key in longest:
         saving, number, p = found[key]
         sides = key[1].sides if key[1] else None
-        label = called[p.label]
-        if sides:
-            label += f" ({' x '.join(str(side) for side in sides[:3])})"
+        label = called[p.label] + (key[1].size if key[1] else "")
         why = _trouble(analysis.profile, p, sides) if sides else None
         if why is None and p.reason:
             why = p.reason.text, p.reason.topic
@@ -271,13 +268,12 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
             yield dataclasses.replace(found, subject=subject)
-    parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
-    exposed, place = _worst(analysis, *parts)
+    exposed, place = _worst(analysis, *COLLECTIVES)
     text = (
         f"collectives take {units.time(exposed)} that no kernel hides: start them as soon as a "
         "bucket of gradients is there, or prefetch parameters"
     )
-    yield _said(analysis, _larger(analysis, *parts), exposed, text, "", place)
+    yield _said(analysis, _largest(analysis, COLLECTIVES), exposed, text, "", place)
 
 
 _RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...]

@@ -161,9 +161,7 @@ def _kernels(before: dict[_Key, Taken], after: dict[_Key, Taken]) -> list[Row]:
     called = labels(short_name(name) for name, _ in (*before, *after))
 
     def label(key: _Key) -> str:
-        sides = key[1].sides if key[1] else None
-        size = f" ({' x '.join(str(side) for side in sides[:3])})" if sides else ""
-        return called[short_name(key[0])] + size
+        return called[short_name(key[0])] + (key[1].size if key[1] else "")
 
     rows = [Row(label(key), before[key], after[key]) for key in before if key in after]
     left = [{k: v for k, v in side.items() if k not in other}

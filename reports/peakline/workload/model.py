@@ -226,7 +226,7 @@ class Trace:
 
     def did(self, calls: Rows) -> Int:
         """The effect of each call."""
-        return np.array([did(name) for name in self.names] or [0], np.int64)[calls["name"]]
+        return np.array([int(did(name)) for name in self.names] or [0], np.int64)[calls["name"]]
 
     def work_of(self, works: tuple[Work, ...]) -> int:
         """The index of an operator's works in `works`; most operators repeat earlier ones."""

@@ -14,15 +14,11 @@ from peakline.workload.costs import Costs, costs_of
 from peakline.workload.gaps import Causing
 from peakline.workload.model import Int, Kind
 from peakline.workload.owners import Gaps, Owned, divide
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, COPIES, KERNELS, Part
 from peakline.workload.ranks import Meetings
 from peakline.workload.timeline import Step, Timeline, steps, whole
 
-_BOUND = {
-    Kind.COMPUTE: (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN),
-    Kind.COLLECTIVE: (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN),
-    Kind.COPY: (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
-}
+_BOUND = {Kind.COMPUTE: KERNELS, Kind.COLLECTIVE: COLLECTIVES, Kind.COPY: COPIES}
 
 
 @dataclass(frozen=True)
