@@ -15,7 +15,7 @@ from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import Did, Host, Int, Kind, Way
+from peakline.workload.model import Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work
@@ -174,9 +174,7 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
     # Each replay of a graph does its operators' work again.
-    call, did = timeline.call, timeline.host.did
-    replay = (call >= 0) & (did[call] == Did.GRAPH) if len(did) else np.zeros(len(call), bool)
-    run = at + len(known) * np.where(replay, call + 1, 0)
+    run = at + len(known) * np.where(timeline.replayed, timeline.call + 1, 0)
     order = chosen[np.argsort(run[chosen], kind="stable")]
     borders = np.flatnonzero(np.diff(run[order], prepend=-1, append=-1))
     counts = np.diff(borders)

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.costs import Costs
-from peakline.workload.model import Did, Int
+from peakline.workload.kineto import LOADER
+from peakline.workload.model import Did, Int, at
 from peakline.workload.owners import Gaps
 from peakline.workload.part import Part
-from peakline.workload.timeline import Timeline, is_loader
+from peakline.workload.timeline import Timeline
 
 # Calls within this many launch times are back-to-back launches: frameworks need some time for each.
 _NEAR = 12
@@ -45,7 +46,7 @@ class Causing:
         }
         self._launching = np.flatnonzero(np.isin(host.did, (Did.LAUNCH, Did.GRAPH)))
         self._launching_starts = host.calls["start"][self._launching]
-        loads = timeline.trace.named(host.ranges, is_loader)
+        loads = timeline.trace.named(host.ranges, LOADER.search)
         # Only threads that launch can be held up by loading; others load in the background.
         self._loaders = {
             thread: _merged(
@@ -66,9 +67,9 @@ class Causing:
         if self._skewed:
             causes[Part.NOT_RECORDED] = int((gaps.ends - gaps.starts).sum())
             return causes
-        call = np.where(gaps.enders >= 0, self._call[gaps.enders], -1)
+        call = at(self._call, gaps.enders)
         plain = (call >= 0) & ~self._touched(gaps)
-        began = np.where(call >= 0, self._calls["start"][call] if len(self._did) else 0, 0)
+        began = at(self._calls["start"], call)
         queued = plain & (began < gaps.starts)
         launched = plain & (began >= gaps.starts)
         lengths = gaps.ends - gaps.starts

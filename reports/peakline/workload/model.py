@@ -188,6 +188,12 @@ class Finding:
 Rows = Columns | dict[str, Int]
 
 
+def at(column: Int, places: Int) -> Int:
+    """The values at these places; -1 where there is none, which is place -1."""
+    found: Int = np.append(column, -1)[places]
+    return found
+
+
 @dataclass
 class Trace:
     """One profiler file, with one or several processes of a machine."""

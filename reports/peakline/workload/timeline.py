@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.kineto import LOADER
-from peakline.workload.model import Did, Int, Kind, Rows, Trace, Way
+from peakline.workload.model import Did, Int, Kind, Rows, Trace, Way, at
 from peakline.workload.model import Host as Memory
 
 # Names of ranges that are steps, numbered or not.
@@ -62,10 +61,7 @@ class Timeline:
     @functools.cached_property
     def launched(self) -> Int:
         """The start of each activity's launch call; -1 if not recorded."""
-        starts = self.host.calls["start"]
-        if not len(starts):
-            return np.full(len(self.call), -1, np.int64)
-        return np.where(self.call >= 0, starts[self.call], -1)
+        return at(self.host.calls["start"], self.call)
 
     @functools.cached_property
     def before(self) -> NDArray[np.bool_]:
@@ -86,20 +82,21 @@ class Timeline:
         # The innermost operator begins last.
         last = order[np.flatnonzero(np.diff(number[order], append=0))]
         back = np.flatnonzero(number < 0)
-        if not len(last) or not len(back):
-            return (np.full(len(self.call), -1, np.int64),) * 2
         inner = Nested(start[back], end[back], thread[back]).around(*self.launch)
-        wanted = np.where(inner >= 0, -number[back[inner]], 0)
-        place = _places(number[last], wanted)
-        at = last[place]
-        return np.where(place >= 0, start[at], -1), np.where(place >= 0, thread[at], -1)
+        wanted = -np.append(number[back], 0)[inner]  # no operator has the number 0
+        found = at(last, _places(number[last], wanted))
+        return at(start, found), at(thread, found)
 
     @property
     def launch(self) -> tuple[Int, Int]:
         """Time and thread of each activity's launch; -1 if not recorded."""
-        threads = self.host.calls["thread"]
-        found = np.where(self.call >= 0, threads[self.call], -1) if len(threads) else self.call
-        return self.launched, found
+        return self.launched, at(self.host.calls["thread"], self.call)
+
+    @functools.cached_property
+    def replayed(self) -> NDArray[np.bool_]:
+        """Activities launched by a graph."""
+        found: NDArray[np.bool_] = at(self.host.did, self.call) == Did.GRAPH
+        return found
 
     def name(self, activity: int) -> str:
         return self.trace.names[int(self.rows["name"][activity])]
@@ -171,18 +168,11 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
     Activities name their operator. Up to PyTorch 2.0 that number is their correlation id instead;
     then it is the innermost operator around the call on its thread.
     """
-    count = len(call)
-    if not len(trace.operators):
-        return np.full(count, -1, np.int64)
     named = rows["operator"] >= 0
     same = named & (rows["operator"] == rows["correlation"])
     if same.sum() < _MOSTLY * max(1, named.sum()):
         return _places(trace.operators["identity"], rows["operator"])
-    found = np.full(count, -1, np.int64)
-    launched = np.flatnonzero(call >= 0)
-    at = call[launched]
-    found[launched] = operators_around(trace, calls["start"][at], calls["thread"][at])
-    return found
+    return at(operators_around(trace, calls["start"], calls["thread"]), call)
 
 
 def captured(starts: Int, ends: Int, did: Int) -> Iterator[tuple[int, int]]:
@@ -217,7 +207,7 @@ def _replayed(
         )
         for low, high in captured(calls["start"], calls["end"], did)
     ]
-    graphs = np.flatnonzero((call >= 0) & (did[call] == Did.GRAPH)) if captures else found[:0]
+    graphs = np.flatnonzero(at(did, call) == Did.GRAPH)
     for graph in np.unique(call[graphs]).tolist():
         mine = graphs[call[graphs] == graph]
         for high, places in reversed(captures):
@@ -334,7 +324,3 @@ def numberless(name: str) -> str:
 
 def is_step(name: str) -> bool:
     return _STEP.fullmatch(numberless(name)) is not None
-
-
-def is_loader(name: str) -> bool:
-    return LOADER.search(name) is not None
