@@ -108,10 +108,10 @@ def timelines(trace: Trace) -> list[Timeline]:
     every = trace.activities.sorted("start", "correlation")
     found = []
     for device in np.unique(every["device"]):
-        rows = _where(every, every["device"] == device)
+        rows = where(every, every["device"] == device)
         processes = np.unique(rows["process"])
         calls, ranges, overhead = (
-            _where(columns, np.isin(columns["process"], processes)) for columns in of_host
+            where(columns, np.isin(columns["process"], processes)) for columns in of_host
         )
         host = Host(calls, trace.did(calls), ranges, overhead)
         call = joined(trace, rows, calls)
@@ -130,7 +130,8 @@ def timelines(trace: Trace) -> list[Timeline]:
     return found
 
 
-def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+def where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+    """The chosen rows."""
     return {name: column[chosen] for name, column in columns.items()}
 
 
