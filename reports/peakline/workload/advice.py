@@ -11,7 +11,7 @@ import numpy as np
 from peakline import units
 from peakline.profile import Profile
 from peakline.workload.analysis import Analysis
-from peakline.workload.bounds import UNKNOWN
+from peakline.workload.bounds import UNKNOWN, Key
 from peakline.workload.costs import Links
 from peakline.workload.fusing import chain
 from peakline.workload.labels import shortened
@@ -20,7 +20,6 @@ from peakline.workload.part import COLLECTIVES, COPIES, Part
 from peakline.workload.placement import Placement
 from peakline.workload.straggler import cause
 from peakline.workload.waterfall import Waterfall
-from peakline.workload.works import Work
 
 _WORTH = 0.02  # of the step: smaller savings are not reported
 _NAME = 48  # characters of a kernel's name
@@ -168,16 +167,14 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
     """The kernels that take longest above their lower bound, each with what its shape tells."""
     # By name and work, since one kernel may compute products of many shapes: of the rank that loses
     # the most by it.
-    found: dict[tuple[str, Work | None], tuple[float, int, Placement]] = {}
+    found: dict[Key, tuple[float, int, Placement]] = {}
     for number, rank in enumerate(analysis.ranks):
-        bounds = rank.bounds
-        of = [(p.kernel.name, work) for p, work in zip(bounds.kernels, bounds.works, strict=True)]
-        beyond: dict[tuple[str, Work | None], float] = defaultdict(float)
+        of, beyond = rank.bounds.keys, defaultdict[Key, float](float)
         for place, seconds in _beyond(rank):
             beyond[of[place]] += seconds / len(rank.steps)
         for key, seconds in beyond.items():
             if seconds > found.get(key, (0.0,))[0]:
-                found[key] = (seconds, number, bounds.kernels[of.index(key)])
+                found[key] = (seconds, number, rank.bounds.kernels[of.index(key)])
     longest = sorted(found, key=lambda key: -found[key][0])[:3]
     called = shortened([found[key][2].label for key in longest], _NAME)
     for key in longest:

@@ -29,6 +29,10 @@ _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
+# A kernel's name and the work of one launch.
+Key = tuple[str, Work | None]
+
+
 @dataclasses.dataclass(frozen=True)
 class Bounds:
     """The least nanoseconds of each activity of a device; UNKNOWN if nothing determines them."""
@@ -38,6 +42,11 @@ class Bounds:
     kernels: tuple[Placement, ...]  # by name and work, as written
     works: tuple[Work | None, ...]  # of one launch of each kernel
     table: tuple[Placement, ...]  # one row per name, most to gain first
+
+    @property
+    def keys(self) -> list[Key]:
+        """Of `kernels`; those of several ranks are compared by them."""
+        return [(p.kernel.name, work) for p, work in zip(self.kernels, self.works, strict=True)]
 
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
