@@ -41,14 +41,12 @@ def fleet():
 
 
 @pytest.fixture
-def saved(fleet, tmp_path):
+def saved(fleet, write):
     """Writes the fleet after a change."""
 
     def save(damage=lambda fleet: None):
         damage(fleet)
-        path = tmp_path / "fleet.json"
-        path.write_text(json.dumps(fleet), encoding="utf-8")
-        return path
+        return write(fleet, "fleet.json")
 
     return save
 
