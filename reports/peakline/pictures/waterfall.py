@@ -59,11 +59,8 @@ def sawtooth(rank: Waterfall) -> Sawtooth:
     if end - start < 8 * _BIN_NS:
         size = max(1, -(-(end - start) // 64))
     bounds = [*range(start, end, size), end]
-    idle = [0] * (len(bounds) - 1)
-    for begun, ended in zip(*(column.tolist() for column in rank.gaps[:2]), strict=True):
-        for place in range((begun - start) // size, -(-(ended - start) // size)):
-            idle[place] += min(ended, bounds[place + 1]) - max(begun, bounds[place])
     widths = (after - before for before, after in pairwise(bounds))
+    idle = rank.idle_between(bounds)
     shares = [time / width for time, width in zip(idle, widths, strict=True)]
     return Sawtooth(size * 1e-9, shares, [(step.start - start) * 1e-9 for step in rank.steps])
 

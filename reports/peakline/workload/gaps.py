@@ -27,7 +27,7 @@ _NEAR = 12
 _LOOK_BACK = 16
 
 
-class _Spans:
+class Spans:
     """Times, merged where they touch."""
 
     def __init__(self, starts: Int, ends: Int) -> None:
@@ -56,9 +56,9 @@ class _Spans:
 class _Done(NamedTuple):
     """What some threads did, as times."""
 
-    by_rank: dict[Part, _Spans]  # of each cause and those before it, which count first
-    allocating: _Spans
-    waiting: _Spans
+    by_rank: dict[Part, Spans]  # of each cause and those before it, which count first
+    allocating: Spans
+    waiting: Spans
 
 
 class Causing:
@@ -78,7 +78,7 @@ class Causing:
             Part.SYNCHRONIZATION: where(host.calls, host.did == Did.SYNCHRONIZE),
             Part.LOADER: where(host.ranges, loads),
         }
-        self._overhead = _Spans(host.overhead["start"], host.overhead["end"])
+        self._overhead = Spans(host.overhead["start"], host.overhead["end"])
         self._follows_wait = _follows_wait(host.calls["thread"], host.did)
         self._done = functools.cache(self._done_by)
 
@@ -164,14 +164,14 @@ class Causing:
             rest = np.where(holds, 0, rest)
 
     def _done_by(self, *threads: int) -> _Done:
-        alone: dict[Part, _Spans] = {}
+        alone: dict[Part, Spans] = {}
         by_rank = {Part.PROFILER: self._overhead}
         starts, ends = (self._host.overhead[key] for key in ("start", "end"))
         for part, rows in self._times.items():
             mine = where(rows, np.isin(rows["thread"], threads))
-            alone[part] = _Spans(mine["start"], mine["end"])
+            alone[part] = Spans(mine["start"], mine["end"])
             starts, ends = np.append(starts, mine["start"]), np.append(ends, mine["end"])
-            by_rank[part] = _Spans(starts, ends)
+            by_rank[part] = Spans(starts, ends)
         return _Done(by_rank, alone[Part.ALLOCATION], alone[Part.SYNCHRONIZATION])
 
 
