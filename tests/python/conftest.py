@@ -36,6 +36,8 @@ CONFIGS, RECORDED, CAUSES = (DATA / name for name in ("configs", "recorded", "ca
 # A quick profile of one H200.
 QUICK = ROOT / "reports/reference/cards/nvidia-h200/localhost-20261124T163619Z.json.gz"
 sys.path.insert(0, str(ROOT / "reports"))
+# The import hook of an editable installation may lead to another checkout.
+sys.meta_path[:] = [f for f in sys.meta_path if "_editable_" not in type(f).__module__]
 
 import peakline  # noqa: E402
 import peakline.commands.llm  # noqa: E402
