@@ -23,12 +23,9 @@ def number(value: float, digits: int = 3) -> str:
 
 def rate(value: float, unit: str) -> str:
     """A rate in base units ("B/s", "FLOP/s", "OP/s") as "4583 GB/s" or "805 TFLOP/s"."""
-    if unit == "B/s":
-        scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
-    elif value >= 1e12:
+    scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
+    if value >= 1e12 and unit != "B/s":
         scale, prefix = 1e12, "T"
-    else:
-        scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
     return f"{number(value / scale)} {prefix}{unit}"
 
 

@@ -6,12 +6,16 @@ import functools
 import itertools
 import math
 
+import pytest
 from conftest import figure_of
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from peakline.pictures import Canvas, Picture
 from peakline.pictures.labels import Outline, outline, overlap
+
+CANVASES = [Canvas(), Canvas(narrow=True)]
+on_both_canvases = pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
 
 
 def lines(picture: Picture, canvas: Canvas | None = None) -> dict[str, list[tuple[float, float]]]:

@@ -1,15 +1,15 @@
 """The page of a comparison, from `peakline compare --json`."""
 
 import copy
-import json
 import re
 
 import pytest
 from conftest import unfolded
+from drawing import on_both_canvases
 from peakline.commands.documents import page_of
 from peakline.page import comparison_page
 from peakline.page.comparison import answer
-from peakline.pictures import Canvas, draw
+from peakline.pictures import draw
 from peakline.pictures.comparison import VERDICTS, ratios
 from peakline.profile import ProfileError
 from test_chromium import needs_chromium, probed
@@ -136,7 +136,7 @@ def test_two_models_and_shared_hosts_are_not_judged(document):
     assert "<b>warning</b> gpu0, HBM read: different model: 0.900</li>" in page
 
 
-@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
+@on_both_canvases
 def test_each_ceiling_has_its_ratio_with_its_interval(canvas):
     rows = [row(f"hbm.{v}", 0.95 + i / 50, v) for i, v in enumerate([*VERDICTS, "same"])]
     picture = ratios(device("GPU 0", *rows), 0.02)
@@ -155,20 +155,16 @@ def test_each_ceiling_has_its_ratio_with_its_interval(canvas):
     assert ratios(device("GPU 0"), 0.02) is None
 
 
-def test_the_command_reads_it(report, document, tmp_path):
-    path = tmp_path / "compared.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
+def test_the_command_reads_it(report, document, write, tmp_path):
+    path = write(document, "compared.json")
     report.stdout(path)
     assert (tmp_path / "compared" / "comparison.html").exists()
     report.refused(path, "--format", "png")
 
 
-def test_another_version_or_a_broken_one_is_refused(document, tmp_path):
-    path = tmp_path / "compared.json"
-
+def test_another_version_or_a_broken_one_is_refused(document, write):
     def read(changed):
-        path.write_text(json.dumps(changed), encoding="utf-8")
-        return page_of(path)
+        return page_of(write(changed))
 
     assert read(document) == ("comparison", comparison_page(document))
     with pytest.raises(ProfileError, match="version 2 of peakline-comparison"):

@@ -4,15 +4,13 @@ import re
 
 import pytest
 from conftest import DATA, TWO_GPUS, document_of, figure_of, loaded, only
-from drawing import texts
-from peakline.pictures import Canvas, draw, kernel_roofline
+from drawing import CANVASES, on_both_canvases, texts
+from peakline.pictures import draw, kernel_roofline
 from peakline.pictures.kernels import MOST_DRAWN, picture
 from peakline.report import build
 from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
 from peakline.workload.read import read_kernels as read
-
-CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
 def bars(axes):
@@ -40,7 +38,7 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
     assert len(set(colours.values())) == 4
 
 
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@on_both_canvases
 @pytest.mark.parametrize("name", ["h200_ncu_full.csv.gz", "h200_trace.json.gz", "h200_ncu.csv"])
 def test_every_kernel_is_drawn_or_named_as_not_drawn(profile, name, canvas):
     placed = place(profile, read(DATA / name), "0")

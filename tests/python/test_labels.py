@@ -21,16 +21,14 @@ from conftest import (
     reference_page,
     scaled,
 )
-from drawing import crossed, cut, lines, outside, overlapping, texts
-from peakline.pictures import Canvas, pictures
+from drawing import crossed, cut, lines, on_both_canvases, outside, overlapping, texts
+from peakline.pictures import pictures
 from peakline.pictures.picture import add_frame
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 from peakline.workload.placement import place
 from peakline.workload.read import read_kernels as read
-
-CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
 def with_caches():
@@ -80,7 +78,7 @@ def check(picture, figure):
     assert (picture.key, outside(figure)) == (picture.key, [])
 
 
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@on_both_canvases
 @pytest.mark.parametrize("name", MADE)
 def test_no_label_is_cut_or_overlaps(name, canvas):
     for picture in page(name):
@@ -109,7 +107,7 @@ def test_short_labels_keep_whole_words():
 SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
 
 
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@on_both_canvases
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
 def test_labels_of_real_rooflines_are_clear_of_lines(path, canvas):
     profile = reference(path)
@@ -135,7 +133,7 @@ def test_labels_of_real_profiles(path):
         assert not re.search(r"\d\n\D", heading), (picture.key, heading)
 
 
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@on_both_canvases
 def test_every_machine_of_an_overlay_is_named(canvas):
     overlaid = page("five")[0]
     named = [text for text in texts(overlaid, canvas) if text.endswith(" GB/s")]

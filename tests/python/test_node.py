@@ -3,10 +3,9 @@
 import pytest
 from conftest import GPU, TWO_GPUS, by_key, document_of, figure_of, loaded, reference
 from drawing import lines as drawn_lines
-from drawing import texts
+from drawing import on_both_canvases, texts
 from peakline import units
 from peakline.page import tables
-from peakline.pictures import Canvas
 from peakline.profile import HOST, NODE, PeakError
 
 
@@ -68,7 +67,7 @@ def test_without_known_links_no_limit_is_drawn():
     assert len(figure_of(found["node-sizes"]).axes[0].lines) == 6
 
 
-@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
+@on_both_canvases
 def test_links_show_each_pair_in_its_cell(canvas):
     axes = figure_of(links_of_three(), canvas).axes
     read, write, both = (

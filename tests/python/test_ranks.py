@@ -12,7 +12,7 @@ from peakline.workload.analysis import analyze
 from peakline.workload.costs import Links
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Kind, Message
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, Part
 from peakline.workload.text import headline
 
 
@@ -279,14 +279,14 @@ def test_more_work_is_named():
 def test_collectives_after_the_backward_pass_are_exposed():
     """Gradients are reduced one after the other when all of them are there."""
     found = recorded("exposed")
-    parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
     exposed = max(
-        sum(rank.parts.get(part, 0) for part in parts) / len(rank.steps) for rank in found.ranks
+        sum(rank.parts.get(part, 0) for part in COLLECTIVES) / len(rank.steps)
+        for rank in found.ranks
     )
     said = [f for f in advice(found) if "collectives take" in f.text]
     assert [f.saving_s for f in said] == [pytest.approx(exposed * 1e-9)]
     # Eight weights of 3072 x 3072 and their biases, by the measured curve of two GPUs.
-    assert found.share(Part.COLLECTIVES) > 0.8 * sum(found.share(part) for part in parts)
+    assert found.share(Part.COLLECTIVES) > 0.8 * sum(found.share(part) for part in COLLECTIVES)
 
 
 def test_one_slow_kernel_is_named():
@@ -303,10 +303,7 @@ def test_one_slow_kernel_is_named():
 
 def test_collectives_beside_the_backward_pass_are_hidden():
     found = recorded("hidden")
-    exposed = sum(
-        found.share(part)
-        for part in (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
-    )
+    exposed = sum(found.share(part) for part in COLLECTIVES)
     assert exposed < 0.01
     assert exposed * found.step_s == pytest.approx(HIDDEN_S - ALONE_S, abs=2e-4)
     assert not [f for f in advice(found) if "collectives take" in f.text]

@@ -11,12 +11,11 @@ from made_traces import Made
 from peakline.workload.analysis import analyze
 from peakline.workload.kernel import Kernel, short_name
 from peakline.workload.kernel_text import described
-from peakline.workload.part import Part
+from peakline.workload.part import KERNELS, Part
 from peakline.workload.placement import CACHE, place
 from peakline.workload.read import read_kernels
 from peakline.workload.works import works
 
-KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
 L2 = reference(ONE_GPU).gpu(GPU).l2_bytes or 0.0
 
 

@@ -13,11 +13,8 @@ from conftest import (
     pictures_of,
     scaled,
 )
-from drawing import lines, texts
-from peakline.pictures import Canvas
+from drawing import lines, on_both_canvases, texts
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
-
-CANVASES = [Canvas(), Canvas(narrow=True)]
 
 
 def bands(axes):
@@ -30,7 +27,7 @@ def bands(axes):
     return found
 
 
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@on_both_canvases
 @pytest.mark.parametrize(
     ("key", "resources"),
     [

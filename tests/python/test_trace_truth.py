@@ -10,12 +10,11 @@ from made_traces import TABLES, export
 from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
 from peakline.workload.model import Host, Way
-from peakline.workload.part import Part
+from peakline.workload.part import COPIES, KERNELS, Part
 from peakline.workload.text import headline, losses
 
 TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
-COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
 # The headline's name of each cause, and its parts.
 CAUSES = {
     "synchronization": ("synchronization", (Part.SYNCHRONIZATION,)),
@@ -130,11 +129,10 @@ def test_an_export_of_nsight_systems_gives_the_same_parts(case, tmp_path):
     """A trace's timeline as nsys exports it: everything but shapes."""
     found = analysis(case)
     exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
-    kernels = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
-    assert sum(exported.parts.get(part, 0) for part in kernels) == sum(
-        found.parts.get(part, 0) for part in kernels
+    assert sum(exported.parts.get(part, 0) for part in KERNELS) == sum(
+        found.parts.get(part, 0) for part in KERNELS
     )
-    others = set(found.parts) - set(kernels)
+    others = set(found.parts) - set(KERNELS)
     assert {part: exported.parts.get(part) for part in others} == {
         part: found.parts[part] for part in others
     }
@@ -147,7 +145,7 @@ def as_export(case, path):
     process = 1 << 24
 
     def rows(columns):
-        values = zip(*(columns.column(name).tolist() for name in columns.fields), strict=True)
+        values = zip(*(columns[name].tolist() for name in columns.fields), strict=True)
         return [dict(zip(columns.fields, row, strict=True)) for row in values]
 
     ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}

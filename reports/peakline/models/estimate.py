@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -78,16 +79,13 @@ def _line(profile: Profile, device: str) -> tuple[float, float]:
     ]
     if len({nbytes for nbytes, _ in rows}) < 2:
         raise _missing(profile, device, "products of one row", "^gemm.model")
-    mean_x = sum(x for x, _ in rows) / len(rows)
-    mean_y = sum(y for _, y in rows) / len(rows)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in rows)
-    slope /= sum((x - mean_x) ** 2 for x, _ in rows)
+    slope, fixed = statistics.linear_regression(*zip(*rows, strict=True))
     if slope <= 0:
         raise PeakError(
             f"{profile.where}: products of one row take no longer with more bytes, so they tell no "
             "rate: no estimate of kernels"
         )
-    return max(0.0, mean_y - slope * mean_x), 1.0 / slope
+    return max(0.0, fixed), 1.0 / slope
 
 
 def _turn(profile: Profile, device: str, batch: int) -> float:

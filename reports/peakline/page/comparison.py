@@ -11,7 +11,7 @@ from peakline import units
 from peakline.page.answers import verdict
 from peakline.page.document import page
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.page.sections import contents, list_of, picture
+from peakline.page.sections import list_of, picture
 from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
 
 # Word and CSS class of the overall verdict.
@@ -46,7 +46,7 @@ def comparison_page(document: Mapping[str, Any]) -> str:
     for number, device in enumerate(document["devices"]):
         entries.append((f"device-{number}", str(device["base"]), True))
         body += _device(device, document["threshold"], number, numbers)
-    return page(f"peakline: {title}, {word.lower()}", "".join([contents(entries), *body]))
+    return page(f"{title}, {word.lower()}", entries, body)
 
 
 def _title(document: Mapping[str, Any]) -> str:

@@ -20,15 +20,19 @@ from peakline.page.tables import ceilings, curves, factors, raw, side_by_side
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
 
+# An entry of the contents: id, text, whether it starts a part.
+Entry = tuple[str, str, bool]
 
-def page(title: str, body: str, *scripts: str) -> str:
-    """A complete page. scripts: files of this package, in addition to page.js."""
+
+def page(title: str, entries: Sequence[Entry], parts: Sequence[str], *scripts: str) -> str:
+    """A complete page. entries: of its contents. scripts: files of this package, in addition to
+    page.js."""
     package = resources.files("peakline.page")
     style = package.joinpath("page.css").read_text(encoding="utf-8")
     code = "".join(
         package.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", *scripts)
     )
-    body, shared = _shared_styles(body)
+    body, shared = _shared_styles("".join([contents(entries), *parts]))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     # Whatever a profile contains: no fetches, and no scripts but this one.
     policy = (
@@ -40,7 +44,7 @@ def page(title: str, body: str, *scripts: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{style}{shared}</style></head>"
+        f"<title>peakline: {escape(title)}</title><style>{style}{shared}</style></head>"
         f"<body><main>{body}</main><script>{code}</script></body></html>\n"
     )
 
@@ -54,10 +58,6 @@ def _shared_styles(body: str) -> tuple[str, str]:
 
     body = re.sub(r' style="([^"]*)"', named, body)
     return body, "".join(f".{name}{{{style}}}" for style, name in classes.items())
-
-
-# An entry of the contents: id, text, whether it starts a part.
-_Entry = tuple[str, str, bool]
 
 
 def report_page(
@@ -75,7 +75,7 @@ def report_page(
         answers(profile, screen),
         what_to_do(profile, screen),
     ]
-    entries: list[_Entry] = [("answers", "Answers", True), ("to-do", "What to do", True)]
+    entries: list[Entry] = [("answers", "Answers", True), ("to-do", "What to do", True)]
     opened = True  # only the first group
     if decoded is not None:
         entries.append(("decoding", decoding.heading(decoded[0]), True))
@@ -107,7 +107,7 @@ def report_page(
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
-    return page(f"peakline: {title}", "".join([contents(entries), *body]))
+    return page(title, entries, body)
 
 
 # A group's subjects, and its cards.
@@ -165,5 +165,4 @@ def side_by_side_page(
             body.append("<p></p>")
             body.append(provenance(profile))
             body.append(raw(profile, f"raw-{number}"))
-    title = "peakline: " + ", ".join(name for name, _, _ in items)
-    return page(title, "".join([contents(entries), *body]))
+    return page(", ".join(name for name, _, _ in items), entries, body)

@@ -12,7 +12,7 @@ from peakline.limits.ceilings import ceiling_label
 from peakline.page.answers import verdict
 from peakline.page.document import page
 from peakline.page.html import card, cell, escape, table
-from peakline.page.sections import contents, folded_group
+from peakline.page.sections import folded_group
 
 ENDS = ("lowest", "highest")
 # Ranges of a strip, in percent; larger deviations are broken devices.
@@ -41,7 +41,7 @@ def fleet_page(document: Mapping[str, Any]) -> str:
     for number, group in enumerate(groups):
         entries.append((f"group-{number}", _heading(group), True))
         body.append(_group(group, number))
-    return page(f"peakline: {title}", "".join([contents(entries), *body]), "fleet.js")
+    return page(title, entries, body, "fleet.js")
 
 
 def _sentence(document: Mapping[str, Any]) -> str:

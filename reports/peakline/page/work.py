@@ -11,7 +11,7 @@ from peakline.page.document import page
 from peakline.page.html import escape
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
-from peakline.page.sections import contents, folded_group, picture
+from peakline.page.sections import folded_group, picture
 from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
@@ -77,7 +77,7 @@ def work_page(
         f"measured on {profile.created[:10]}. <code>peakline-report {escape(file)}</code> draws "
         f"that machine itself: roofline, ceilings, links.</p>{verdict_of(profile, screen)}</header>"
     )
-    return page(f"peakline: {title}", "".join([contents(entries), header, *body]))
+    return page(title, entries, [header, *body])
 
 
 def _pictures(items: Sequence[Picture], number: int, numbers: Iterator[int]) -> Iterator[str]:

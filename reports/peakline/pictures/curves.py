@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Axes, Canvas, EndLabel, note, plain_log_ticks, powers
+from peakline.pictures.canvas import Axes, Canvas, note, plain_log_ticks, powers
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
 from peakline.profile import Measurement
 
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-def all_x(lines: Iterable[Curve]) -> list[float]:
-    return sorted({x for line in lines for x in line.x})
+Points = Sequence[tuple[float, float]]
 
 
 def amount(m: Measurement) -> float:
@@ -30,18 +20,17 @@ def amount(m: Measurement) -> float:
     return m.value
 
 
-def curve(
-    name: str, rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
-) -> Curve:
-    """The curve of `rows` over `x`, sorted; of several values at one x, the highest. A negative x
+def highest(
+    rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
+) -> list[tuple[float, float]]:
+    """The points of `rows` over `x`, sorted; of several values at one x, the highest. A negative x
     is no size, count or distance, and is left out."""
     best: dict[float, float] = {}
     for row in rows:
         at = x(row)
         if at is not None and at >= 0:
             best[at] = max(best.get(at, 0.0), amount(row))
-    ordered = sorted(best.items())
-    return Curve(name, tuple(p[0] for p in ordered), tuple(p[1] for p in ordered))
+    return sorted(best.items())
 
 
 def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
@@ -57,39 +46,22 @@ def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> No
     plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
 
 
-def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) -> str:
-    """Draws a curve in the index-th colour, dash and marker, or as `style`; returns the colour."""
+def plot(axes: Axes, points: Points, index: int, **style: Any) -> str:
+    """Draws a line in the index-th colour, dash and marker, or as `style`; returns the colour."""
     chosen: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
         "marker": MARKERS[index % len(MARKERS)],
-        "label": line.name,
         **style,
     }
-    axes.plot(line.x, [y / scale for y in line.y], **chosen)
+    axes.plot([x for x, _ in points], [y for _, y in points], **chosen)
     return str(chosen["color"])
 
 
-def plot_marks(axes: Axes, points: Sequence[tuple[float, float]], index: int, **style: Any) -> None:
+def plot_marks(axes: Axes, points: Points, index: int, **style: Any) -> None:
     """Draws points in the index-th colour and marker; every other index is hollow."""
-    chosen: dict[str, Any] = {
-        "color": SERIES[index % len(SERIES)],
-        "marker": MARKERS[index % len(MARKERS)],
-        "fillstyle": "full" if index % 2 == 0 else "none",
-        "markersize": 6,
-        **style,
-    }
-    axes.plot([x for x, _ in points], [y for _, y in points], linestyle="none", **chosen)
-
-
-def plot_all(
-    axes: Axes, lines: Sequence[Curve], texts: Sequence[str], scale: float = 1.0
-) -> list[EndLabel]:
-    """Draws curves in distinct styles; returns labels for their ends."""
-    return [
-        EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale), line.x[-1])
-        for i, (line, text) in enumerate(zip(lines, texts, strict=True))
-    ]
+    look = {"linestyle": "none", "fillstyle": "none" if index % 2 else "full", "markersize": 6}
+    plot(axes, points, index, **{**look, **style})
 
 
 def size_of(m: Measurement) -> float | None:

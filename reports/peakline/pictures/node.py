@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels, plain_log_ticks
-from peakline.pictures.curves import Curve, all_x, amount, curve, plot_all, size_of, size_ticks
+from peakline.pictures.curves import Points, amount, highest, plot, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
 from peakline.profile import Profile
@@ -128,14 +128,14 @@ def _matrix(profile: Profile, device: str, id_: str) -> Matrix:
 
 def sizes(profile: Profile, device: str) -> Picture | None:
     """The rate of one pair by size."""
-    lines: list[Curve] = []
+    lines: dict[str, Points] = {}
     for id_, name in _SIZES.items():
         rows = profile.of(device, id_)
         pairs = [m.params.get("pair") for m in rows]
         most = max(pairs, key=pairs.count, default=None)
-        line = curve(name, [m for m in rows if m.params.get("pair") == most], size_of)
-        if len(line.x) > 1:
-            lines.append(line)
+        line = highest([m for m in rows if m.params.get("pair") == most], size_of)
+        if len(line) > 1:
+            lines[name] = line
     if not lines:
         return None
     limits = _limits(profile, device)
@@ -147,18 +147,21 @@ def sizes(profile: Profile, device: str) -> Picture | None:
     ]
 
     def draw(canvas: Canvas) -> Figure:
-        texts = [f"{line.name} {line.y[-1] / 1e9:.0f}" for line in lines]
+        texts = [f"{name} {line[-1][1] / 1e9:.0f}" for name, line in lines.items()]
         marks = {f"links, {way}": limit for way, limit in _named_once(limits).items()}
         named = [*texts, *(f"{name} {limit:.0f}" for name, limit in marks.items())]
         figure, (axes,) = canvas.figure(3.4, right=canvas.room(named, canvas.font - 1))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        labels = plot_all(axes, lines, texts)
+        labels = []
+        for i, (name, line) in enumerate(lines.items()):
+            (end, rate), color = line[-1], plot(axes, line, i, label=name)
+            labels.append(EndLabel(rate, texts[i], color, end))
         for name, limit in marks.items():
             axes.axhline(limit * 1e9, label=name, **LIMIT)
             labels.append(EndLabel(limit * 1e9, f"{name} {limit:.0f}", MUTED))
-        xs = all_x(lines)
-        size_ticks(axes.xaxis, xs[0], xs[-1], 3 if canvas.narrow else 7)
+        xs = [x for line in lines.values() for x, _ in line]
+        size_ticks(axes.xaxis, min(xs), max(xs), 3 if canvas.narrow else 7)
         bottom, top = axes.get_ylim()
         decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
         plain_log_ticks(axes.yaxis, decades, [f"{v / 1e9:g}" for v in decades])

@@ -19,7 +19,7 @@ from peakline.pictures.canvas import (
     plain_log_ticks,
     text_width,
 )
-from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
+from peakline.pictures.curves import integer_ticks, mark_end, plot, plot_marks, size_ticks
 from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
 from peakline.profile.declared import Axis, DeclaredPanel
 
@@ -143,12 +143,12 @@ def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     texts = _end_texts(shown)
     labels = []
     for index, line in enumerate(shown.series):
-        xs = tuple(x / x_axis.per for x, _ in line.points)
-        ys = tuple(y / y_axis.per for _, y in line.points)
-        size = {"markersize": 3} if len(xs) > 20 else {}
-        color = plot(axes, Curve(line.label, xs, ys), index, **size)
+        points = [(x / x_axis.per, y / y_axis.per) for x, y in line.points]
+        size = {"markersize": 3} if len(points) > 20 else {}
+        color = plot(axes, points, index, label=line.label, **size)
         if texts and texts[index]:
-            labels.append(EndLabel(ys[-1], texts[index], color, xs[-1]))
+            x, y = points[-1]
+            labels.append(EndLabel(y, texts[index], color, x))
     return labels
 
 

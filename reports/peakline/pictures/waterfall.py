@@ -11,21 +11,15 @@ from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import GRID, MUTED, SERIES
 from peakline.workload.analysis import Analysis
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, COPIES, KERNELS, Part
 from peakline.workload.text import headline, microseconds
 from peakline.workload.waterfall import Waterfall
 
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
 _PALE = 0.35
-_NEEDED = (Part.KERNELS, Part.COLLECTIVES, Part.COPIES)
-_UNKNOWN = (
-    Part.KERNELS_UNKNOWN,
-    Part.COLLECTIVES_UNKNOWN,
-    Part.COPIES_UNKNOWN,
-    Part.BEFORE,
-    Part.NOT_RECORDED,
-)
+_NEEDED, _, _OF_NO_BOUND = zip(KERNELS, COLLECTIVES, COPIES, strict=True)
+_UNKNOWN = (*_OF_NO_BOUND, Part.BEFORE, Part.NOT_RECORDED)
 _KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
 _IDLE = SERIES[6]
 _BIN_NS = 1_000_000
@@ -65,11 +59,8 @@ def sawtooth(rank: Waterfall) -> Sawtooth:
     if end - start < 8 * _BIN_NS:
         size = max(1, -(-(end - start) // 64))
     bounds = [*range(start, end, size), end]
-    idle = [0] * (len(bounds) - 1)
-    for begun, ended in zip(*(column.tolist() for column in rank.gaps[:2]), strict=True):
-        for place in range((begun - start) // size, -(-(ended - start) // size)):
-            idle[place] += min(ended, bounds[place + 1]) - max(begun, bounds[place])
     widths = (after - before for before, after in pairwise(bounds))
+    idle = rank.idle_between(bounds)
     shares = [time / width for time, width in zip(idle, widths, strict=True)]
     return Sawtooth(size * 1e-9, shares, [(step.start - start) * 1e-9 for step in rank.steps])
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from peakline import units
 from peakline.profile import Profile
 from peakline.workload.analysis import Analysis
-from peakline.workload.bounds import UNKNOWN
+from peakline.workload.bounds import UNKNOWN, Key
 from peakline.workload.costs import Links
 from peakline.workload.fusing import chain
 from peakline.workload.labels import shortened
 from peakline.workload.model import Finding, Host, Kind, Way
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, COPIES, Part
 from peakline.workload.placement import Placement
 from peakline.workload.straggler import cause
 from peakline.workload.waterfall import Waterfall
-from peakline.workload.works import Work
 
 _WORTH = 0.02  # of the step: smaller savings are not reported
 _NAME = 48  # characters of a kernel's name
@@ -131,9 +130,8 @@ def _host(analysis: Analysis) -> Iterator[Finding]:
 
 def _copies(analysis: Analysis) -> Iterator[Finding]:
     """Suggests pinned memory for pageable copies, and a separate stream for all copies."""
-    parts = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
-    _, place = _worst(analysis, *parts)
-    rank, part = analysis.ranks[place], _larger(analysis, *parts)
+    _, place = _worst(analysis, *COPIES)
+    rank, part = analysis.ranks[place], _largest(analysis, COPIES)
     inputs = others = pinned = pageable = 0.0
     rows, links = rank.timeline.rows, Links(analysis.profile, rank.device)
     copies = (rows["kind"] == Kind.COPY) & (rows["way"] != Way.MIGRATION) & (rank.owned > 0)
@@ -161,7 +159,7 @@ def _copies(analysis: Analysis) -> Iterator[Finding]:
         yield _said(analysis, part, time * scale, text + "stream", "overlap", place)
 
 
-def _larger(analysis: Analysis, *parts: Part) -> Part:
+def _largest(analysis: Analysis, parts: Sequence[Part]) -> Part:
     return max(parts, key=lambda part: analysis.parts.get(part, 0))
 
 
@@ -169,24 +167,20 @@ def _kernels(analysis: Analysis) -> Iterator[Finding]:
     """The kernels that take longest above their lower bound, each with what its shape tells."""
     # By name and work, since one kernel may compute products of many shapes: of the rank that loses
     # the most by it.
-    found: dict[tuple[str, Work | None], tuple[float, int, Placement]] = {}
+    found: dict[Key, tuple[float, int, Placement]] = {}
     for number, rank in enumerate(analysis.ranks):
-        bounds = rank.bounds
-        of = [(p.kernel.name, work) for p, work in zip(bounds.kernels, bounds.works, strict=True)]
-        beyond: dict[tuple[str, Work | None], float] = defaultdict(float)
+        of, beyond = rank.bounds.keys, defaultdict[Key, float](float)
         for place, seconds in _beyond(rank):
             beyond[of[place]] += seconds / len(rank.steps)
         for key, seconds in beyond.items():
             if seconds > found.get(key, (0.0,))[0]:
-                found[key] = (seconds, number, bounds.kernels[of.index(key)])
+                found[key] = (seconds, number, rank.bounds.kernels[of.index(key)])
     longest = sorted(found, key=lambda key: -found[key][0])[:3]
     called = shortened([found[key][2].label for key in longest], _NAME)
     for key in longest:
         saving, number, p = found[key]
         sides = key[1].sides if key[1] else None
-        label = called[p.label]
-        if sides:
-            label += f" ({' x '.join(str(side) for side in sides[:3])})"
+        label = called[p.label] + (key[1].size if key[1] else "")
         why = _trouble(analysis.profile, p, sides) if sides else None
         if why is None and p.reason:
             why = p.reason.text, p.reason.topic
@@ -271,13 +265,12 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
             yield dataclasses.replace(found, subject=subject)
-    parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
-    exposed, place = _worst(analysis, *parts)
+    exposed, place = _worst(analysis, *COLLECTIVES)
     text = (
         f"collectives take {units.time(exposed)} that no kernel hides: start them as soon as a "
         "bucket of gradients is there, or prefetch parameters"
     )
-    yield _said(analysis, _larger(analysis, *parts), exposed, text, "", place)
+    yield _said(analysis, _largest(analysis, COLLECTIVES), exposed, text, "", place)
 
 
 _RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...]

@@ -11,7 +11,7 @@ from peakline import units
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kernel_text import YOURS, other_device
-from peakline.workload.model import Did, Finding, Kind, Trace, Way
+from peakline.workload.model import Finding, Kind, Trace, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement, in_one
 from peakline.workload.ranks import meetings_of
@@ -160,9 +160,7 @@ def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace
 def _of_unknown_graphs(rank: Waterfall) -> int:
     """Nanoseconds of kernels in graph replays without a known operator."""
     line = rank.timeline
-    if not len(line.host.did):
-        return 0
-    replay = (line.call >= 0) & (line.host.did[line.call] == Did.GRAPH) & (line.operator < 0)
+    replay = line.replayed & (line.operator < 0)
     kernels = (line.rows["kind"] == Kind.COMPUTE) & (line.rows["way"] == Way.NONE)
     return int(rank.owned[replay & kernels].sum())
 

@@ -15,7 +15,7 @@ from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import Did, Host, Int, Kind, Way
+from peakline.workload.model import Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work
@@ -29,6 +29,10 @@ _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
+# A kernel's name and the work of one launch.
+Key = tuple[str, Work | None]
+
+
 @dataclasses.dataclass(frozen=True)
 class Bounds:
     """The least nanoseconds of each activity of a device; UNKNOWN if nothing determines them."""
@@ -38,6 +42,11 @@ class Bounds:
     kernels: tuple[Placement, ...]  # by name and work, as written
     works: tuple[Work | None, ...]  # of one launch of each kernel
     table: tuple[Placement, ...]  # one row per name, most to gain first
+
+    @property
+    def keys(self) -> list[Key]:
+        """Of `kernels`; those of several ranks are compared by them."""
+        return [(p.kernel.name, work) for p, work in zip(self.kernels, self.works, strict=True)]
 
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
@@ -169,14 +178,12 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     _of_foreach(timeline, found, places)
     if not len(known):
         return found, list(places)
-    kinds, at = known.column("work"), timeline.operator
+    kinds, at = known["work"], timeline.operator
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
     chosen = np.flatnonzero(launched)
     # Each replay of a graph does its operators' work again.
-    call, did = timeline.call, timeline.host.did
-    replay = (call >= 0) & (did[call] == Did.GRAPH) if len(did) else np.zeros(len(call), bool)
-    run = at + len(known) * np.where(replay, call + 1, 0)
+    run = at + len(known) * np.where(timeline.replayed, timeline.call + 1, 0)
     order = chosen[np.argsort(run[chosen], kind="stable")]
     borders = np.flatnonzero(np.diff(run[order], prepend=-1, append=-1))
     counts = np.diff(borders)
@@ -263,8 +270,8 @@ def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
 
 def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
     """Sets the works of kernels over tensor lists, by their names and grids."""
-    of_lists = np.array(["multi_tensor_apply" in name for name in timeline.trace.names] or [False])
-    for activity in np.flatnonzero(of_lists[timeline.rows["name"]]).tolist():
+    of_lists = timeline.trace.named(timeline.rows, lambda name: "multi_tensor_apply" in name)
+    for activity in np.flatnonzero(of_lists).tolist():
         work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
         if work is not None:
             found[activity] = places.setdefault(work, len(places))

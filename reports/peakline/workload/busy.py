@@ -12,40 +12,55 @@ from collections.abc import Mapping
 
 from peakline.workload.tensor import ACTIVITY
 
-# Units by the names of their counters, without the form.
+# By unit: its printed name, and the names of its counters, without the form.
 _UNITS = {
-    "issue": r"(?:smsp|sm)__(?:inst_issued|inst_executed|issue_active)",
-    "alu": r"(?:smsp|sm)__(?:inst_executed_pipe_alu|pipe_alu_cycles_active)",
-    "fma": r"(?:smsp|sm)__(?:inst_executed_pipe_fma(?:heavy|lite)?"
-    r"|pipe_fma(?:heavy)?_cycles_active)",
-    "fp16": r"(?:smsp|sm)__(?:inst_executed_pipe_fp16|pipe_fp16_cycles_active)",
-    "fp64": r"(?:smsp|sm)__(?:inst_executed_pipe_fp64|pipe_fp64_cycles_active)",
-    "xu": r"(?:smsp|sm)__(?:inst_executed_pipe_xu|pipe_xu_cycles_active)",
-    "adu": r"(?:smsp|sm)__inst_executed_pipe_adu",
-    "cbu": r"(?:smsp|sm)__inst_executed_pipe_cbu(?:_pred_on_any)?",
-    "uniform": r"(?:smsp|sm)__inst_executed_pipe_uniform",
-    "tma": r"(?:smsp|sm)__(?:inst_executed_pipe_tma|pipe_tma_cycles_active)",
-    "tex": r"(?:smsp|sm)__inst_executed_pipe_tex|l1tex__(?:data_pipe_tex|f)_wavefronts",
-    "l1": r"(?:smsp|sm)__inst_executed_pipe_lsu|l1tex__(?:data_pipe_lsu_wavefronts|lsuin_requests"
-    r"|lsu_writeback_active|data_bank_(?:reads|writes))",
-    "l2": r"lts__(?:t_sectors|t_tag_requests|d_sectors(?:_fill_device)?|lts2xbar_cycles_active"
-    r"|xbar2lts_cycles_active|t_sectors_srcunit_tex_op_(?:read|write))",
-    "dram": r"(?:gpu__dram|dram_)_throughput|dram__cycles_active",
+    "issue": ("issue slots", r"(?:smsp|sm)__(?:inst_issued|inst_executed|issue_active)"),
+    "alu": ("ALU pipe", r"(?:smsp|sm)__(?:inst_executed_pipe_alu|pipe_alu_cycles_active)"),
+    "fma": (
+        "FMA pipe",
+        r"(?:smsp|sm)__(?:inst_executed_pipe_fma(?:heavy|lite)?|pipe_fma(?:heavy)?_cycles_active)",
+    ),
+    "fp16": ("FP16 pipe", r"(?:smsp|sm)__(?:inst_executed_pipe_fp16|pipe_fp16_cycles_active)"),
+    "fp64": ("FP64 pipe", r"(?:smsp|sm)__(?:inst_executed_pipe_fp64|pipe_fp64_cycles_active)"),
+    "xu": ("XU pipe", r"(?:smsp|sm)__(?:inst_executed_pipe_xu|pipe_xu_cycles_active)"),
+    "adu": ("address unit", r"(?:smsp|sm)__inst_executed_pipe_adu"),
+    "cbu": ("branch unit", r"(?:smsp|sm)__inst_executed_pipe_cbu(?:_pred_on_any)?"),
+    "uniform": ("uniform pipe", r"(?:smsp|sm)__inst_executed_pipe_uniform"),
+    "tma": ("TMA unit", r"(?:smsp|sm)__(?:inst_executed_pipe_tma|pipe_tma_cycles_active)"),
+    "tex": (
+        "texture unit",
+        r"(?:smsp|sm)__inst_executed_pipe_tex|l1tex__(?:data_pipe_tex|f)_wavefronts",
+    ),
+    "l1": (
+        "LSU and L1 data",
+        r"(?:smsp|sm)__inst_executed_pipe_lsu|l1tex__(?:data_pipe_lsu_wavefronts|lsuin_requests"
+        r"|lsu_writeback_active|data_bank_(?:reads|writes))",
+    ),
+    "l2": (
+        "L2",
+        r"lts__(?:t_sectors|t_tag_requests|d_sectors(?:_fill_device)?|lts2xbar_cycles_active"
+        r"|xbar2lts_cycles_active|t_sectors_srcunit_tex_op_(?:read|write))",
+    ),
+    "dram": ("DRAM", r"(?:gpu__dram|dram_)_throughput|dram__cycles_active"),
 }
 # Unless all of these were counted, another unit may be the busiest.
 _ALL = {"issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor"}
 _SUMMARIES = {
-    "sm": r"sm__(?:throughput|instruction_throughput|memory_throughput)",
-    "l1": r"l1tex__throughput",
-    "l2": r"lts__throughput",
-    "memory": r"gpu__compute_memory_(?:access_|request_)?throughput",
-    "shared_pipe": r"sm__pipe_shared_cycles_active",
+    "sm": ("an SM unit", r"sm__(?:throughput|instruction_throughput|memory_throughput)"),
+    "l1": ("an L1 stage", r"l1tex__throughput"),
+    "l2": ("an L2 stage", r"lts__throughput"),
+    "memory": ("a memory stage", r"gpu__compute_memory_(?:access_|request_)?throughput"),
+    "shared_pipe": ("the FP64 and tensor pipe", r"sm__pipe_shared_cycles_active"),
 }
+LABELS = {"tensor": "tensor pipe", **{name: label for name, (label, _) in _UNITS.items()}}
+SUMMARY_LABELS = {name.replace("_", " "): label for name, (label, _) in _SUMMARIES.items()}
 # Together these cover all units.
 _EVERY_UNIT = {"sm", "memory"}
-_FORM = r"\.(?:avg|sum)\.pct_of_peak_sustained_(?P<base>elapsed|active)"
+_FORM = r"\.(?:avg|sum)\.pct_of_peak_sustained_(?:elapsed|active)"
 _UNIT, _SUMMARY = (
-    re.compile("(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in of.items()) + ")" + _FORM)
+    re.compile(
+        "(?:" + "|".join(f"(?P<{name}>{stem})" for name, (_, stem) in of.items()) + ")" + _FORM
+    )
     for of in (_UNITS, _SUMMARIES)
 )
 # Factor from active to elapsed time: active / elapsed cycles, by the first counters available.
@@ -89,7 +104,7 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
             continue
         match = _UNIT.fullmatch(metric)
         if match is not None:
-            unit = _group(match)
+            unit = str(match.lastgroup)
             if unit == "l1" and by_gmma:
                 share = _without_gmma(metric, share, metrics)
             if share is not None:
@@ -98,7 +113,7 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
             unit = _tensor_unit(metric)
             units[unit] = max(units.get(unit, 0.0), share)
         elif (match := _SUMMARY.fullmatch(metric)) is not None:
-            name = _group(match).replace("_", " ")
+            name = str(match.lastgroup).replace("_", " ")
             summaries[name] = max(summaries.get(name, 0.0), share)
     # A part of the tensor pipe that is as busy as the whole is more specific.
     parts = [share for unit, share in units.items() if unit.startswith("tensor ")]
@@ -111,11 +126,6 @@ def are_complete(units: Mapping[str, float], summaries: Mapping[str, float]) -> 
     """Whether no uncounted unit can be busier than these."""
     named = {"tensor" if unit.startswith("tensor") else unit for unit in units}
     return named >= _ALL or set(summaries) >= _EVERY_UNIT
-
-
-def _group(match: re.Match[str]) -> str:
-    """The name of the matching group, other than the form's."""
-    return next(name for name, text in match.groupdict().items() if text and name != "base")
 
 
 def _of_launch(

@@ -14,12 +14,12 @@ import numpy as np
 
 from peakline import units
 from peakline.workload.analysis import Analysis
+from peakline.workload.bounds import Key
 from peakline.workload.kernel import short_name
 from peakline.workload.labels import labels
 from peakline.workload.model import Finding
 from peakline.workload.modules import modules
 from peakline.workload.part import Part
-from peakline.workload.works import Work
 
 _SIDES = ("before", "after")
 _OTHER = {True: "other shapes", False: "its work is not known in both runs"}
@@ -133,12 +133,9 @@ def _modules(analysis: Analysis) -> dict[str, Taken]:
     return found
 
 
-_Key = tuple[str, Work | None]
-
-
-def _launched(analysis: Analysis) -> dict[_Key, Taken]:
+def _launched(analysis: Analysis) -> dict[Key, Taken]:
     """Activities by name and work, weighted by the time that they own."""
-    found: dict[_Key, Taken] = {}
+    found: dict[Key, Taken] = {}
     for rank in analysis.ranks:
         names = rank.timeline.rows["name"]
         pairs = np.column_stack([names, rank.bounds.kernel])[rank.owned > 0]
@@ -155,15 +152,13 @@ def _launched(analysis: Analysis) -> dict[_Key, Taken]:
     return found
 
 
-def _kernels(before: dict[_Key, Taken], after: dict[_Key, Taken]) -> list[Row]:
+def _kernels(before: dict[Key, Taken], after: dict[Key, Taken]) -> list[Row]:
     """Kernels with the same name and work; then those with the same work under another name, those
     with the same name but other work, and those of only one run."""
     called = labels(short_name(name) for name, _ in (*before, *after))
 
-    def label(key: _Key) -> str:
-        sides = key[1].sides if key[1] else None
-        size = f" ({' x '.join(str(side) for side in sides[:3])})" if sides else ""
-        return called[short_name(key[0])] + size
+    def label(key: Key) -> str:
+        return called[short_name(key[0])] + (key[1].size if key[1] else "")
 
     rows = [Row(label(key), before[key], after[key]) for key in before if key in after]
     left = [{k: v for k, v in side.items() if k not in other}

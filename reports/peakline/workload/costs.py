@@ -98,7 +98,7 @@ class Links:
         found = (
             _sent(operation, ranks, False) * size / m.summary.median_s
             for m in self._profile.measurements
-            if m.id == f"nccl.{operation}" and m.status == "ok" and m.summary
+            if m.id == f"nccl.{operation}" and m.sound and m.summary
             if (size := m.integer("bytes")) and (ranks := m.integer("ranks") or 0) > 1
         )
         return max(found, default=0.0)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from peakline import units
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way, did
-from peakline.workload.timeline import captured
+from peakline.workload.model import Did, Finding, Int, Kind, Trace, Way
+from peakline.workload.timeline import captured, joined, keys
 
 # Recordings last minutes: times more than a day away from the others are wrong.
 _FAR_NS = 86_400 * 10**9
@@ -35,8 +35,7 @@ def doubt(trace: Trace) -> Trace:
     """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
     _check_vendor(trace)
     _leave_out(trace)
-    kinds = np.array([did(name) for name in trace.names] or [Did.OTHER], np.int64)
-    trace.findings += [*_lost_kernels(trace, kinds), *_lost_launches(trace), *_skew(trace)]
+    trace.findings += [*_lost_kernels(trace), *_lost_launches(trace), *_skew(trace)]
     return trace
 
 
@@ -52,7 +51,7 @@ def _check_vendor(trace: Trace) -> None:
 
 def _leave_out(trace: Trace) -> None:
     rows = trace.activities
-    starts, ends = rows.column("start"), rows.column("end")
+    starts, ends = rows["start"], rows["end"]
     wrong = (starts < 0) | (ends > _LATEST_NS)
     if not wrong.all():
         wrong |= np.abs(starts - np.median(starts[~wrong])) > _FAR_NS
@@ -72,14 +71,13 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     activity or a synchronization follows."""
     wrong = np.zeros(len(starts), bool)
     calls = trace.calls
-    borders = np.concatenate([starts[valid], calls.column("start"), calls.column("end")])
+    borders = np.concatenate([starts[valid], calls["start"], calls["end"]])
     if not len(borders):
         return wrong
     span = int(borders.max() - borders.min())
     suspects = np.flatnonzero(valid & (ends - starts > max(span, _LONG_NS)))
-    streams, devices = (trace.activities.column(key) for key in ("stream", "device"))
-    names = np.array([did(name) == Did.SYNCHRONIZE for name in trace.names] or [False])
-    synced = calls.column("end")[names[calls.column("name")]]
+    streams, devices = (trace.activities[key] for key in ("stream", "device"))
+    synced = calls["end"][trace.did(calls) == Did.SYNCHRONIZE]
     for place in suspects.tolist():
         same = (streams == streams[place]) & (devices == devices[place]) & valid
         follows = (starts[same] > starts[place]) & (starts[same] < ends[place])
@@ -88,14 +86,13 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     return wrong
 
 
-def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
-    calls, rows = trace.calls, trace.activities
-    launches = np.array([bool(_ONE_KERNEL.match(name)) for name in trace.names] or [False])
-    chosen = launches[calls.column("name")] & (calls.column("correlation") > 0)
-    of = kinds[calls.column("name")]
-    for low, high in captured(calls.column("start"), calls.column("end"), of):
-        chosen &= (calls.column("start") < low) | (calls.column("start") > high)
-    lost = chosen & ~np.isin(_keys(calls), _keys(rows))
+def _lost_kernels(trace: Trace) -> Iterator[Finding]:
+    calls = trace.calls
+    chosen = trace.named(calls, _ONE_KERNEL.match) & (calls["correlation"] > 0)
+    for low, high in captured(calls["start"], calls["end"], trace.did(calls)):
+        chosen &= (calls["start"] < low) | (calls["start"] > high)
+    ran, launched = keys(trace, trace.activities, calls)
+    lost = chosen & ~np.isin(launched, ran)
     count, total = int(lost.sum()), int(chosen.sum())
     if count > _WORTH * total:
         text = f"{count} of {total} launches have no kernel: the profiler lost events, so idle "
@@ -103,17 +100,10 @@ def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
         yield Finding("launches_without_kernels", "warning", text, count, total)
 
 
-def _keys(columns: Columns) -> Int:
-    """Correlation ids, made distinct per process."""
-    found: Int = columns.column("correlation") ^ (columns.column("process") << 1)
-    return found
-
-
 def _lost_launches(trace: Trace) -> Iterator[Finding]:
-    calls, rows = trace.calls, trace.activities
-    kernels = (rows.column("kind") <= Kind.COLLECTIVE) & (rows.column("way") == Way.NONE)
-    joined = np.isin(_keys(rows), _keys(calls)) & (rows.column("correlation") > 0)
-    known, starts = joined[kernels], rows.column("start")[kernels]
+    rows = trace.activities
+    kernels = (rows["kind"] <= Kind.COLLECTIVE) & (rows["way"] == Way.NONE)
+    known, starts = (joined(trace, rows, trace.calls) >= 0)[kernels], rows["start"][kernels]
     if not known.any():
         return
     early = ~known & (starts < starts[known].min())
@@ -129,12 +119,8 @@ def _lost_launches(trace: Trace) -> Iterator[Finding]:
 
 def _skew(trace: Trace) -> Iterator[Finding]:
     calls, rows = trace.calls, trace.activities
-    if not len(calls) or not len(rows):
-        return
-    keys, first = np.unique(_keys(calls), return_index=True)
-    at = np.minimum(np.searchsorted(keys, _keys(rows)), len(keys) - 1)
-    known = (keys[at] == _keys(rows)) & (rows.column("correlation") > 0)
-    ahead = calls.column("start")[first[at]][known] - rows.column("start")[known]
+    call = joined(trace, rows, calls)
+    ahead = calls["start"][call[call >= 0]] - rows["start"][call >= 0]
     early = ahead[ahead > _SKEW_NS]
     if len(early) > _WORTH * len(ahead):
         trace.skewed = True

@@ -8,37 +8,13 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.profile import Profile
+from peakline.workload.busy import LABELS, SUMMARY_LABELS
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.labels import shortened
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
-# Printed names of a profiler's units.
-_UNITS = {
-    "issue": "issue slots",
-    "alu": "ALU pipe",
-    "fma": "FMA pipe",
-    "fp16": "FP16 pipe",
-    "fp64": "FP64 pipe",
-    "xu": "XU pipe",
-    "adu": "address unit",
-    "cbu": "branch unit",
-    "uniform": "uniform pipe",
-    "tma": "TMA unit",
-    "tex": "texture unit",
-    "l1": "LSU and L1 data",
-    "l2": "L2",
-    "dram": "DRAM",
-    "tensor": "tensor pipe",
-    UNKNOWN_UNIT: "the fastest format",
-}
-_SUMMARIES = {
-    "sm": "an SM unit",
-    "l1": "an L1 stage",
-    "l2": "an L2 stage",
-    "memory": "a memory stage",
-    "shared pipe": "the FP64 and tensor pipe",
-}
+_LABELS = {**LABELS, CACHE: "L2 at the least", UNKNOWN_UNIT: "the fastest format"}
 # Printed names of unknown counts, and of figures missing in the profile.
 _MISSING = {
     "tensor": "what kept the tensor cores busy",
@@ -98,10 +74,8 @@ def total_seconds(placements: Sequence[Placement]) -> float:
 
 def unit_label(profile: Profile, name: str) -> str:
     """The printed name of a unit or of a ceiling's resource: "issue slots", "HBM copy"."""
-    if name == CACHE:
-        return "L2 at the least"
-    if name in _UNITS:
-        return _UNITS[name]
+    if name in _LABELS:
+        return _LABELS[name]
     if name.startswith("tensor "):
         return f"tensor pipe ({name.partition(' ')[2].upper()})"
     if "." not in name and any(r.name == f"{name}.read" for r in profile.resources):
@@ -120,7 +94,7 @@ def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool
         return "at its bound, from cache"
     texts = [_unit_text(profile, p, name, answer.complete, brief) for name in answer.units]
     if answer.capped_by:
-        texts.append(f"{_SUMMARIES[answer.capped_by]} {units.percent(answer.cap)}")
+        texts.append(f"{SUMMARY_LABELS[answer.capped_by]} {units.percent(answer.cap)}")
     text = " and ".join(texts) or "–"
     return text if answer.complete else f"at least {text}"
 

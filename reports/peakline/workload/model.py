@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -118,7 +119,7 @@ class Message(NamedTuple):
 
 
 class Columns:
-    """Rows of one of the types above, stored by column; call `column` only after the last `add`."""
+    """Rows of one of the types above, stored by column; read them only after the last `add`."""
 
     def __init__(self, row: type[Any]) -> None:
         self.fields: tuple[str, ...] = row._fields
@@ -131,14 +132,19 @@ class Columns:
     def __len__(self) -> int:
         return len(self._buffers[0])
 
-    def column(self, name: str) -> Int:
+    def __getitem__(self, name: str) -> Int:
         """A field's values, in insertion order."""
         buffer = self._buffers[self.fields.index(name)]
         return np.frombuffer(buffer, np.int64) if len(buffer) else np.empty(0, np.int64)
 
+    def sorted(self, *by: str) -> dict[str, Int]:
+        """The columns, sorted by these fields; the first decides."""
+        order = np.lexsort([self[name] for name in reversed(by)])
+        return {name: self[name][order] for name in self.fields}
+
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Removes the rows that are not chosen."""
-        columns = [self.column(name)[chosen].tobytes() for name in self.fields]
+        columns = [self[name][chosen].tobytes() for name in self.fields]
         self._buffers = [array("q", column) for column in columns]
 
 
@@ -179,6 +185,15 @@ class Finding:
     shown: str = ""  # the curve's statement
 
 
+Rows = Columns | dict[str, Int]
+
+
+def at(column: Int, places: Int) -> Int:
+    """The values at these places; -1 where there is none, which is place -1."""
+    found: Int = np.append(column, -1)[places]
+    return found
+
+
 @dataclass
 class Trace:
     """One profiler file, with one or several processes of a machine."""
@@ -210,6 +225,14 @@ class Trace:
             found = self._ids[name] = len(self.names)
             self.names.append(printable(name))
         return found
+
+    def named(self, rows: Rows, test: Callable[[str], object]) -> NDArray[np.bool_]:
+        """A mask of the rows whose name passes a test, which is asked once per name."""
+        return np.array([bool(test(name)) for name in self.names] or [False])[rows["name"]]
+
+    def did(self, calls: Rows) -> Int:
+        """The effect of each call."""
+        return np.array([int(did(name)) for name in self.names] or [0], np.int64)[calls["name"]]
 
     def work_of(self, works: tuple[Work, ...]) -> int:
         """The index of an operator's works in `works`; most operators repeat earlier ones."""

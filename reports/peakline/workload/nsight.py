@@ -212,11 +212,11 @@ class _Export:
 
     def _migrations(self) -> None:
         rows = self._trace.activities
-        chosen = rows.column("way") == Way.MIGRATION
+        chosen = rows["way"] == Way.MIGRATION
         if not chosen.any():
             return
-        moved = int(rows.column("bytes")[chosen].sum())
-        time = int((rows.column("end") - rows.column("start"))[chosen].sum())
+        moved = int(rows["bytes"][chosen].sum())
+        time = int((rows["end"] - rows["start"])[chosen].sum())
         text = (
             f"Unified memory: {int(chosen.sum())} migrations of pages move {units.size(moved)} in "
             f"{units.time(time * 1e-9)}, and kernels wait for their page faults: move pages before "

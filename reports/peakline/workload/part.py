@@ -41,4 +41,8 @@ class Part(str, Enum):
         return self in IDLE
 
 
+# Parts of activities: at their lower bound, above it, without a known one.
+KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
+COLLECTIVES = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
+COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
 IDLE = tuple(Part)[list(Part).index(Part.LAUNCH) :]

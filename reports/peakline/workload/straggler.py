@@ -72,10 +72,7 @@ def _kernels(rank: Waterfall) -> float:
 
 def _pairs(late: Waterfall, other: Waterfall) -> list[tuple[str, float, float]]:
     """(label, seconds on the late rank, on the other) of common kernels, per step."""
-    kernels = [
-        {(p.kernel.name, work): p for p, work in zip(*columns, strict=True)}
-        for columns in ((r.bounds.kernels, r.bounds.works) for r in (late, other))
-    ]
+    kernels = [dict(zip(r.bounds.keys, r.bounds.kernels, strict=True)) for r in (late, other)]
     found = []
     for key, p in kernels[1].items():
         mine = kernels[0].get(key)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-# Formats of the pipe's parts, with the compute capability that introduced them.
-_PARTS = {
-    "hmma": {"fp16": 7.0, "bf16": 8.0, "tf32": 8.0, "fp8": 8.9, "fp4": 10.0},
-    "imma": {"int8": 7.2},
-    "dmma": {"fp64": 8.0},
+# By format: the pipe's part that runs it, the compute capability that introduced it, and ncu's name
+# of its FLOP counter.
+_FORMATS = {
+    "fp16": ("hmma", 7.0, "fp16"),
+    "bf16": ("hmma", 8.0, "bf16_dst_fp32"),
+    "tf32": ("hmma", 8.0, "tf32_dst_fp32"),
+    "fp8": ("hmma", 8.9, "fp8"),
+    "fp4": ("hmma", 10.0, "fp4_dst_fp32"),
+    "int8": ("imma", 7.2, "int8"),
+    "fp64": ("dmma", 8.0, "fp64"),
 }
+_PARTS = ("hmma", "imma", "dmma")
 _WITH_DMMA = (8.0, 9.0, 10.0, 10.3)
 # Instructions that run in any part: warpgroup GEMMs, and tcgen05's.
 _ACROSS = ("gmma", "tc")
@@ -24,19 +30,9 @@ ACTIVITY = re.compile(
     rf"|inst_executed_pipe_{_NAME.format('issued')})"
     r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
 )
-# ncu's names of each format's FLOP counter.
-_COUNTERS = {
-    "fp16": "fp16",
-    "bf16": "bf16_dst_fp32",
-    "tf32": "tf32_dst_fp32",
-    "fp8": "fp8",
-    "fp4": "fp4_dst_fp32",
-    "int8": "int8",
-    "fp64": "fp64",
-}
 METRICS = {
     f"tensor.{name}": f"sm__ops_path_tensor_src_{counter}.sum"
-    for name, counter in _COUNTERS.items()
+    for name, (_, _, counter) in _FORMATS.items()
 }
 BUSY_METRIC = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
@@ -73,10 +69,10 @@ class TensorPipe:
         all units, but nothing that explains the activity."""
         if self.is_idle():
             return
-        units = {
-            part: [f"tensor.{name}" for name, since in formats.items() if self._has(name, since)]
-            for part, formats in _PARTS.items()
-        }
+        units: dict[str, list[str]] = {part: [] for part in _PARTS}
+        for name, (part, since, _) in _FORMATS.items():
+            if self._has(name, since):
+                units[part].append(f"tensor.{name}")
         missing = [
             unit
             for part, found in units.items()

@@ -12,19 +12,15 @@ from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import Finding
 from peakline.workload.modules import modules
-from peakline.workload.part import IDLE, Part
+from peakline.workload.part import COLLECTIVES, COPIES, IDLE, Part
 from peakline.workload.table import Line, Table, printed
 
 # Parts with the same remedy share a name.
 _GROUPS = {
     "kernels above their lower bound": (Part.KERNELS_BEYOND,),
-    "collectives that nothing hides": (
-        Part.COLLECTIVES,
-        Part.COLLECTIVES_BEYOND,
-        Part.COLLECTIVES_UNKNOWN,
-    ),
+    "collectives that nothing hides": COLLECTIVES,
     "waiting for other ranks": (Part.COLLECTIVES_WAITING,),
-    "copies that nothing hides": (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
+    "copies that nothing hides": COPIES,
     **{part.label: (part,) for part in IDLE},
 }
 _NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}

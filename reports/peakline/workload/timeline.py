@@ -12,21 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.kineto import LOADER
-from peakline.workload.model import Activity, Call, Columns, Did, Int, Kind, Range, Trace, Way, did
+from peakline.workload.model import Did, Int, Kind, Rows, Trace, Way, at
 from peakline.workload.model import Host as Memory
 
 # Names of ranges that are steps, numbered or not.
 _STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
 _NUMBER = re.compile(r"[#\s:_-]*\d+$")
 _MOSTLY = 0.9  # of the activities
-
-
-def _sorted(columns: Columns, row: type, *by: str) -> dict[str, Int]:
-    """The columns of rows, sorted by these fields; the first decides."""
-    found = {name: columns.column(name) for name in row._fields}  # type: ignore[attr-defined]
-    order = np.lexsort([found[name] for name in reversed(by)])
-    return {name: column[order] for name, column in found.items()}
 
 
 @dataclass(frozen=True)
@@ -69,10 +61,7 @@ class Timeline:
     @functools.cached_property
     def launched(self) -> Int:
         """The start of each activity's launch call; -1 if not recorded."""
-        starts = self.host.calls["start"]
-        if not len(starts):
-            return np.full(len(self.call), -1, np.int64)
-        return np.where(self.call >= 0, starts[self.call], -1)
+        return at(self.host.calls["start"], self.call)
 
     @functools.cached_property
     def before(self) -> NDArray[np.bool_]:
@@ -86,27 +75,28 @@ class Timeline:
         """Start and thread of the forward operator whose gradient each activity computes; -1
         outside of the backward pass."""
         start, end, thread, number = (
-            self.trace.operators.column(key) for key in ("start", "end", "thread", "sequence")
+            self.trace.operators[key] for key in ("start", "end", "thread", "sequence")
         )
         order = np.lexsort([start, number])
         order = order[number[order] > 0]
         # The innermost operator begins last.
         last = order[np.flatnonzero(np.diff(number[order], append=0))]
         back = np.flatnonzero(number < 0)
-        if not len(last) or not len(back):
-            return (np.full(len(self.call), -1, np.int64),) * 2
         inner = Nested(start[back], end[back], thread[back]).around(*self.launch)
-        wanted = np.where(inner >= 0, -number[back[inner]], 0)
-        at = last[np.minimum(np.searchsorted(number[last], wanted), len(last) - 1)]
-        same = (number[at] == wanted) & (wanted > 0)
-        return np.where(same, start[at], -1), np.where(same, thread[at], -1)
+        wanted = -np.append(number[back], 0)[inner]  # no operator has the number 0
+        found = at(last, _places(number[last], wanted))
+        return at(start, found), at(thread, found)
 
     @property
     def launch(self) -> tuple[Int, Int]:
         """Time and thread of each activity's launch; -1 if not recorded."""
-        threads = self.host.calls["thread"]
-        found = np.where(self.call >= 0, threads[self.call], -1) if len(threads) else self.call
-        return self.launched, found
+        return self.launched, at(self.host.calls["thread"], self.call)
+
+    @functools.cached_property
+    def replayed(self) -> NDArray[np.bool_]:
+        """Activities launched by a graph."""
+        found: NDArray[np.bool_] = at(self.host.did, self.call) == Did.GRAPH
+        return found
 
     def name(self, activity: int) -> str:
         return self.trace.names[int(self.rows["name"][activity])]
@@ -114,59 +104,63 @@ class Timeline:
 
 def timelines(trace: Trace) -> list[Timeline]:
     """The devices of a trace, each with the host activity of its own processes."""
-    calls = _sorted(trace.calls, Call, "start")
-    ranges = _sorted(trace.ranges, Range, "start")
-    overhead = _sorted(trace.overhead, Range, "start")
-    kinds = np.array([int(did(name)) for name in trace.names] or [0], np.int64)
-    every = _sorted(trace.activities, Activity, "start", "correlation")
+    of_host = [rows.sorted("start") for rows in (trace.calls, trace.ranges, trace.overhead)]
+    every = trace.activities.sorted("start", "correlation")
     found = []
     for device in np.unique(every["device"]):
-        rows = _where(every, every["device"] == device)
+        rows = where(every, every["device"] == device)
         processes = np.unique(rows["process"])
-        mine, marks, work = (
-            _where(columns, np.isin(columns["process"], processes))
-            for columns in (calls, ranges, overhead)
+        calls, ranges, overhead = (
+            where(columns, np.isin(columns["process"], processes)) for columns in of_host
         )
-        host = Host(mine, kinds[mine["name"]], marks, work)
-        call = _joined(rows, mine, trace.name)
+        host = Host(calls, trace.did(calls), ranges, overhead)
+        call = joined(trace, rows, calls)
         # A thread waits for a pageable copy if its call outlasts it. A short pinned copy may also
         # end before its call returns.
         waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
         of_copies = call[waited]
-        until = mine["end"][of_copies] >= rows["end"][waited]
+        until = calls["end"][of_copies] >= rows["end"][waited]
         host.did[of_copies[until]] = Did.SYNCHRONIZE
-        operators = _operators(trace, rows, call, mine)
+        operators = _operators(trace, rows, call, calls)
         if len(trace.operators) and Did.BEGIN_CAPTURE in host.did:
-            of_call = operators_around(trace, mine["start"], mine["thread"])
-            graphs = _replayed(trace, rows, call, mine, host.did, of_call)
+            of_call = operators_around(trace, calls["start"], calls["thread"])
+            graphs = _replayed(trace, rows, call, calls, host.did, of_call)
             operators = np.where(graphs >= 0, graphs, operators)
         found.append(Timeline(trace, int(device), host, rows, call, operators))
     return found
 
 
-def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+def where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+    """The chosen rows."""
     return {name: column[chosen] for name, column in columns.items()}
 
 
-def _joined(rows: dict[str, Int], calls: dict[str, Int], name: str) -> Int:
-    """The index of each activity's call, by process and correlation id. name: of the file."""
+def keys(trace: Trace, rows: Rows, calls: Rows) -> tuple[Int, Int]:
+    """The correlation ids of activities and of calls, made distinct per process."""
     processes, places = np.unique(
         np.concatenate([rows["process"], calls["process"]]), return_inverse=True
     )
-    width = (
-        max(int(rows["correlation"].max(initial=0)), int(calls["correlation"].max(initial=0))) + 1
-    )
-    count = len(rows["start"])
-    if width > (1 << 62) // len(processes):
-        raise WorkloadError(f"{name}: correlations of launches are out of range")
-    wanted = places[:count] * width + rows["correlation"]
-    there = places[count:] * width + calls["correlation"]
-    keys, first = np.unique(there, return_index=True)  # the outermost of several calls
-    if not len(keys):
-        return np.full(count, -1, np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found = (keys[at] == wanted) & (rows["correlation"] > 0)
-    return np.where(found, first[at], -1)
+    ids = [columns["correlation"] for columns in (rows, calls)]
+    width = max(int(column.max(initial=0)) for column in ids) + 1
+    if width > (1 << 62) // max(1, len(processes)):
+        raise WorkloadError(f"{trace.name}: correlations of launches are out of range")
+    count = len(ids[0])
+    return places[:count] * width + ids[0], places[count:] * width + ids[1]
+
+
+def joined(trace: Trace, rows: Rows, calls: Rows) -> Int:
+    """The index of each activity's call, the outermost of several; -1 without one."""
+    wanted, there = keys(trace, rows, calls)
+    return np.where(rows["correlation"] > 0, _places(there, wanted), -1)
+
+
+def _places(there: Int, wanted: Int) -> Int:
+    """The first place where each wanted value is; -1 if it is not there."""
+    values, first = np.unique(there, return_index=True)
+    if not len(values):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.where(values[at] == wanted, first[at], -1)
 
 
 def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, Int]) -> Int:
@@ -175,20 +169,11 @@ def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, I
     Activities name their operator. Up to PyTorch 2.0 that number is their correlation id instead;
     then it is the innermost operator around the call on its thread.
     """
-    count = len(call)
-    if not len(trace.operators):
-        return np.full(count, -1, np.int64)
     named = rows["operator"] >= 0
     same = named & (rows["operator"] == rows["correlation"])
     if same.sum() < _MOSTLY * max(1, named.sum()):
-        identities, first = np.unique(trace.operators.column("identity"), return_index=True)
-        at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
-        return np.where(identities[at] == rows["operator"], first[at], -1)
-    found = np.full(count, -1, np.int64)
-    launched = np.flatnonzero(call >= 0)
-    at = call[launched]
-    found[launched] = operators_around(trace, calls["start"][at], calls["thread"][at])
-    return found
+        return _places(trace.operators["identity"], rows["operator"])
+    return at(operators_around(trace, calls["start"], calls["thread"]), call)
 
 
 def captured(starts: Int, ends: Int, did: Int) -> Iterator[tuple[int, int]]:
@@ -215,7 +200,7 @@ def _replayed(
     one stream, with fills at the same places. of_call: the operator around each call.
     """
     found = np.full(len(call), -1, np.int64)
-    fills = np.array(["emset" in name for name in trace.names])[calls["name"]]
+    fills = trace.named(calls, lambda name: "emset" in name)
     captures = [
         (
             high,
@@ -223,7 +208,7 @@ def _replayed(
         )
         for low, high in captured(calls["start"], calls["end"], did)
     ]
-    graphs = np.flatnonzero((call >= 0) & (did[call] == Did.GRAPH)) if captures else found[:0]
+    graphs = np.flatnonzero(at(did, call) == Did.GRAPH)
     for graph in np.unique(call[graphs]).tolist():
         mine = graphs[call[graphs] == graph]
         for high, places in reversed(captures):
@@ -237,7 +222,7 @@ def _replayed(
 
 def operators_around(trace: Trace, when: Int, who: Int) -> Int:
     """The index of the innermost operator at each time on a thread; -1 without one."""
-    columns = (trace.operators.column(key) for key in ("start", "end", "thread"))
+    columns = (trace.operators[key] for key in ("start", "end", "thread"))
     return Nested(*columns).around(when, who)
 
 
@@ -340,7 +325,3 @@ def numberless(name: str) -> str:
 
 def is_step(name: str) -> bool:
     return _STEP.fullmatch(numberless(name)) is not None
-
-
-def is_loader(name: str) -> bool:
-    return LOADER.search(name) is not None

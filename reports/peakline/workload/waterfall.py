@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,18 +11,14 @@ import numpy as np
 from peakline.profile import Profile
 from peakline.workload.bounds import UNKNOWN, Bounds, bounds_of
 from peakline.workload.costs import Costs, costs_of
-from peakline.workload.gaps import Causing
+from peakline.workload.gaps import Causing, Spans
 from peakline.workload.model import Int, Kind
 from peakline.workload.owners import Gaps, Owned, divide
-from peakline.workload.part import Part
+from peakline.workload.part import COLLECTIVES, COPIES, KERNELS, Part
 from peakline.workload.ranks import Meetings
 from peakline.workload.timeline import Step, Timeline, steps, whole
 
-_BOUND = {
-    Kind.COMPUTE: (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN),
-    Kind.COLLECTIVE: (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN),
-    Kind.COPY: (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
-}
+_BOUND = {Kind.COMPUTE: KERNELS, Kind.COLLECTIVE: COLLECTIVES, Kind.COPY: COPIES}
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,12 @@ class Waterfall:
     @property
     def idle(self) -> int:
         return sum(time for part, time in self.parts.items() if part.is_idle)
+
+    def idle_between(self, instants: Sequence[int]) -> list[int]:
+        """Nanoseconds in which nothing runs between each instant and the next."""
+        edges = np.array(instants, np.int64)
+        found: list[int] = Spans(*self.gaps[:2]).inside(edges[:-1], edges[1:]).tolist()
+        return found
 
     def share(self, part: Part) -> float:
         """The share of the steps' time."""

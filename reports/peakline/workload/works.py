@@ -128,6 +128,11 @@ class Work:
     # `read` and `written` are elements, whose size is in the kernel's name: "OpaqueType<2u>".
     opaque: bool = False
 
+    @property
+    def size(self) -> str:
+        """The sides of a GEMM behind its kernel's name: " (8192 x 4096 x 4096)", else ""."""
+        return f" ({' x '.join(map(str, self.sides[:3]))})" if self.sides else ""
+
     def times(self, factor: float) -> Work:
         return dataclasses.replace(
             self, flops=self.flops * factor, read=self.read * factor, written=self.written * factor

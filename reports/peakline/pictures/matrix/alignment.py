@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, Figure
-from peakline.pictures.curves import Curve, plot, plot_marks
+from peakline.pictures.curves import plot, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import precision_color
@@ -71,12 +71,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
             for i, line in enumerate(lines):
                 medians = line.medians
                 color = precision_color(profile, line.name)
-                shown = Curve(
-                    format_name(line.name),
-                    tuple(float(position[p]) for p in medians),
-                    tuple(medians.values()),
-                )
-                plot(axes, shown, i, 0.01, color=color, lw=1.4)
+                shown = [(position[p], y / 0.01) for p, y in medians.items()]
+                plot(axes, shown, i, color=color, lw=1.4, label=format_name(line.name))
                 points = [(position[p], y * 100) for p, y in line.points]
                 look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
                 plot_marks(axes, points, i, color=color, **look)

@@ -8,7 +8,7 @@ from typing import Any
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels
-from peakline.pictures.curves import Curve, plot
+from peakline.pictures.curves import Points, plot
 from peakline.pictures.matrix.rows import format_of, per_clock
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
@@ -16,6 +16,7 @@ from peakline.profile import Measurement, Profile
 
 # More vertical lines would hide the curves; then only some waves have one.
 MOST_WAVES = 12
+_KERNELS = {"fixed": "one kernel", "best": "best kernel"}
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
@@ -32,7 +33,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         if m.params.get("kernel") == "fixed" and (waves := _waves(m, sms))
     }
     lines = {}
-    for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
+    for kernel in _KERNELS:
         points = sorted(
             (waves_of[m.integer("m")], rate / sms)
             for m in rows
@@ -41,26 +42,26 @@ def picture(profile: Profile, device: str) -> Picture | None:
             and (rate := per_clock(m))
         )
         if len(points) > 1:
-            lines[kernel] = Curve(name, tuple(p[0] for p in points), tuple(p[1] for p in points))
-    ideal = _ideal(profile, device, waves_of, lines.get("fixed"))
+            lines[kernel] = points
+    ideal = _ideal(profile, device, waves_of, lines.get("fixed", ()))
     if not lines:
         return None
     name = format_of(rows[0])
-    last = max(line.x[-1] for line in lines.values())
+    last = max(line[-1][0] for line in lines.values())
 
     def draw(canvas: Canvas) -> Figure:
-        texts = [line.name for line in lines.values()]
+        texts = [_KERNELS[kernel] for kernel in lines]
         figure, (axes,) = canvas.figure(3.2, left=0.7, right=canvas.room(texts, canvas.font - 1))
         step = math.ceil(last / MOST_WAVES)
         for whole in range(step, int(last) + 1, step):
             axes.axvline(whole, color=MUTED, lw=0.6, zorder=1, label=f"_wave {whole}")
         if ideal:
-            axes.plot(ideal.x, ideal.y, label=ideal.name, **LIMIT)
+            axes.plot(*zip(*ideal, strict=True), label="idle SMs alone", **LIMIT)
         labels = []
-        for i, line in enumerate(lines.values()):
-            color = plot(axes, line, i, markersize=3, lw=1.4)
-            labels.append(EndLabel(line.y[-1], line.name, color))
-        axes.set_ylim(0, max(y for line in lines.values() for y in line.y) * 1.08)
+        for i, (text, line) in enumerate(zip(texts, lines.values(), strict=True)):
+            color = plot(axes, line, i, markersize=3, lw=1.4, label=text)
+            labels.append(EndLabel(line[-1][1], text, color))
+        axes.set_ylim(0, max(y for line in lines.values() for _, y in line) * 1.08)
         axes.set_xticks(range(0, int(last) + step + 1, step))
         axes.set_xlim(0, last * 1.02)
         canvas.labels(
@@ -97,13 +98,11 @@ def _waves(m: Measurement, sms: int) -> float | None:
     return rows * columns / (tile_rows * tile_columns) / sms
 
 
-def _ideal(
-    profile: Profile, device: str, waves_of: Mapping[Any, float], fixed: Curve | None
-) -> Curve | None:
-    """The profile's ideal sawtooth, scaled to the fixed kernel's maximum."""
+def _ideal(profile: Profile, device: str, waves_of: Mapping[Any, float], fixed: Points) -> Points:
+    """The profile's ideal sawtooth, scaled to the fixed kernel's maximum; empty if unknown."""
     shares = profile.figures(device, topic="waves", name="ideal_share")
     points = sorted((waves_of[m], f.value) for f in shares if (m := f.by.get("m")) in waves_of)
-    if not points or fixed is None:
-        return None
-    top = max(fixed.y) / max(share for _, share in points)
-    return Curve("idle SMs alone", tuple(x for x, _ in points), tuple(s * top for _, s in points))
+    if not points or not fixed:
+        return ()
+    top = max(y for _, y in fixed) / max(share for _, share in points)
+    return [(x, share * top) for x, share in points]
