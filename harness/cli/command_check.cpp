@@ -222,7 +222,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       "Profiles, or folders of them; without any, this machine is measured first");
   add_repeatable(*check_app, "--against", "PATH", arguments->against,
                  "What healthy GPUs measure: a file of fleet --write-reference, profiles, or "
-                 "folders of them; may be repeated (default: the GPUs that peakline knows)");
+                 "folders of them; may be repeated (for others: the GPUs that peakline knows)");
   add_repeatable(*check_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a rule by its name; may be repeated");
   check_app->add_option("--rules", arguments->rules, "Limits and exceptions of your own, in TOML")

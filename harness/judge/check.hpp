@@ -47,7 +47,7 @@ struct CheckOptions {
   std::span<const Population> populations;    // must outlive the result
   std::span<const std::string> allowed = {};  // names of rules
   std::span<const RuleChange> changes = {};   // of rules, including additional ones
-  std::span<const Population> donors = {};    // for priors
+  std::span<const Population> donors = {};    // for cards unknown there, and priors
   std::optional<int> gpus = {};               // expected number
   bool some_hidden = false;                   // CUDA_VISIBLE_DEVICES was set for the run
   const Population* peers = nullptr;          // of the device's fleet

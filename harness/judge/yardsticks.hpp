@@ -21,7 +21,7 @@ struct Known {
   const Population* donor = nullptr;       // its compute capability, for priors
   const Population* peers = nullptr;       // its fleet
 };
-// donors: trusted populations for priors.
+// donors: trusted populations for cards that `populations` do not know, and for priors.
 Known known_of(std::span<const Population> populations, std::span<const Population> donors,
                const CardFacts& card, std::string_view mode);
 std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,

@@ -181,6 +181,16 @@ TEST(Acceptance, APoisonedReferenceIsNotTrusted) {
   EXPECT_EQ(result.verdict(), Outcome::kFail);
 }
 
+TEST(Acceptance, AReferenceThatLacksTheCardsModeExcusesNothing) {
+  Profile slow = h100();
+  for (Ceiling& row : slow.ceilings)
+    if (row.resource.starts_with("hbm.")) row.value *= 0.95;
+  const std::vector<Population> quick =
+      known([](const Population& p) { return p.mode == "quick"; });
+  const CheckResult result = check(slow, {.populations = quick, .donors = bundled_populations()});
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
 // A fleet of H100s: a real one and copies with its figures.
 std::vector<FleetProfile> fleet_of(std::size_t count, const char* file = "x-quick1") {
   std::vector<FleetProfile> fleet;
