@@ -13,7 +13,7 @@ namespace peakline::bench {
 inline constexpr const char* kCopyInNs = "copy_in_ns";
 inline constexpr const char* kCopyOutNs = "copy_out_ns";
 inline constexpr const char* kKernelNs = "kernel_ns";
-// Of a turn and of each part alone: other guests stall copies for tens of milliseconds.
+// A turn and each part alone count by it: other guests stall copies for tens of milliseconds.
 inline constexpr Estimate kOverlapEstimate = Estimate::kFastestTenth;
 
 // Time of the slowest part alone over that of all parts at once; 1: the others hide completely.

@@ -71,7 +71,8 @@ class Causing:
         self._host = host = timeline.host
         self._calls, self._did, self._call = host.calls, host.did, timeline.call
         self._launching = np.flatnonzero(np.isin(host.did, (Did.LAUNCH, Did.GRAPH)))
-        # What holds a thread up. Only threads that launch wait for a loader; others load beside.
+        # These calls hold a thread up. Only threads that launch wait for a loader; others load
+        # beside.
         loads = timeline.trace.named(host.ranges, LOADER.search)
         self._times = {
             Part.ALLOCATION: where(host.calls, host.did == Did.ALLOCATE),
