@@ -21,7 +21,9 @@ std::vector<Point> points() {
   const Point small{.phase = Phase::kLink, .seconds = 0.1};
   auto pinned = points_over({{"memory", {"pinned"}}, {"chunk", values_of(kPinnedChunks)}}, small);
   auto all = points_over({{"memory", {"pageable"}}, {"chunk", values_of(kPageableChunks)}}, small);
-  pinned.back().seconds = 0.3;
+  // A stalled link recovers within 50 ms, which seven turns do not outlast.
+  pinned.back().rule = Rule::kFull;
+  pinned.back().seconds = 0.5;
   all.back().seconds = 1.5;
   all.insert(all.begin(), pinned.begin(), pinned.end());
   return all;

@@ -109,12 +109,13 @@ void register_synchronization(Registry& registry) {
       "have written",
       kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", {2, 8},
       on_gpu([](auto& bench) { synchronization_cluster(bench); }),
-      2);  // v1 wrote the clock to host memory, which the fences then waited for
+      3);  // v1 wrote the clock to host memory, which fences waited for; v2 timed one cluster
   add("cluster_relaxed",
       "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
       "blocks of 256 threads",
       kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", {2, 8},
-      on_gpu([](auto& bench) { synchronization_cluster_relaxed(bench); }));
+      on_gpu([](auto& bench) { synchronization_cluster_relaxed(bench); }),
+      2);  // v1 timed one cluster
   add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
       Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {},
       on_gpu([](auto& bench) { synchronization_grid(bench); }));

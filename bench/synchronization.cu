@@ -22,41 +22,31 @@ constexpr std::uint32_t kVerifiedCounts = 101;
 // Calls in a row before the queue is drained; a call blocks at about a thousand.
 constexpr std::int64_t kSubmitted = 128;
 
-// Threads at a barrier, `members` per barrier, in a grid of `blocks` blocks.
-struct Grid {
-  unsigned blocks, threads, members;
-  std::vector<cudaLaunchAttribute> attributes = {};
-};
-
-template <class Barrier>
-void barrier(CudaBench& bench, Grid grid) {
-  const std::size_t threads = std::size_t{grid.blocks} * grid.threads;
+// Measures the barriers of a grid of `threads` threads, `members` at each; the mean of all
+// barriers. exchanging, meeting: enqueue kernels::meetings, with and without the exchange, with the
+// given arguments on the given stream.
+template <class Exchanging, class Meeting>
+void barriers(CudaBench& bench, unsigned threads, unsigned members, const Exchanging& exchanging,
+              const Meeting& meeting) {
   const DeviceBuffer<std::uint32_t> board(2 * threads), numbers(threads);
-  const DeviceBuffer<ClockReading> stamps(2);
-  const auto launch_of = [&](auto kernel, std::uint64_t meetings) -> CudaBench::Launch {
-    return [&, kernel, meetings](cudaStream_t stream) {
-      if (grid.attributes.empty())
-        kernel<<<grid.blocks, grid.threads, 0, stream>>>(meetings, grid.members, board.data(),
-                                                         numbers.data(), stamps.data());
-      else
-        launch_with(grid.attributes, {grid.blocks, grid.threads}, stream, kernel, meetings,
-                    grid.members, board.data(), numbers.data(), stamps.data());
+  const DeviceBuffer<ClockReading> stamps(2 * (threads / members));
+  const auto launch_of = [&](const auto& enqueue, std::uint64_t meetings) -> CudaBench::Launch {
+    return [&, meetings](cudaStream_t stream) {
+      enqueue(stream, meetings, members, board.data(), numbers.data(), stamps.data());
     };
   };
-  const auto find_mismatch = [&](auto kernel, bool exchange) -> std::string {
+  const auto find_mismatch = [&](const auto& enqueue, bool exchange) -> std::string {
     poison(numbers, bench.stream());
-    bench.launch_once(launch_of(kernel, kVerifiedMeetings));
+    bench.launch_once(launch_of(enqueue, kVerifiedMeetings));
     const std::vector<std::uint32_t> found = numbers.to_host();
     for (unsigned thread = 0; thread < found.size(); ++thread) {
       const unsigned from =
-          kernels::partner_after(thread, grid.members, exchange ? kVerifiedMeetings : 0);
+          kernels::partner_after(thread, members, exchange ? kVerifiedMeetings : 0);
       if (found[thread] != from + kVerifiedMeetings)
         return "thread " + std::to_string(thread) + " did not meet the others";
     }
     return "";
   };
-  const auto exchanging = kernels::meetings<Barrier, true, ClockReading>;
-  const auto meeting = kernels::meetings<Barrier, false, ClockReading>;
   bench.verify([&] {
     std::string wrong = find_mismatch(exchanging, true);
     return wrong.empty() ? find_mismatch(meeting, false) : wrong;
@@ -65,15 +55,31 @@ void barrier(CudaBench& bench, Grid grid) {
                         stamps);
 }
 
+// A single barrier, of all threads of the grid.
 template <class Barrier>
-void cluster_barrier(CudaBench& bench) {
-  if (bench.device().compute_major < kClustersSince)
-    throw Skipped("there are clusters from compute capability 9.0 on");
-  const auto blocks = static_cast<unsigned>(bench.integer("blocks"));
-  barrier<Barrier>(bench, {.blocks = blocks,
-                           .threads = kThreads,
-                           .members = blocks * kThreads,
-                           .attributes = {clusters_of(blocks)}});
+void barrier(CudaBench& bench, LaunchShape shape,
+             std::vector<cudaLaunchAttribute> attributes = {}) {
+  const auto enqueue = [&](auto kernel) {
+    return [&, kernel](cudaStream_t stream, auto... arguments) {
+      launch_with(attributes, shape, stream, kernel, arguments...);
+    };
+  };
+  const unsigned threads = shape.blocks * shape.threads;
+  barriers(bench, threads, threads, enqueue(kernels::meetings<Barrier, true, ClockReading>),
+           enqueue(kernels::meetings<Barrier, false, ClockReading>));
+}
+
+// On all SMs, since a cluster's time depends on its place (on an H200, 41 to 47 ns for two blocks).
+template <class Barrier>
+void cluster_barriers(CudaBench& bench) {
+  const auto size = static_cast<unsigned>(bench.integer("blocks"));
+  const Clusters exchanging(bench, kernels::meetings<Barrier, true, ClockReading>, size, kThreads),
+      meeting(bench, kernels::meetings<Barrier, false, ClockReading>, size, kThreads);
+  const auto enqueue = [](const auto& clusters) {
+    return [&](cudaStream_t stream, auto... arguments) { clusters.launch(stream, arguments...); };
+  };
+  barriers(bench, meeting.blocks() * kThreads, size * kThreads, enqueue(exchanging),
+           enqueue(meeting));
 }
 
 }  // namespace
@@ -156,24 +162,21 @@ void synchronization_dependent_launch(CudaBench& bench) {
 
 void synchronization_block(CudaBench& bench) {
   const auto threads = static_cast<unsigned>(bench.integer("threads"));
-  barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads, .members = threads});
+  barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads});
 }
 
-void synchronization_cluster(CudaBench& bench) { cluster_barrier<kernels::ClusterBarrier>(bench); }
+void synchronization_cluster(CudaBench& bench) { cluster_barriers<kernels::ClusterBarrier>(bench); }
 
 void synchronization_cluster_relaxed(CudaBench& bench) {
-  cluster_barrier<kernels::RelaxedClusterBarrier>(bench);
+  cluster_barriers<kernels::RelaxedClusterBarrier>(bench);
 }
 
 void synchronization_grid(CudaBench& bench) {
-  const unsigned blocks = bench.sm_count();
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
-  barrier<kernels::GridBarrier>(bench, {.blocks = blocks,
-                                        .threads = kThreads,
-                                        .members = blocks * kThreads,
-                                        .attributes = {cooperative}});
+  barrier<kernels::GridBarrier>(bench, {.blocks = bench.sm_count(), .threads = kThreads},
+                                {cooperative});
 }
 
 }  // namespace peakline::bench

@@ -65,7 +65,8 @@ static_assert(partner_after(70, 32, 3) == partner(partner(partner(70, 32), 32), 
 // All threads meet `steps` times; thread t begins with the number t and adds 1 at each meeting.
 // kExchange: before each meeting a thread leaves its number on the board, and then takes its
 // partner's, which is there only if the barrier works. board: two numbers per thread, used in turn.
-// stamps: the first thread's clock right before and after. to: the final numbers.
+// stamps: the clock of each group's first thread right before, then of each right after. to: the
+// final numbers.
 template <class Barrier, bool kExchange, class Reading>
 __global__ void __launch_bounds__(1024, 1)
     meetings(std::uint64_t steps, unsigned members, std::uint32_t* board, std::uint32_t* to,
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(1024, 1)
     ++number;
   };
   Barrier::meet();  // all of them have started
-  if (thread == 0) stamp(stamps[0]);
+  const unsigned group = thread / members;
+  if (thread % members == 0) stamp(stamps[group]);
   __syncwarp();
   std::uint64_t done = 0;
 #pragma unroll 1
@@ -93,7 +95,7 @@ __global__ void __launch_bounds__(1024, 1)
   }
 #pragma unroll 1
   for (; done < steps; ++done) step(done % 2);
-  if (thread == 0) stamp(stamps[1]);
+  if (thread % members == 0) stamp(stamps[threads / members + group]);
   to[thread] = number;
 }
 
