@@ -135,14 +135,15 @@ def test_regression_only_fails_where_asked(scaled, separator):
 def test_a_run_against_itself():
     same = peakline("compare", GOLDEN, *GATE, "--", GOLDEN, code=0)
     assert same.stdout.startswith("PASS  ")
+    assert same.stderr == f"peakline: {GOLDEN} and {GOLDEN} hold the same run\n"
     assert peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  ")
 
 
 def test_two_healthy_runs_leave_a_largest_loss(healthy):
-    text = stdout_of("compare", healthy, "--", healthy)
+    text = peakline("compare", healthy, "--", healthy, code=0).stdout
     assert text.splitlines()[0] == "SAME  no loss above 2 % in 46 of 47 figures"
     assert "inconclusive" not in text
-    text = stdout_of("compare", healthy, "--", healthy, "--threshold", "0.5")
+    text = peakline("compare", healthy, "--", healthy, "--threshold", "0.5", code=0).stdout
     assert re.match(r"SAME  no loss above \d % in [^;]* figures?; smaller ones need \d+ ", text)
 
 

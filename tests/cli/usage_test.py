@@ -10,7 +10,17 @@ import time
 from pathlib import Path
 
 import pytest
-from program import GOLDEN, HOST, PEAKLINE, cpu_seconds, document, refused, starting, with_memory
+from program import (
+    GOLDEN,
+    HOST,
+    PEAKLINE,
+    REFERENCE,
+    cpu_seconds,
+    document,
+    refused,
+    starting,
+    with_memory,
+)
 
 
 @pytest.fixture
@@ -182,7 +192,7 @@ def test_output_that_exists_is_kept(tmp_path, profile):
     [
         ["show", GOLDEN],
         ["list"],
-        ["compare", GOLDEN, GOLDEN],
+        ["compare", GOLDEN, REFERENCE],
         ["benchmark", "--device", "host", "--benchmark_list_tests"],
     ],
     ids=lambda command: command[0],
