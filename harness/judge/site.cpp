@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "harness/judge/card_runs.hpp"
-#include "harness/values/labels.hpp"
-#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace {
@@ -47,26 +45,6 @@ void add_missing(const RuleChange& change, std::string_view name, CheckedDevice&
            fmt::format("not measured; the rules ask for it: {}", change.reason));
 }
 
-// A limit for a ceiling that the population lacks.
-void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view name,
-               CheckedDevice& device) {
-  const auto row = std::ranges::find_if(gpu.ceilings, [&](const Ceiling* ceiling) {
-    return !ceiling->measurement.empty() && ceiling_name(ceiling->resource, ceiling->basis) == name;
-  });
-  if (row == gpu.ceilings.end()) {
-    add_missing(change, name, device);
-    return;
-  }
-  RulesOf rules(device.name, device.rules);
-  JudgedRule& rule = rules.add("figure", name, Outcome::kPass, "");
-  rule.group = rule_group_of((*row)->resource);
-  rule.label = ResourceLabels(*gpu.profile)((*row)->resource, (*row)->basis);
-  rule.value = (*row)->value;
-  rule.unit = (*row)->unit;
-  rule.measurement = (*row)->measurement;
-  limit_rule(change, rule);
-}
-
 // "gpu0/...", "node/..."
 bool names_device(std::string_view name) {
   return name.find('/') != std::string_view::npos &&
@@ -102,7 +80,7 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
   // single GPU has no node; there such a limit cannot be judged.
   const bool of_node = is_of_node(name) && gpu.profile->devices.size() > 1;
   if (!named && gpu.is_node() != of_node) return false;
-  add_limit(gpu, change, name, device);
+  add_missing(change, name, device);
   return true;
 }
 
