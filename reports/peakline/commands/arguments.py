@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -50,27 +50,6 @@ def number(text: str) -> float:
             f"{text!r} is not a number above 0 (7e9, 4096), from {least:g} to {most:g}"
         )
     return value
-
-
-# How an option's value is read: by a function, or as one of some words.
-Kind = Callable[[str], Any] | Sequence[str]
-
-
-def option(
-    group: argparse._ActionsContainer,
-    names: str,
-    kind: Kind,
-    metavar: str = "",
-    text: str | None = None,
-    **more: Any,
-) -> None:
-    """Adds an option with a value. names: separated by a space. more: as for `add_argument`."""
-    how: dict[str, Any] = {"type": kind} if callable(kind) else {"choices": tuple(kind)}
-    group.add_argument(*names.split(), metavar=metavar or None, help=text, **how, **more)
-
-
-def flag(group: argparse._ActionsContainer, name: str, text: str, **more: Any) -> None:
-    group.add_argument(name, action="store_true", help=text, **more)
 
 
 class Parser(argparse.ArgumentParser):

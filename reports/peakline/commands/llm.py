@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 import json
 import re
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.commands.arguments import Parser, flag, number, option
+from peakline.commands.arguments import Parser, number
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
 from peakline.models.served import (
@@ -54,22 +53,41 @@ def _parser(program: str) -> argparse.ArgumentParser:
         description="Bounds the tokens per second that a measured GPU can decode, and the time to "
         "the first token; estimates what library kernels reach.",
     )
-    add = functools.partial(option, parser)
-    add("--profile", str, "FILE", "that peakline run wrote", required=True)
-    add("--hf-config", str, "DIR|FILE", "config.json of a model", required=True)
-    add("--device", str, text="index, UUID or model (default: the GPUs)")
-    add("--tp", _count, "N", "GPUs that share each layer (default: 1)", default=1)
-    add("--batch", _counts, "B,...", "default: 1,8,64", default=list(BATCHES))
-    text = "tokens before the one that is decoded (default: 1k,8k,32k)"
-    add("--context", _counts, "C,...", text, default=list(CONTEXTS))
-    formats = ", ".join(WEIGHT_FORMATS)
-    text = f"{formats} ; the output head stays bf16 (default: as the checkpoint says)"
-    add("--weights", str, "FORMAT", text)
-    add("--kv-cache", CACHE_FORMATS, text="default: as the checkpoint says")
-    text = "achieved by all sequences: prints its share; needs one batch and one context"
-    add("--tokens-per-second", number, "X", text)
-    flag(parser, "--json", "print JSON")
-    add("-o --output", str, "DIR", "draw tokens/s by batch, a picture for each context")
+    parser.add_argument("--profile", required=True, metavar="FILE", help="that peakline run wrote")
+    parser.add_argument(
+        "--hf-config", required=True, metavar="DIR|FILE", help="config.json of a model"
+    )
+    parser.add_argument("--device", help="index, UUID or model (default: the GPUs)")
+    parser.add_argument(
+        "--tp", type=_count, default=1, metavar="N", help="GPUs that share each layer (default: 1)"
+    )
+    parser.add_argument(
+        "--batch", type=_counts, default=list(BATCHES), metavar="B,...", help="default: 1,8,64"
+    )
+    parser.add_argument(
+        "--context",
+        type=_counts,
+        default=list(CONTEXTS),
+        metavar="C,...",
+        help="tokens before the one that is decoded (default: 1k,8k,32k)",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="FORMAT",
+        help=f"{', '.join(WEIGHT_FORMATS)} ; the output "
+        "head stays bf16 (default: as the checkpoint says)",
+    )
+    parser.add_argument("--kv-cache", choices=CACHE_FORMATS, help="default: as the checkpoint says")
+    parser.add_argument(
+        "--tokens-per-second",
+        type=number,
+        metavar="X",
+        help="achieved by all sequences: prints its share; needs one batch and one context",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="draw tokens/s by batch, a picture for each context"
+    )
     return parser
 
 

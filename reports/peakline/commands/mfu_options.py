@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import functools
 
-from peakline.commands.arguments import Parser, flag, number, option
+from peakline.commands.arguments import Parser, number
 from peakline.models.conventions import CONVENTIONS
 from peakline.peaks.export import EXPORTS
 from peakline.profile import BASES
@@ -16,6 +15,20 @@ def _integer(text: str) -> int:
     if not value.is_integer():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(value)
+
+
+def _peak_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--profile",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="profiles that peakline run wrote; of several (a fleet) the slowest device counts",
+    )
+    parser.add_argument(
+        "--dtype", required=True, help="precision of the GEMMs: bf16, fp16, tf32, fp8, fp32, ..."
+    )
+    parser.add_argument("--device", help="index, UUID, model or host (default: the GPUs)")
 
 
 def mfu_parser(program: str) -> argparse.ArgumentParser:
@@ -35,43 +48,89 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis datasheet",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = functools.partial(option, parser)
-    text = "profiles that peakline run wrote; of several (a fleet) the slowest device counts"
-    add("--profile", str, "FILE", text, nargs="+", required=True)
-    text = "precision of the GEMMs: bf16, fp16, tf32, fp8, fp32, ..."
-    add("--dtype", str, text=text, required=True)
-    add("--device", str, text="index, UUID, model or host (default: the GPUs)")
-    add("--tokens-per-second", number, "X", "total of all devices", required=True)
-    add("--devices", _integer, "N", "devices that make these tokens (default: 1)", default=1)
+    _peak_options(parser)
+    parser.add_argument(
+        "--tokens-per-second", type=number, required=True, metavar="X", help="total of all devices"
+    )
+    parser.add_argument(
+        "--devices",
+        type=_integer,
+        default=1,
+        metavar="N",
+        help="devices that make these tokens (default: 1)",
+    )
     model = parser.add_argument_group("model (FLOPs per token = 6 N + 12 L H Q T)")
-    of_model = functools.partial(option, model)
-    of_model("--flops-per-token", number, "F", "in place of the options below")
-    text = "config.json of a model on Hugging Face, in place of the shape; needs --sequence"
-    of_model("--hf-config", str, "FILE", text)
-    text = "what is counted, by the conventions listed at the end (default: palm)"
-    of_model("--convention", tuple(CONVENTIONS), text=text)
-    text = "parameters, without an input embedding that is not tied to the output"
-    of_model("--params", number, "N", text)
-    text = "mixture of experts: parameters that one token passes through"
-    of_model("--active-params", number, "N", text)
-    of_model("--layers", _integer, "L")
-    of_model("--heads", _integer, "H", "query heads")
-    of_model("--kv-heads", _integer, "G", "grouped-query attention: heads of K and V")
-    of_model("--head-dim", _integer, "Q")
-    of_model("--sequence", _integer, "T", "tokens of a sequence")
-    flag(model, "--causal", "count half of the attention matrix, whatever the convention says")
-    text = "activation recomputation: also prints HFU"
-    of_model("--recompute", ("none", "attention", "full"), text=text)
-    text = "over all devices; with --hf-config, prints what this machine allows for a step"
-    of_model("--tokens-per-step", number, "N", text)
-    text = "what several devices exchange in a step (default: ddp); needs --tokens-per-step"
-    of_model("--strategy", ("ddp", "fsdp"), text=text)
-    text = "arithmetic intensity of the run in FLOP/byte: prints the roofline's limit"
-    add("--intensity", number, "I", text)
-    flag(parser, "--allow-mixed", "allow several GPU models: the slowest device counts")
-    text = "print shares of every peak (default: published, achievable, model)"
-    flag(parser, "--all", text, dest="every")
-    flag(parser, "--json", "print JSON, which has all of them")
+    model.add_argument(
+        "--flops-per-token", type=number, metavar="F", help="in place of the options below"
+    )
+    model.add_argument(
+        "--hf-config",
+        metavar="FILE",
+        help="config.json of a model on Hugging Face, in place of the shape; needs --sequence",
+    )
+    model.add_argument(
+        "--convention",
+        choices=tuple(CONVENTIONS),
+        help="what is counted, by the conventions listed at the end (default: palm)",
+    )
+    model.add_argument(
+        "--params",
+        type=number,
+        metavar="N",
+        help="parameters, without an input embedding that is not tied to the output",
+    )
+    model.add_argument(
+        "--active-params",
+        type=number,
+        metavar="N",
+        help="mixture of experts: parameters that one token passes through",
+    )
+    model.add_argument("--layers", type=_integer, metavar="L")
+    model.add_argument("--heads", type=_integer, metavar="H", help="query heads")
+    model.add_argument(
+        "--kv-heads", type=_integer, metavar="G", help="grouped-query attention: heads of K and V"
+    )
+    model.add_argument("--head-dim", type=_integer, metavar="Q")
+    model.add_argument("--sequence", type=_integer, metavar="T", help="tokens of a sequence")
+    model.add_argument(
+        "--causal",
+        action="store_true",
+        help="count half of the attention matrix, whatever the convention says",
+    )
+    model.add_argument(
+        "--recompute",
+        choices=("none", "attention", "full"),
+        help="activation recomputation: also prints HFU",
+    )
+    model.add_argument(
+        "--tokens-per-step",
+        type=number,
+        metavar="N",
+        help="over all devices; with --hf-config, prints what this machine allows for a step",
+    )
+    model.add_argument(
+        "--strategy",
+        choices=("ddp", "fsdp"),
+        help="what several devices exchange in a step (default: ddp); needs --tokens-per-step",
+    )
+    parser.add_argument(
+        "--intensity",
+        type=number,
+        metavar="I",
+        help="arithmetic intensity of the run in FLOP/byte: prints the roofline's limit",
+    )
+    parser.add_argument(
+        "--allow-mixed",
+        action="store_true",
+        help="allow several GPU models: the slowest device counts",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="every",
+        help="print shares of every peak (default: published, achievable, model)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, which has all of them")
     return parser
 
 
@@ -83,11 +142,10 @@ def export_parser(program: str) -> argparse.ArgumentParser:
     parser = Parser(
         prog=f"{program} export", description="Print a peak in the form that another tool takes."
     )
-    add = functools.partial(option, parser)
-    add("--for", tuple(EXPORTS), dest="tool", required=True)
-    add("--profile", str, "FILE", required=True)
-    add("--dtype", str, required=True)
-    add("--device", str, text="index, UUID or model (default: the GPUs, the slowest)")
+    parser.add_argument("--for", dest="tool", required=True, choices=tuple(EXPORTS))
+    parser.add_argument("--profile", required=True, metavar="FILE")
+    parser.add_argument("--dtype", required=True)
+    parser.add_argument("--device", help="index, UUID or model (default: the GPUs, the slowest)")
     parser.add_argument(
         "--basis",
         type=lambda name: _NAMED.get(name, name),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import gc
 import json
 import os
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.arguments import Parser, flag, number, option, size
+from peakline.commands.arguments import Parser, number, size
 from peakline.commands.condition import SLOWER, Condition, condition
 from peakline.commands.documents import page_of
 from peakline.limits.ceilings import ceiling_table
@@ -77,58 +76,92 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="a profile that peakline run wrote, or what peakline compare or fleet printed with "
         "--json; of several profiles, ratios without a verdict",
     )
-    add = functools.partial(option, parser)
-    add("-o --output", Path, "DIR", "where to write (default: beside PROFILE)")
-    flag(parser, "--overwrite", "replace files of an earlier report")
-    add("--format", _formats, "LIST", f"{','.join(FORMATS)}, separated by commas (default: html)")
-    text = (
-        "kernels to hold against the ceilings: a report of ncu (.ncu-rep) or its raw page as CSV, "
-        "a torch.profiler trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds"
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
-    add("--kernels", str, "FILE", text)
-    text = (
-        "the device that the kernels or steps ran on, or the samples or the model are for: index, "
-        "UUID, model or host"
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files of an earlier report"
     )
-    add("--device", str, text=text)
-    text = (
-        "print what --kernels, --trace or --bytes-per-sample finds as a JSON document, and draw "
-        "nothing"
+    parser.add_argument(
+        "--format",
+        type=_formats,
+        metavar="LIST",
+        help=f"{','.join(FORMATS)}, separated by commas (default: html)",
     )
-    flag(parser, "--json", text)
-    text = (
-        "exit with 1 where WHAT holds: impossible (a kernel does more than a ceiling allows, so "
-        "that a count, a time or the device is wrong), or with --trace a part of the step that "
+    parser.add_argument(
+        "--kernels",
+        metavar="FILE",
+        help="kernels to hold against the ceilings: a report of ncu (.ncu-rep) or its raw page as "
+        "CSV, a torch.profiler trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
+    )
+    parser.add_argument(
+        "--device",
+        help="the device that the kernels or steps ran on, or the samples or the model are for: "
+        "index, UUID, model or host",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print what --kernels, --trace or --bytes-per-sample finds as a JSON document, and "
+        "draw nothing",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="WHAT",
+        type=_failing,
+        help="exit with 1 where WHAT holds: impossible (a kernel does more than a ceiling allows, "
+        "so that a count, a time or the device is wrong), or with --trace a part of the step that "
         "takes more than a share: idle>10%%, or another part by its name in --json; with --against "
-        "slower>5%%"
+        "slower>5%%",
     )
-    add("--fail-on", _failing, "WHAT", text)
-    add = functools.partial(option, parser.add_argument_group("where the time of a step goes"))
-    text = (
-        "a torch.profiler trace (.json, .json.gz), or a report of Nsight Systems (.nsys-rep) or "
-        "its SQLite export; one file per rank"
+    steps = parser.add_argument_group("where the time of a step goes")
+    steps.add_argument(
+        "--trace",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="a torch.profiler trace (.json, .json.gz), or a report of Nsight Systems (.nsys-rep) "
+        "or its SQLite export; one file per rank",
     )
-    add("--trace", str, "FILE", text, nargs="+", action="extend")
-    text = (
-        "traces of a later run: what changed from those of --trace, part by part and kernel by "
-        "kernel"
+    steps.add_argument(
+        "--against",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="traces of a later run: what changed from those of --trace, part by part and kernel "
+        "by kernel",
     )
-    add("--against", str, "FILE", text, nargs="+", action="extend")
-    text = "the ranges that are steps (default: ProfilerStep#, or a range called step)"
-    add("--range", str, "NAME", text, default="")
-    text = (
-        "FLOPs of the model in a step on one device, for MFU: those of a token, as peakline-mfu "
-        "counts them, times the tokens"
+    steps.add_argument(
+        "--range",
+        default="",
+        metavar="NAME",
+        help="the ranges that are steps (default: ProfilerStep#, or a range called step)",
     )
-    add("--step-flop", number, "F", text)
-    add("--dtype", str, "D", "precision of the step's products, for MFU: bf16, fp8, ...")
+    steps.add_argument(
+        "--step-flop",
+        type=number,
+        metavar="F",
+        help="FLOPs of the model in a step on one device, for MFU: those of a token, as "
+        "peakline-mfu counts them, times the tokens",
+    )
+    steps.add_argument(
+        "--dtype", metavar="D", help="precision of the step's products, for MFU: bf16, fp8, ..."
+    )
     samples = parser.add_argument_group("whether storage keeps up (run --storage)")
-    add = functools.partial(option, samples)
-    add("--bytes-per-sample", size, "SIZE", "what a sample takes on storage, such as 150kB")
-    add("--samples-per-s", number, "N", "how many a GPU is to get each second")
-    group = parser.add_argument_group("what a language model may decode")
-    text = "config.json of a model: the bounds of peakline-llm, as a table and a picture"
-    option(group, "--hf-config", str, "DIR|FILE", text)
+    samples.add_argument(
+        "--bytes-per-sample",
+        type=size,
+        metavar="SIZE",
+        help="what a sample takes on storage, such as 150kB",
+    )
+    samples.add_argument(
+        "--samples-per-s", type=number, metavar="N", help="how many a GPU is to get each second"
+    )
+    parser.add_argument_group("what a language model may decode").add_argument(
+        "--hf-config",
+        metavar="DIR|FILE",
+        help="config.json of a model: the bounds of peakline-llm, as a table and a picture",
+    )
     return parser
 
 
@@ -143,9 +176,9 @@ def _failing(text: str) -> str | Condition:
 
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     work = options.kernels or options.trace
-    for name, given in (("--kernels", options.kernels), ("--trace", options.trace)):
+    for option, given in (("--kernels", options.kernels), ("--trace", options.trace)):
         if given and len(options.profiles) > 1:
-            parser.error(f"{name} needs exactly one PROFILE: that of the machine it ran on")
+            parser.error(f"{option} needs exactly one PROFILE: that of the machine it ran on")
     if options.kernels and options.trace:
         parser.error("--kernels and --trace: use one of both; a trace has a table of kernels too")
     if bool(options.bytes_per_sample) != bool(options.samples_per_s):
@@ -161,23 +194,23 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--hf-config is about the machine: leave it or --kernels and --trace away")
     if options.fail_on and not work:
         parser.error("--fail-on only goes with --kernels or --trace")
-    for name, given in (("--device", options.device), ("--json", options.json)):
+    for option, given in (("--device", options.device), ("--json", options.json)):
         if given and not (work or need or options.hf_config):
             parser.error(
-                f"{name} only goes with --kernels, --trace, --bytes-per-sample or --hf-config"
+                f"{option} only goes with --kernels, --trace, --bytes-per-sample or --hf-config"
             )
     if options.json and work and need:
         parser.error("--json prints one document: leave --kernels and --trace or the samples away")
-    for name, given in (
+    for option, given in (
         ("--range", options.range),
         ("--step-flop", options.step_flop),
         ("--against", options.against),
     ):
         if given and not options.trace:
-            parser.error(f"{name} only goes with --trace")
-    for name, given in (("--step-flop", options.step_flop), ("--bytes-per-sample", need)):
+            parser.error(f"{option} only goes with --trace")
+    for option, given in (("--step-flop", options.step_flop), ("--bytes-per-sample", need)):
         if given and options.against:
-            parser.error(f"{name} is about one run: leave it or --against away")
+            parser.error(f"{option} is about one run: leave it or --against away")
     slower = isinstance(options.fail_on, Condition) and options.fail_on.name == SLOWER
     if options.fail_on and slower != bool(options.against):
         parser.error("--fail-on 'slower>5%' and --against only go together")
