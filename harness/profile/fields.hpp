@@ -440,7 +440,8 @@ void fields(auto& a, Like<Finding> auto& v) {
 void fields(auto& a, Like<Profile> auto& v) {
   a("created", v.created,
     {.what = "Start of the run, UTC.",
-     .pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+     .pattern = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T"
+                "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$",
      .max_length = 20});
   a("tool", v.tool, {.what = "Name and version."});
   a("command", v.command, {.what = "The command line."});
