@@ -58,8 +58,9 @@ Picture overlap_picture() {
       .key = "overlap",
       .subject = "Overlap: copying the next batch while computing",
       .how =
-          "A kernel works on one batch while the next is copied in and, at the right, the results "
-          "of the last are copied out; it takes about as long as the slower copy alone, or the "
+          "A kernel works on one batch while the next is copied in and, in the second panel, the "
+          "results of the last are copied out; it takes about as long as the slower copy alone, or "
+          "the "
           "point is left out. A line called hidden is the rate if all but the slowest part took no "
           "time: where the line below meets it, the copies cost nothing.",
       .panels = {panel("overlap.h2d", "GB/s, copying in"),

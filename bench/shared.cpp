@@ -69,7 +69,8 @@ Picture clusters_picture() {
       .subject = "Distributed shared memory: what another SM's shared memory costs",
       .how =
           "Each block reads the shared memory of the next block in its cluster, which runs on a "
-          "nearby SM; the first bar is a block that reads its own. Right, how long one load takes.",
+          "nearby SM; the first bar is a block that reads its own. The second panel has the time "
+          "that one load takes.",
       .panels = {
           {.kind = PanelKind::kBars,
            .x = {.label = "GB/s read by all SMs together", .per = 1e9},

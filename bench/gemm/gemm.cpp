@@ -256,10 +256,11 @@ Picture operand_data_picture() {
           .subject = "Operand data: what the values themselves cost",
           .how =
               "Switching bits costs power, and a card at its power limit lowers its clock for it: "
-              "data that toggle fewer bits run faster. Left the rate under sustained load against "
-              "normally distributed data, right the power; dashed is the limit. The power control "
-              "keeps to it on average over swings of about a second, and a point here is as short "
-              "as one of them, so that its power may lie above the limit.",
+              "data that toggle fewer bits run faster. The first panel has the rate under "
+              "sustained load against normally distributed data, the second the power; dashed is "
+              "the limit. The power control keeps to it on average over swings of about a second, "
+              "and a point here is as short as one of them, so that its power may lie above the "
+              "limit.",
           .panels = {panel("share_of_normal", "rate, % of normal data", 0.01,
                            {.label = "normal data", .value = 1.0}),
                      panel("power", "power, W", 1,

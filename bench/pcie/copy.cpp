@@ -160,8 +160,8 @@ Picture host_memory_picture() {
       .subject = "Host memory: copy bandwidth by kind, and the cost of allocating it",
       .how =
           "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, "
-          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. At "
-          "the right is what is paid once, here by one thread: the first touch makes a page, "
+          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. The "
+          "last panel has what is paid once, here by one thread: the first touch makes a page, "
           "cudaHostRegister pins pages that there are, and cudaHostAlloc makes and pins them.",
       .panels = {
           {.kind = PanelKind::kBars,

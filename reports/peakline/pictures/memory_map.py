@@ -45,10 +45,10 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "memory-map",
         "Memory map: how far, how fast and how large each level is",
-        "Left, the time from a load to its data; a hollow mark is the part of the L2 that is far "
-        "from the SM. Right, what all SMs together read; of host memory, what a copy engine brings "
-        "over PCIe. Sizes are those the device states; a cache holds the largest footprint that "
-        "it was found to hold.",
+        "The first panel has the time from a load to its data; a hollow mark is the part of the L2 "
+        "that is far from the SM. The second has what all SMs together read; of host memory, what "
+        "a copy engine brings over PCIe. Sizes are those the device states; a cache holds the "
+        "largest footprint that it was found to hold.",
         draw,
         ("memory map",),
         group=MEMORY,
