@@ -74,7 +74,7 @@ double own_scatter(const RunSpread& spread);
 // scatter in 278 runs of fourteen H200s was 1.26 %, the largest step of four H200s 0.23 %; a 6 %
 // step between two sittings exceeds the limit.
 inline constexpr double kMostOwnScatter = 0.03;
-// PCIe has a limit of its own: other guests slow copies. The largest step of six H100s in virtual
+// PCIe has a limit of its own: other guests slow copies. The largest step of seven H100s in virtual
 // machines was 4.3 %.
 inline constexpr double kMostLinkScatter = 0.06;
 // The ceiling's limit; wider if its spread is borrowed from another model.
