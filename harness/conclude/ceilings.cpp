@@ -43,13 +43,25 @@ constexpr std::int64_t kFewestBlocks = 2;
 
 bool usable(const Measurement& m) { return sound(m) && m.summary->n >= kFewestBlocks; }
 
-std::string why_not_usable(const Measurement& m) {
-  const std::string reason = m.reason.empty() ? std::string() : ": " + m.reason;
-  if (m.status == Status::kSkipped) return "skipped" + reason;
-  if (m.status == Status::kError) return "failed" + reason;
-  if (m.flags.implausible) return "implausible: above what the hardware can do";
-  if (m.verified == false) return "wrong result";
-  return "too few samples";
+Absence why_not_usable(const Measurement& m) {
+  if (m.status == Status::kSkipped) return Absence::kSkipped;
+  if (m.status == Status::kError) return Absence::kFailed;
+  if (m.flags.implausible) return Absence::kImplausible;
+  if (m.verified == false) return Absence::kWrongResult;
+  return Absence::kFewSamples;
+}
+
+std::string reason_of(Absence why, const Measurement& m) {
+  switch (why) {
+    case Absence::kImplausible:
+      return "implausible: above what the hardware can do";
+    case Absence::kWrongResult:
+      return "wrong result";
+    case Absence::kFewSamples:
+      return "too few samples";
+    default:
+      return std::string(to_string(why)) + (m.reason.empty() ? "" : ": " + m.reason);
+  }
 }
 
 // A device's candidates for one ceiling.
@@ -266,10 +278,13 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks,
           result.rows.push_back(
               measured_row(*found->second.best, *found->second.rule, profile, kept));
         } else {
+          const Measurement& first = *found->second.first;
+          const Absence why = why_not_usable(first);
           result.missing.push_back({.device = name,
                                     .resource = resource.name,
                                     .basis = basis,
-                                    .reason = why_not_usable(*found->second.first)});
+                                    .why = why,
+                                    .reason = reason_of(why, first)});
         }
       }
     }

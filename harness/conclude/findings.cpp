@@ -13,6 +13,14 @@ bool matters(const Finding& finding) {
          std::ranges::find(kForTheRecord, finding.code) == kForTheRecord.end();
 }
 
+std::vector<Finding> findings_of_facts(const DeviceView& gpu) {
+  Collector out;
+  out.about(gpu.name());
+  health_findings(gpu, out);
+  configuration_findings(*gpu.facts, out);
+  return std::move(out).worst_first();
+}
+
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken) {
   Collector out;

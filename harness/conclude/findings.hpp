@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/values/benchmark.hpp"
+#include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
@@ -26,6 +27,9 @@ namespace peakline {
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
 
+// What the facts of a GPU say by themselves: errors, links and settings.
+std::vector<Finding> findings_of_facts(const DeviceView& gpu);
+
 // Findings that explain figures and need no action.
 inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
@@ -34,6 +38,8 @@ inline constexpr std::array<std::string_view, 8> kForTheRecord = {
 inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";
 inline constexpr std::string_view kThermalLimit = "thermal_limit";
+inline constexpr std::string_view kFabricNotReady = "fabric_not_ready";
+inline constexpr std::string_view kXid = "xid", kXidOfPeakline = "xid_of_peakline";
 // Whether it belongs on the first screen.
 bool matters(const Finding& finding);
 

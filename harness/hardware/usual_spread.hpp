@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/values/device_view.hpp"
 #include "harness/values/facts.hpp"
 #include "harness/values/measurement.hpp"
 
@@ -27,6 +28,11 @@ struct UsualSpread {
   // Largest half width of the interval within an undisturbed run. A wider one means a disturbed
   // run; a narrower one is part of run_to_run.
   double usual_half_width;
+  // Scatter within a run, over samples and sittings, that widens a limit at most: up to twice the
+  // highest of healthy devices. More could excuse any loss.
+  double most_scatter = 0;
+  // Scatter, or a step, from which a figure is unsteady; 0: never, as healthy runs scatter as much.
+  double unsteady_from = 0;
   // Additional deviation between quick and full runs: quick ones search less.
   double between_modes = 0;
   // Standard deviation of healthy cards of a model; 0: unknown.
@@ -67,23 +73,18 @@ inline constexpr double kL2FloorPerClock = 8;
 // For undocumented cuts of Tensor Cores: an H20 has 0.15 of its compute capability's rate.
 inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 
-// Scatter within a run, over samples and sittings: standard deviation, relative to the value.
-double own_scatter(const RunSpread& spread);
+// Factor on the usual spread of a device: kWiderWhereAssumed for GPUs that were not studied.
+double widened(const DeviceView& device);
 
-// Limit for own_scatter() and for steps within a single sitting on healthy devices. The highest
-// scatter in 278 runs of fourteen H200s was 1.26 %, the largest step of four H200s 0.23 %; a 6 %
-// step between two sittings exceeds the limit.
-inline constexpr double kMostOwnScatter = 0.03;
-// PCIe has a limit of its own: other guests slow copies. The largest step of seven H100s in virtual
-// machines was 4.3 %.
-inline constexpr double kMostLinkScatter = 0.06;
-// The ceiling's limit; wider if its spread is borrowed from another model.
-double most_own_scatter(const Ceiling& row);
-
-// A ceiling's scatter if it exceeds most_own_scatter(): part of the run was slower, and such a
-// spread would excuse any loss. nullopt otherwise, and for ceilings that scatter as much in healthy
-// runs: the host, PCIe both ways, collectives, input from storage.
-std::optional<double> excessive_scatter(const Ceiling& row);
+// A ceiling's scatter within its run.
+struct OwnScatter {
+  double seen = 0;      // standard deviation over samples and sittings, relative to the value
+  double believed = 0;  // likewise, at most UsualSpread::most_scatter
+  // The scatter or step that makes it unsteady: part of the run was slower.
+  std::optional<double> excessive = {};
+  double unsteady_from = 0;  // 0: never
+};
+OwnScatter own_scatter(const DeviceView& device, const Ceiling& row);
 
 // The spread of a curve: the median over its points.
 const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine);

@@ -18,16 +18,21 @@ namespace {
 
 constexpr std::size_t kFewestSiblings = 3;
 
-// Link figures other than ceilings, by benchmark. Higher is better for all figures, so a latency
-// counts as dependent loads per second.
-struct LinkFigure {
+// A node's figures other than ceilings, by benchmark. Higher is better for all figures, so a
+// latency counts as dependent loads per second.
+struct NodeFigure {
   std::string_view id, label, unit;
+  Basis basis = Basis::kMeasured;
+  std::string_view theory_of = {};  // a GPU's resource that bounds it
 };
-constexpr std::array<LinkFigure, 4> kLinkFigures = {
+constexpr std::array<NodeFigure, 6> kNodeFigures = {
     {{"p2p.latency", "loads from another GPU, one after another", "load/s"},
      {"pcie.concurrent.h2d", "PCIe H2D, all GPUs at once", "B/s"},
      {"pcie.concurrent.d2h", "PCIe D2H, all GPUs at once", "B/s"},
-     {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"}}};
+     {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"},
+     {"hbm.concurrent", "HBM read, all GPUs at once", "B/s", Basis::kMeasured, "hbm.read"},
+     {"gemm.concurrent", "BF16 GEMM, all GPUs at once", "FLOP/s", Basis::kSustained,
+      "tensor.bf16"}}};
 
 using Peaks = std::map<std::pair<std::string_view, Basis>, double>;
 
@@ -46,11 +51,22 @@ std::optional<double> peak(const Peaks& peaks, std::string_view resource, Basis 
 // Excluded from populations: wrong, impossible, or unsteady unless by a host's neighbours.
 bool disturbed(const DeviceView& device, const Ceiling& row) {
   const Measurement* source = device.source(row);
-  if (source == nullptr) return excessive_scatter(row).has_value();
+  const bool scatters = own_scatter(device, row).excessive.has_value();
+  if (source == nullptr) return scatters;
   const bool shared =
       row.resource == "pcie.bidirectional" && in_virtual_machine(device.profile->host);
   return source->flags.implausible || source->verified == false ||
-         (source->flags.unstable && !shared) || excessive_scatter(row);
+         (source->flags.unstable && !shared) || scatters;
+}
+
+double clock_share(const std::optional<double>& clock_hz, const DeviceFacts& gpu) {
+  const auto& most = gpu.sm_clock_max_hz;
+  return clock_hz && most && *most > 0 ? std::min(1.0, *clock_hz / *most) : 0;
+}
+
+double clock_seen(const DeviceFacts& gpu) {
+  const auto &most = gpu.sm_clock_max_hz, &seen = gpu.sm_clock_seen_max_hz;
+  return most && seen ? std::max(1.0, *seen / *most) : 1;
 }
 
 RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& peaks) {
@@ -64,13 +80,11 @@ RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& p
   const UsualSpread& usual =
       usual_spread(row.resource, row.basis, site_of(row.device, device.profile->host));
   // The class's spread covers the interval up to its usual width.
-  if (row.spread)
-    figure.own = std::max(0.0, std::min(own_scatter(*row.spread), most_own_scatter(row)) -
-                                   usual.usual_half_width / kNormal95);
+  figure.own =
+      std::max(0.0, own_scatter(device, row).believed - usual.usual_half_width / kNormal95);
   if (is_compute(row.unit) && device.facts != nullptr) {
-    const auto& clock = row.conditions.sm_clock_hz;
-    const auto& most = device.facts->sm_clock_max_hz;
-    figure.clock_share = clock && most && *most > 0 ? std::min(1.0, *clock / *most) : 0;
+    figure.clock_share = clock_share(row.conditions.sm_clock_hz, *device.facts);
+    figure.clock_seen = clock_seen(*device.facts);
   }
   return figure;
 }
@@ -87,9 +101,9 @@ CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
 }
 
 // The figures of the slowest pair, or of the slowest GPU among all.
-std::vector<RunFigure> link_figures(const DeviceView& node) {
+std::vector<RunFigure> other_figures(const DeviceView& node) {
   std::vector<RunFigure> figures;
-  for (const auto& [id, label, unit] : kLinkFigures) {
+  for (const auto& [id, label, unit, basis, theory_of] : kNodeFigures) {
     const MeasuredPoint* slowest = nullptr;
     double least = 0;
     for (const MeasuredPoint& point : *node.points) {
@@ -101,12 +115,25 @@ std::vector<RunFigure> link_figures(const DeviceView& node) {
       least = rate;
     }
     if (slowest == nullptr) continue;
-    figures.push_back({.resource = std::string(id),
-                       .unit = std::string(unit),
-                       .method_version = slowest->what->method_version,
-                       .value = least,
-                       .measurement = slowest->what->name(),
-                       .label = std::string(label)});
+    RunFigure& figure = figures.emplace_back();
+    figure.resource = id;
+    figure.basis = basis;
+    figure.unit = unit;
+    figure.method_version = slowest->what->method_version;
+    figure.value = least;
+    figure.measurement = slowest->what->name();
+    figure.label = label;
+    const DeviceFacts* gpu = facts_for(*node.profile, *slowest->what);
+    if (theory_of.empty() || gpu == nullptr) continue;
+    const auto peak_by = [&](Basis of) -> std::optional<double> {
+      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, theory_of, of);
+      return row == nullptr ? std::nullopt : std::optional(row->value);
+    };
+    figure.theory = peak_by(Basis::kTheoretical);
+    figure.datasheet = peak_by(Basis::kDatasheet);
+    if (!is_compute(figure.unit)) continue;
+    figure.clock_share = clock_share(slowest->sm_clock_hz, *gpu);
+    figure.clock_seen = clock_seen(*gpu);
   }
   return figures;
 }
@@ -163,8 +190,8 @@ CardRun card_run(const DeviceView& gpu, std::string card, bool sound) {
 
 bool is_of_node(std::string_view figure) {
   return rule_group_of(figure) == RuleGroup::kGpuLinks ||
-         std::ranges::find(kLinkFigures, figure.substr(0, figure.find('/')), &LinkFigure::id) !=
-             kLinkFigures.end();
+         std::ranges::find(kNodeFigures, figure.substr(0, figure.find('/')), &NodeFigure::id) !=
+             kNodeFigures.end();
 }
 
 CardFacts node_facts(const DeviceView& node) {
@@ -202,7 +229,7 @@ CardRun node_run(const DeviceView& node, std::string name, bool sound) {
     else if (figure.value < run.figures[place->second].value)
       run.figures[place->second] = std::move(figure);
   }
-  std::ranges::move(link_figures(node), std::back_inserter(run.figures));
+  std::ranges::move(other_figures(node), std::back_inserter(run.figures));
   return run;
 }
 

@@ -26,6 +26,8 @@ struct RunFigure {
   double own = 0;  // Reading::own
   // Measured SM clock over its maximum, for compute rates; 0: unknown, possibly lowered.
   double clock_share = 1;
+  // Clock that the card was seen to reach over the maximum of its theory.
+  double clock_seen = 1;
   std::string measurement = {};  // the point it came from
   std::string label = {};        // empty: the ceiling's
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -45,10 +46,11 @@ SideCeilings ceilings_of(const Runs& runs) {
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
       // Other guests can make a link unsteady; that says nothing about the GPU.
-      const auto scatter = excessive_scatter(*row);
-      if (scatter && (run.facts == nullptr ||
-                      !neighbours_may_slow(card_facts(run), row->resource, 1 - *scatter)))
-        ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, scatter);
+      const OwnScatter own = own_scatter(run, *row);
+      if (own.excessive &&
+          (run.facts == nullptr ||
+           !neighbours_may_slow(card_facts(run), row->resource, 1 - *own.excessive)))
+        ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, own.excessive);
       const Measurement* source = run.source(*row);
       if (source == nullptr) {
         ceiling.values.push_back(row->value);
@@ -62,9 +64,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       double half_width = 0;
       if (const auto& s = source->summary; s && s->median > 0)
         half_width = (s->ci_high - s->ci_low) / 2 / s->median;
-      if (const auto& spread = row->spread)
-        half_width = std::max(half_width, kNormal95 * own_scatter(*spread));
-      ceiling.half_widths.push_back(half_width);
+      ceiling.half_widths.push_back(std::max(half_width, kNormal95 * own.seen));
     }
   }
   return all;
@@ -98,12 +98,14 @@ bool depends_on_clock(const DeviceView& run, const Ceiling& row) {
   });
 }
 
-// Variance that wider intervals than usual add to the mean of runs.
-double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
+// Variance that wider intervals than usual, up to a width, add to the mean of runs.
+double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width,
+                   double widest) {
   double sum = 0;
   for (const CeilingRuns* side : {&base, &next}) {
     for (const double half_width : side->half_widths) {
-      const double excess = std::max(0.0, half_width - usual_half_width) / kNormal95;
+      const double excess =
+          std::max(0.0, std::min(half_width, widest) - usual_half_width) / kNormal95;
       sum += excess * excess;
     }
   }
@@ -147,7 +149,10 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     if (first.facts != nullptr && out.judged())
       figure.kept =
           kept_spread(options.kept, card_facts(first), first.profile->mode, id.first, id.second);
-    figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
+    const double usual = figure.expected->usual_half_width;
+    figure.disturbance = disturbance(before, after, usual, std::numeric_limits<double>::infinity());
+    figure.believed_disturbance = disturbance(
+        before, after, usual, kNormal95 * figure.widened * figure.expected->most_scatter);
     if (out.different_modes) figure.offset = figure.expected->between_modes;
     if (depends_on_clock(first, *before.rows[0])) figure.offset += clock_offset(pair);
     CeilingComparison& c = out.ceilings.emplace_back();

@@ -17,6 +17,7 @@
 #include "harness/judge/missing.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/judge/site.hpp"
+#include "harness/statistics/sm_clock.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
@@ -33,18 +34,24 @@ std::string rule_name(std::string_view resource, Basis basis, bool beside_siblin
 // and PCIe, in which hosts differ, has its own limit.
 constexpr double kImplausiblyFast = 2;
 
+// Whether it is above its own theory, or far above healthy cards.
 bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
-  return part_of(figure.resource) != "pcie" &&
-         std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
+  const std::string_view part = part_of(figure.resource);
+  // Multicast moves less data than NCCL's theory assumes.
+  if (figure.theory && !figure.beside_siblings && part != "nccl" &&
+      figure.value > kPlausibleMargin * *figure.theory * figure.clock_seen)
+    return true;
+  return part != "pcie" && std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
            const bool healthy =
                y.kind == YardstickKind::kPopulation || y.kind == YardstickKind::kPrior;
            return healthy && y.may_pass && figure.value > kImplausiblyFast * y.centre;
          });
 }
 
-// The share of what healthy devices measure; 0 for a floor, which lies far below that.
-double share_of_healthy(const RunFigure& figure, const Yardstick& yardstick) {
-  return yardstick.kind == YardstickKind::kFloor ? 0 : figure.value / yardstick.centre;
+bool below_floor(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
+  return std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
+    return y.kind == YardstickKind::kFloor && figure.value < y.centre;
+  });
 }
 
 void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known, double least,
@@ -56,6 +63,8 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
   rule.value = figure.value;
   rule.unit = figure.unit;
   rule.vouched = found.vouched;
+  rule.widened = found.widened;
+  rule.too_wide = found.too_wide;
   rule.limit = found.limit;
   if (found.limit) rule.yardstick = found.by;
   rule.deviations = found.deviations;
@@ -80,9 +89,9 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
     rule.outcome = Outcome::kCannotJudge;
     rule.vouched = false;
     rule.cause = "implausibly fast";
-  } else if (rule.outcome == Outcome::kFail && rule.yardstick &&
+  } else if (rule.outcome == Outcome::kFail && rule.yardstick && !below_floor(figure, yardsticks) &&
              neighbours_may_slow(run.facts, figure.resource,
-                                 share_of_healthy(figure, *rule.yardstick))) {
+                                 figure.value / rule.yardstick->centre)) {
     rule.outcome = Outcome::kWarn;
     rule.cause = "others on the host can cause that";
   }
@@ -139,45 +148,52 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
       rules.add("duplicate", rule_name(row->resource, row->basis, false) + "/twice",
                 Outcome::kCannotJudge,
                 fmt::format("{}: the profile has it twice", labels(row->resource, row->basis)));
-    const auto scatter = excessive_scatter(*row);
-    if (!scatter || row->measurement.empty()) continue;
+    const OwnScatter own = own_scatter(view, *row);
+    if (!own.excessive || row->measurement.empty()) continue;
     JudgedRule& rule =
         rules.add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
-                  neighbours_may_slow(run.facts, row->resource, 1 - *scatter) ? Outcome::kWarn
-                  : known                                                     ? Outcome::kFail
+                  neighbours_may_slow(run.facts, row->resource, 1 - *own.excessive) ? Outcome::kWarn
+                  : known                                                           ? Outcome::kFail
                           : Outcome::kCannotJudge,
                   fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by "
                               "less than {}",
-                              labels(row->resource, row->basis), format_percent(*scatter),
-                              format_percent(most_own_scatter(*row))));
+                              labels(row->resource, row->basis), format_percent(*own.excessive),
+                              format_percent(own.unsteady_from)));
     rule.group = rule_group_of(row->resource);
     rule.measurement = row->measurement;
   }
 }
+
+// A group with more than one in so many figures whose limits vouch for nothing does not pass.
+constexpr std::int64_t kMostTooWide = 3;
 
 // For each group, whether yardsticks that know healthy devices judged most of its figures: one
 // known figure does not vouch for a group.
 void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
-    std::int64_t measured = 0, vouched = 0, alike = 0;
+    std::int64_t measured = 0, vouched = 0, alike = 0, wide = 0;
     bool floor = false;
     for (const JudgedRule& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
       ++measured;
       vouched += rule.vouched ? 1 : 0;
+      wide += rule.too_wide ? 1 : 0;
       alike += rule.yardstick && rule.yardstick->kind == YardstickKind::kPeers ? 1 : 0;
       floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
     }
     // Collectives are known by number of ranks, and have only floors at other numbers.
     const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
-    if (vouched > 0 && vouched >= needed) continue;
+    const bool too_wide = group != RuleGroup::kGpuLinks && kMostTooWide * wide > measured;
+    if (vouched > 0 && vouched >= needed && !too_wide) continue;
     const Population* const peers = device.known.peers;
     // If many stand apart, either level may be the healthy one.
     const bool two_levels = peers != nullptr && 2 * peers->left_out.size() > peers->cards;
     const bool by_peers = measured > 0 && !two_levels && alike >= needed;
     const std::string why =
         measured == 0 ? "not measured"
+        : too_wide    ? fmt::format("{} of {} scatter so much that a loss of {:.0f} % could hide",
+                                    wide, format_count(measured, "figure"), kWidestLimit * 100)
         : vouched > 0
             ? fmt::format("only {} of {} known", vouched, format_count(measured, "figure"))
         : two_levels ? fmt::format("{} of {} devices stand apart", peers->left_out.size(),
@@ -221,7 +237,7 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
   const std::string_view whose = known.population != nullptr ? "other cards"
                                  : known.peers != nullptr    ? "peers"
                                                              : "should be";
-  judge_facts(card, usual, whose, true, rules);
+  judge_facts(card, usual, whose, Usual::kOtherCards, rules);
   if (known.population != nullptr) return;
   for (const auto& [known_fact, name, label] :
        {std::tuple(card.sm_count.has_value(), "sm_count", "SMs"),
@@ -250,7 +266,8 @@ Known known_by(const CheckOptions& options, const CardRun& run) {
   return known;
 }
 
-CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const CheckOptions& options) {
+CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const CheckOptions& options,
+                      SiteRules* site) {
   const Profile& profile = *gpu.profile;
   CheckedDevice device{
       .name = device_key(gpu), .model = gpu.facts->name, .uuid = gpu.facts->uuid, .rules = {}};
@@ -268,15 +285,17 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   judge_card(gpu, device.known, rules);
   judge_ceilings(gpu, run, options.least, device, rules);
   name_other_users({gpu.facts, 1}, device);
+  if (site != nullptr) site->set_limits(gpu, device);
   std::vector<RuleGroup> groups = {RuleGroup::kMemory, RuleGroup::kCompute};
   if (gpu.facts->compute_major >= 7) groups.push_back(RuleGroup::kTensor);
   if (!gpu.facts->integrated.value_or(false)) groups.push_back(RuleGroup::kHostLink);
   judge_coverage(groups, device);
+  if (site != nullptr) site->soften(device);
   return device;
 }
 
 // Links between GPUs, and their number.
-CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) {
+CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, SiteRules* site) {
   const Profile& profile = *node.profile;
   CheckedDevice device{
       .name = device_key(node), .model = model_of(node), .uuid = "node", .rules = {}};
@@ -298,12 +317,14 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   judge_ceilings(node, run, options.least, device, rules);
   judge_missing_pairs(node, rules);
   name_other_users(profile.devices, device);
+  if (site != nullptr) site->set_limits(node, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.
   std::erase_if(device.rules, [](const JudgedRule& rule) {
     return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
   });
   judge_results(node, rules);
   judge_coverage(std::array{RuleGroup::kGpuLinks}, device);
+  if (site != nullptr) site->soften(device);
   return device;
 }
 
@@ -321,8 +342,9 @@ void judge_among_peers(const DeviceView& host, const CardRun& run, const Populat
 }
 
 CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
-                           const CheckOptions& options) {
-  return device.is_node() ? checked_node(device, options) : checked(device, node, options);
+                           const CheckOptions& options, SiteRules* site) {
+  return device.is_node() ? checked_node(device, options, site)
+                          : checked(device, node, options, site);
 }
 
 const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
@@ -351,37 +373,17 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
                      .devices = {},
                      .unused = {},
                      .gpus_given = options.gpus.has_value()};
-  Allowed allowed(options.allowed);
-  const std::vector<RuleChange> changes = by_scope(options.changes);
-  std::vector<bool> applied(changes.size(), false);
+  SiteRules site(options.changes, profile.mode);
   const std::vector<DeviceView> views = device_views(profile);
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
   for (const DeviceView& view : views) {
     if (view.is_host()) continue;
-    CheckedDevice device = check_device(view, node, options);
-    if (device.rules.empty()) continue;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      const bool other_mode = !changes[i].mode.empty() && changes[i].mode != profile.mode;
-      if (other_mode || apply(changes[i], view, device)) applied[i] = true;
-    }
-    result.devices.push_back(std::move(device));
+    CheckedDevice device = check_device(view, node, options, &site);
+    if (!device.rules.empty()) result.devices.push_back(std::move(device));
   }
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (applied[i]) continue;
-    if (asks(changes[i]))
-      add_absent(changes[i], result.devices);
-    else
-      result.unused.push_back(changes[i].name);
-  }
-  for (CheckedDevice& device : result.devices) {
-    // A site's limit vouches for its group.
-    std::erase_if(device.rules, [&](const JudgedRule& rule) {
-      return rule.code == "coverage" && std::ranges::any_of(device.rules, [&](const auto& other) {
-               return other.vouched && !other.reason.empty() && other.group == rule.group;
-             });
-    });
-    allowed.excuse(device.rules);
-  }
+  result.unused = site.finish(result.devices);
+  Allowed allowed(options.allowed);
+  for (CheckedDevice& device : result.devices) allowed.excuse(device.rules);
   std::ranges::copy(allowed.unused(), std::back_inserter(result.unused));
   return result;
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "harness/judge/checked_device.hpp"
+#include "harness/judge/site.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 
@@ -54,8 +55,9 @@ struct CheckOptions {
   double least = kLeastLoss;                  // share; smaller losses are not reported
 };
 // Checks a GPU of a profile, or its node, which has no rules where none apply. node: the profile's.
+// site: made of options.changes.
 CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
-                           const CheckOptions& options);
+                           const CheckOptions& options, SiteRules* site = nullptr);
 CheckResult check(const Profile& profile, const CheckOptions& options);
 
 std::vector<std::string> ids_to_measure_again(const CheckResult& result);

@@ -55,6 +55,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
       assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
       c.slow_runs = slow[ceiling].count;
       c.slowest_run = slow[ceiling].slowest;
+      c.believed_low = of_ceilings[ceiling].believed_low;
       c.runs_differ = of_ceilings[ceiling].runs_differ;
       c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
       c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
@@ -141,7 +142,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     judge_uneven(devices.pairs[i].next, options.populations, result.devices[i]);
   std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), device_name);
   std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), device_name);
-  result.gate = gate(base, next, devices, result.devices, options.allowed);
+  result.gate = gate(base, next, devices, result.devices, options.populations, options.allowed);
   return result;
 }
 

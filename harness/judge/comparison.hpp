@@ -56,7 +56,7 @@ struct CeilingComparison {
   // New runs that are slower by themselves, and the slowest one's ratio.
   std::size_t slow_runs = 0;
   double slowest_run = 1;
-  double runs_differ = 0;  // as in Judgement
+  double believed_low = 1, runs_differ = 0;  // as in Judgement
 };
 
 // The points of a benchmark on both sides. Ratios are of speed: above 1, `next` is faster.

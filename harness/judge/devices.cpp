@@ -82,12 +82,6 @@ std::string model_of(const DeviceView& run) {
   return fmt::format("{}", fmt::join(counted, ", "));
 }
 
-double widened(const DeviceView& run) {
-  const std::vector<DeviceFacts>& gpus = run.profile->devices;
-  const DeviceFacts* gpu = run.is_node() && !gpus.empty() ? &gpus[0] : run.facts;
-  return gpu == nullptr || studied(gpu->name) ? 1 : kWiderWhereAssumed;
-}
-
 bool different_cards(const DevicePair& pair) {
   const auto cards = [](const Runs& runs) {
     std::set<std::string> all;

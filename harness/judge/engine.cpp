@@ -96,13 +96,19 @@ Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, 
     const bool uneven = y.kind == YardstickKind::kOwnRuns && reading.value < limit &&
                         reading.value >= limit_by(y, reading, tail, Belief::kAsSeen);
     result.uneven = result.uneven || uneven;
-    result.vouched = result.vouched || (y.may_pass && y.kind != YardstickKind::kFloor && !uneven &&
-                                        limit >= (1 - kWidestLimit) * y.centre);
+    const bool may_vouch = y.may_pass && y.kind != YardstickKind::kFloor && !uneven;
+    const bool too_wide = limit < (1 - kWidestLimit) * y.centre;
+    result.vouched = result.vouched || (may_vouch && !too_wide);
+    result.too_wide = result.too_wide || (may_vouch && too_wide);
     if (uneven || !y.may_fail || (result.limit && limit <= *result.limit)) continue;
+    Reading steady = reading;
+    steady.own = 0;
     result.limit = limit;
     result.by = y;
     result.deviations = deviations;
+    result.widened = 1 - limit / y.centre > kWidened * (1 - limit_by(y, steady, tail) / y.centre);
   }
+  result.too_wide = result.too_wide && !result.vouched;
   const bool may_pass = std::ranges::any_of(yardsticks, &Yardstick::may_pass);
   if (result.limit && reading.value < *result.limit)
     result.outcome = Outcome::kFail;

@@ -73,12 +73,16 @@ inline constexpr std::size_t kFewCards = 5;
 inline constexpr double kFalseAlarms = 0.001;
 // A limit further below its centre vouches for nothing.
 inline constexpr double kWidestLimit = 0.15;
+// Scatter within the run that lowers a limit by this much more is reported.
+inline constexpr double kWidened = 1.25;
 
 struct Assessment {
   Outcome outcome = Outcome::kCannotJudge;
   std::optional<double> limit = {};  // nullopt: no yardstick was trusted
   Yardstick by = {};                 // yardstick of the limit
   double deviations = 0;             // q, if scatter rather than the least loss set the limit
+  bool widened = false;              // the reading's own scatter lowered the limit noticeably
+  bool too_wide = false;             // by yardsticks that could vouch, the limit lies too far below
   bool vouched = false;              // passed by a yardstick that knows healthy devices
   bool uneven = false;               // kCannotJudge because of the device's own runs
   std::string distrusted = {};       // source of an untrusted yardstick

@@ -4,6 +4,7 @@
 //   unsteady         a ceiling slower in some new runs but not in their mean, or with excessive
 //                    scatter within a run, on either side
 //   method_changed   a benchmark with another method: it cannot be judged
+//   not_measured     skipped on the new side, as for lack of memory or of NCCL: it cannot be judged
 //   missing          a device, ceiling or benchmark without a sound result on the new side, or in
 //                    one of its runs although all old ones have it
 //   clock_unknown    missing as implausible, which a clock above the stated maximum may explain
@@ -15,11 +16,13 @@
 //   uneven           a ceiling that would be slower, but for runs that differ implausibly: it
 //                    cannot be judged
 //   not_judged       judged: no common figure of the device is conclusive; machine: nothing was
-//                    judged
+//                    judged; coverage/memory, ...: runs of most of a group's figures differ too
+//                    much
 //   filtered         machine/filter: a new run in another mode omits an unknown part
 //   fact             less hardware: fewer SMs, less memory, a lower power limit, ...
 //   ended_early      machine/run: a new run was interrupted
-//   health           a new problem that check finds with a GPU or the host (health/xid, ...);
+//   health           a new problem that check finds with a GPU or the host (health/xid, ...); a
+//                    GPU that only the new side has is checked like any other;
 //                    machine: the code of a finding of severity "error"
 // Points that the new runs' mode omits are not missing.
 
@@ -34,6 +37,7 @@
 #include <utility>
 
 #include "harness/judge/card_runs.hpp"
+#include "harness/judge/check.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/losses.hpp"
 #include "harness/judge/sides.hpp"
@@ -42,9 +46,9 @@
 namespace peakline {
 namespace {
 
-// Failures and wrong results are reported by benchmark, an unusable device as such.
+// Failures, wrong and impossible results are reported by benchmark, an unusable device as such.
 bool told_elsewhere(std::string_view code) {
-  static constexpr std::array<std::string_view, 3> kCodes = {"failed", "unverified",
+  static constexpr std::array<std::string_view, 4> kCodes = {"failed", "unverified", "implausible",
                                                              "device_unusable"};
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
@@ -61,7 +65,7 @@ std::map<std::string, JudgedRule> errors_of(const Runs& runs, const std::string&
   }
   std::map<std::string, JudgedRule> errors;
   for (JudgedRule& rule : all)
-    if (rule.outcome == Outcome::kFail &&
+    if (!rule.passes() &&
         !told_elsewhere(std::string_view(rule.name).substr(rule.name.rfind('/') + 1)))
       errors.try_emplace(rule.name, std::move(rule));
   return errors;
@@ -138,6 +142,27 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   return any;
 }
 
+// Like check: most figures of each group must be the same, or differ by a known amount.
+void judge_coverage(const DeviceComparison& device, Reasons& out) {
+  struct Group {
+    std::int64_t compared = 0, judged = 0;
+  };
+  std::map<RuleGroup, Group> groups;
+  for (const CeilingComparison& c : device.ceilings) {
+    const auto group = rule_group_of(c.resource);
+    if (!group || c.verdict == Verdict::kNotJudged) continue;
+    ++groups[*group].compared;
+    if (decided(c.verdict) || c.believed_low >= 1 - kWidestLimit) ++groups[*group].judged;
+  }
+  for (const auto& [group, n] : groups)
+    if (2 * n.judged < n.compared)
+      out.add("not_judged", fmt::format("coverage/{}", to_string(group)),
+              fmt::format("{} of {} differ so much from run to run that a loss of {:.0f} % could "
+                          "hide",
+                          n.compared - n.judged, format_count(n.compared, "figure"),
+                          kWidestLimit * 100));
+}
+
 // Facts that the runs agree on.
 CardFacts facts_of(const Runs& runs) {
   CardFacts facts = card_facts(runs[0]);
@@ -145,13 +170,18 @@ CardFacts facts_of(const Runs& runs) {
   return facts;
 }
 
-void lesser_facts(const DevicePair& pair, Reasons& out) {
+void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reasons& out) {
   const CardFacts usual = facts_of(pair.base);
   std::set<std::string> told;
   for (const DeviceView& run : pair.next) {
     std::vector<JudgedRule> rules;
     RulesOf of_run(out.device, rules);
-    judge_facts(card_facts(run), usual, "before", false, of_run);
+    CardFacts card = card_facts(run);
+    // A link is read under load, and not in every restricted run.
+    if (!restrictions.known(*run.profile)) complete(card, usual);
+    // A GPU alone in its machine has no links that are up.
+    if (run.profile->devices.size() < 2 && !card.nvlinks) card.nvlinks = usual.nvlinks;
+    judge_facts(card, usual, "before", Usual::kEarlierRuns, of_run);
     for (JudgedRule& rule : rules)
       if (!rule.passes() && told.insert(rule.name).second) out.all.push_back(std::move(rule));
   }
@@ -174,8 +204,9 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
                         model_of(pair.next[0])));
     return false;
   }
-  if (pair.base[0].facts != nullptr) lesser_facts(pair, out);
+  if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);
   const bool any_judged = slower(device, out);
+  if (device.judged()) judge_coverage(device, out);
   const std::size_t before = reasons.size();
   const bool any_points = add_losses(pair, device, restrictions, out);
   if (!any_judged && device.judged() && any_points && reasons.size() == before)
@@ -220,13 +251,25 @@ void add_machine(std::span<const Profile> base, std::span<const Profile> next,
   add_filters(base, next, machine);
 }
 
+// Without earlier runs, a GPU is judged as check judges it.
+void judge_new_device(const DeviceView& run, std::span<const Population> populations,
+                      std::vector<JudgedRule>& reasons) {
+  if (run.is_host()) return;
+  const std::vector<DeviceView> views = device_views(*run.profile);
+  const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
+  for (JudgedRule& rule :
+       check_device(run, node, {.populations = populations, .donors = populations}).rules)
+    if (!rule.passes() && std::ranges::find(reasons, rule.name, &JudgedRule::name) == reasons.end())
+      reasons.push_back(std::move(rule));
+}
+
 }  // namespace
 
 bool Gate::passed() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
 
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
-          std::span<const std::string> allowed) {
+          std::span<const Population> populations, std::span<const std::string> allowed) {
   Gate result;
   add_machine(base, next, result.reasons);
   const Restrictions restrictions(base);
@@ -244,6 +287,8 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
                       alike));
     any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
   }
+  for (const Runs& runs : devices.only_next)
+    for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
   for (const Runs& runs : devices.only_base)
     Reasons{device_key(runs[0]), result.reasons}.add(
         "missing", "", model_of(runs[0]) + ": not in the new profiles");

@@ -25,14 +25,44 @@ bool found_wrong(const DeviceView& device) {
 
 }  // namespace
 
+namespace {
+
+// Stored findings, and those that the facts of a GPU add to them.
+std::vector<Finding> all_findings(const DeviceView& device) {
+  std::vector<Finding> all;
+  for (const Finding* finding : device.findings) all.push_back(*finding);
+  if (device.facts == nullptr) return all;
+  const auto stored = [&](std::string_view code, Severity least) {
+    return std::ranges::any_of(device.findings, [&](const Finding* finding) {
+      return finding->code == code && finding->severity >= least;
+    });
+  };
+  for (Finding& finding : findings_of_facts(device)) {
+    const bool excused = finding.code == kXid && stored(kXidOfPeakline, Severity::kInfo);
+    if (!excused && !stored(finding.code, finding.severity)) all.push_back(std::move(finding));
+  }
+  return all;
+}
+
+}  // namespace
+
 void judge_findings(const DeviceView& device, RulesOf& rules) {
-  std::set<std::string_view> seen;
-  for (const Finding* finding : device.findings)
+  std::set<std::string> seen;
+  for (Finding& finding : all_findings(device)) {
+    const auto add = [&](Outcome outcome) {
+      if (seen.insert(finding.code).second)
+        rules.add("health", "health/" + finding.code, outcome, std::move(finding.message)).group =
+            RuleGroup::kHealth;
+    };
+    if (finding.code == kMemoryUntested) add(Outcome::kCannotJudge);
+    // The room may be to blame rather than the GPU, and links are judged by their figures.
+    else if (finding.code == kThermalLimit ||
+             (finding.code == kFabricNotReady && finding.severity < Severity::kError))
+      add(Outcome::kWarn);
     // A mistake in peakline is none of the device.
-    if (finding->severity == Severity::kError && finding->code != "broken_topic" &&
-        seen.insert(finding->code).second)
-      rules.add("health", fmt::format("health/{}", finding->code), Outcome::kFail, finding->message)
-          .group = RuleGroup::kHealth;
+    else if (finding.severity == Severity::kError && finding.code != "broken_topic")
+      add(Outcome::kFail);
+  }
 }
 
 void judge_results(const DeviceView& device, RulesOf& rules) {
@@ -40,8 +70,9 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
   for (const MeasuredPoint& point : *device.points) {
     const Measurement& m = *point.what;
     if (m.status != Status::kOk) continue;
-    // Both GPUs of a pair report wrong results between them.
-    if (m.verified == false && !device.is_node()) wrong.push_back(m.name());
+    // Each GPU of a pair reports wrong results between the two.
+    if (m.verified == false && !(device.is_node() && second_gpu(m.params)))
+      wrong.push_back(m.name());
     if (m.flags.implausible) impossible.push_back(m.name());
   }
   if (!wrong.empty() && !found_wrong(device))
@@ -57,24 +88,19 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
 void judge_health(const DeviceView& gpu, RulesOf& rules) {
   judge_findings(gpu, rules);
   const auto found = [&](std::string_view code) {
-    return std::ranges::any_of(gpu.findings, [&](const Finding* finding) {
-      return finding->severity == Severity::kError && (code.empty() || finding->code == code);
+    return std::ranges::any_of(all_findings(gpu), [&](const Finding& finding) {
+      return finding.severity == Severity::kError && (code.empty() || finding.code == code);
     });
   };
   const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
     rules.add("health", name, outcome, std::move(text)).group = RuleGroup::kHealth;
   };
-  for (const Finding* finding : gpu.findings) {
-    if (finding->code == kMemoryUntested)
-      add("health/memory_untested", Outcome::kCannotJudge, finding->message);
-    // The room may be to blame rather than the GPU, whose figures are judged by themselves.
-    if (finding->code == kThermalLimit)
-      add("health/thermal_limit", Outcome::kWarn, finding->message);
-  }
   if (std::ranges::find(gpu.profile->command, "--no-verify") != gpu.profile->command.end())
     add("health/not_verified", Outcome::kCannotJudge, "results were not verified (--no-verify)");
-  const DeviceHealth& health = gpu.facts->after;
-  if (health.remap_pending.value_or(false))
+  const DeviceHealth &before = gpu.facts->before, &health = gpu.facts->after;
+  const bool remapped = before.remapped_rows_correctable && health.remapped_rows_correctable &&
+                        *health.remapped_rows_correctable > *before.remapped_rows_correctable;
+  if (remapped || health.remap_pending.value_or(before.remap_pending.value_or(false)))
     add("health/remap_pending", Outcome::kFail,
         "a memory row is to be remapped: the GPU needs a reset");
   if (health.ecc.uncorrected.value_or(0) > 0 && !found("ecc_errors"))

@@ -16,9 +16,9 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kShown = 80;  // characters of a rule's name in a message
-constexpr std::array kFacts = {
-    "sm_count",        "memory",     "power_limit", "sm_clock", "memory_clock",
-    "pcie_generation", "pcie_width", "nvlinks",     "ecc",      "mig"};
+constexpr std::array kFacts = {"sm_count",    "memory",   "memory_bus",   "l2",
+                               "power_limit", "sm_clock", "memory_clock", "pcie_generation",
+                               "pcie_width",  "nvlinks",  "ecc",          "mig"};
 // Rules without a value.
 constexpr std::array kStatements = {"complete", "gpus", "health", "implausible", "measurements"};
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,

@@ -9,6 +9,7 @@
 
 #include "harness/conclude/sm_clocks.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/resources.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -23,6 +24,7 @@ struct SidePoint {
   std::set<int> methods;                      // of sound runs
   double rate = 0;                            // highest sound one
   std::size_t unsound = 0;                    // runs without a sound or wrong result
+  std::size_t skipped = 0;                    // of these, where the program skipped it
   std::vector<std::pair<const MeasuredPoint*, const DeviceFacts*>> flagged = {};  // implausible
   std::string why;  // reason of the last run in which it failed or was not sound
 };
@@ -51,6 +53,7 @@ Points points_of(const Runs& runs) {
         (m->verified == true ? p.verified : p.unverified) = true;
       } else if (!p.failed) {
         ++p.unsound;
+        p.skipped += m->status == Status::kSkipped ? 1 : 0;
         if (m->flags.implausible && run.facts != nullptr) p.flagged.emplace_back(&point, run.facts);
         p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
       }
@@ -68,6 +71,12 @@ bool only_clock_missing(const SidePoint& point, double plausible_rate) {
          std::ranges::all_of(point.flagged, [&](const auto& flagged) {
            return lacks_only_its_clock(*flagged.first, *flagged.second, plausible_rate);
          });
+}
+
+// Skipped copies between GPUs are those that a GPU refuses.
+bool may_be_skipped(std::string_view id) {
+  const std::string_view part = part_of(id);
+  return part != "p2p" && part != "nvlink";
 }
 
 std::string with_reason(const std::string& text, const std::string& why) {
@@ -146,7 +155,7 @@ Expected expected_of(const DevicePair& pair, const Points& next, const DeviceCom
 
 void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
                      Reasons& out) {
-  std::map<std::string_view, Lost> failed, missing, unclocked, changed;
+  std::map<std::string_view, Lost> failed, missing, skipped, unclocked, changed;
   std::int64_t unverified = 0;
   const Points alike = points_of(expected.alike);
   const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
@@ -165,7 +174,9 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
     }
     const SidePoint& after = found->second;
     const bool no_clock = only_clock_missing(after, before.rate);
-    auto& lost = no_clock ? unclocked : missing;
+    const bool not_measured =
+        after.skipped > 0 && after.skipped == after.unsound && may_be_skipped(before.id);
+    auto& lost = no_clock ? unclocked : not_measured ? skipped : missing;
     const std::string why = no_clock ? kClockMissing : after.why;
     if (after.failed && !before.failed) {
       failed[before.id].add(after.why);
@@ -184,6 +195,7 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   }
   for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
   for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
+  for (const auto& [id, lost] : skipped) out.add("not_measured", id, lost.text());
   for (const auto& [id, lost] : unclocked) out.add("clock_unknown", id, lost.text());
   for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
   if (unverified > 0) {
@@ -205,10 +217,10 @@ std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
 
 void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
                    Reasons& out) {
-  std::map<std::string, std::string> why;  // ceilings that a new run tried but lacks
+  std::map<std::string, const MissingCeiling*> why;  // ceilings that a new run tried but lacks
   for (const DeviceView& run : pair.next)
     for (const MissingCeiling* row : run.missing_ceilings)
-      why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
+      why.try_emplace(ceiling_name(row->resource, row->basis), row);
   auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next),
        in_alike = runs_by_ceiling(expected.alike);
   for (const DeviceView& run : pair.base) {
@@ -227,9 +239,11 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
       const bool unclocked =
           point != next_points.end() && only_clock_missing(point->second, row->value);
       const std::string known = unclocked             ? kClockMissing
-                                : reason != why.end() ? reason->second
+                                : reason != why.end() ? reason->second->reason
                                                       : "";
-      const char* const code = unclocked ? "clock_unknown" : "missing";
+      const bool skipped = reason != why.end() && reason->second->why == Absence::kSkipped &&
+                           may_be_skipped(row->resource);
+      const char* const code = unclocked ? "clock_unknown" : skipped ? "not_measured" : "missing";
       if (in_next[name] == 0 && tried)
         out.add(code, name, known.empty() ? "not in the new profiles" : known);
       else if (expected.lost_in_some(before, in_alike[name]))

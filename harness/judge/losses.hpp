@@ -21,8 +21,9 @@ struct Reasons {
   std::vector<JudgedRule>& all;
 
   void add(std::string_view code, std::string_view name, std::string text) {
-    static constexpr std::array<std::string_view, 6> kCannotTell = {
-        "clock_unknown", "method_changed", "uneven", "not_judged", "different_model", "filtered"};
+    static constexpr std::array<std::string_view, 7> kCannotTell = {
+        "clock_unknown", "method_changed",  "uneven",  "not_judged",
+        "not_measured",  "different_model", "filtered"};
     const bool unknown = std::ranges::find(kCannotTell, code) != kCannotTell.end();
     RulesOf(device, all)
         .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));

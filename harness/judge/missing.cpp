@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -15,25 +16,40 @@
 namespace peakline {
 namespace {
 
-// Adds a rule for a ceiling that the run lacks. If tried, it fails, unless the program skipped it,
-// as for lack of free memory; skipped links are those that a GPU refuses.
+// A benchmark is skipped where the hardware or its free memory does not allow it; links are skipped
+// where a GPU refuses them.
+bool speaks_against_hardware(Absence why, std::optional<RuleGroup> group) {
+  switch (why) {
+    case Absence::kSkipped:
+      return group == RuleGroup::kGpuLinks;
+    case Absence::kFailed:
+    case Absence::kWrongResult:
+    case Absence::kFewSamples:
+      return true;
+    case Absence::kUnknown:
+    case Absence::kImplausible:
+    case Absence::kUnreadable:
+      return false;
+  }
+  return false;
+}
+
+// Adds a rule for a ceiling that the run lacks, which fails if it was tried for in vain.
 void add_missing(const DeviceView& view, const std::string& resource, Basis basis,
                  const ResourceLabels& labels, RulesOf& rules) {
   const auto missing = std::ranges::find_if(view.missing_ceilings, [&](const auto* m) {
     return m->resource == resource && m->basis == basis;
   });
   const bool tried = missing != view.missing_ceilings.end();
-  const std::string reason = tried ? (*missing)->reason : "not measured";
   const auto group = rule_group_of(resource);
-  const bool skipped = reason.starts_with("skipped") && group != RuleGroup::kGpuLinks;
   // After an early end, another of its points might have served.
   const bool fails =
-      tried && view.profile->complete && !skipped && !reason.starts_with("implausible");
+      tried && view.profile->complete && speaks_against_hardware((*missing)->why, group);
   JudgedRule& rule = rules.add("missing", ceiling_name(resource, basis),
                                fails ? Outcome::kFail : Outcome::kCannotJudge, "");
   rule.group = group;
   rule.label = labels(resource, basis);
-  rule.cause = reason;
+  rule.cause = tried ? (*missing)->reason : "not measured";
 }
 
 // Whether another model's figure is expected of a card that has others of its group. Every model of
@@ -46,6 +62,10 @@ bool expected_of_any_model(const PopulationFigure& figure, const CardRun& run) {
                                          : rule_group_of(own.resource) == group;
   });
 }
+
+// Measured between each two GPUs.
+constexpr std::array<std::string_view, 3> kOfPairs = {"nvlink.read", "nvlink.write",
+                                                      "nvlink.bidirectional"};
 
 // Both of a pair, the lower first.
 using Pair = std::pair<int, int>;
@@ -80,7 +100,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
     if (there) continue;
     // Collectives need a library that may be missing.
     const bool failed = std::ranges::any_of(view.missing_ceilings, [&](const auto* m) {
-      return m->resource == f.resource && m->basis == f.basis && !m->reason.starts_with("skipped");
+      return m->resource == f.resource && m->basis == f.basis && m->why != Absence::kSkipped;
     });
     if (part_of(f.resource) == "nccl" && !failed) continue;
     add_missing(view, f.resource, f.basis, labels, rules);
@@ -105,7 +125,7 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
   std::map<std::pair<std::string_view, Basis>, std::set<std::string>> measured;
   for (const Ceiling* row : node.ceilings)
     if (const std::string_view of_all = without_pair(row->resource);
-        !row->measurement.empty() && of_all != row->resource)
+        !row->measurement.empty() && std::ranges::find(kOfPairs, of_all) != kOfPairs.end())
       measured[{of_all, row->basis}].insert(row->resource);
   const ResourceLabels labels(*node.profile);
   const std::set<Pair> linked = linked_pairs(*node.profile);
@@ -115,10 +135,14 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
       if (without_pair(m->resource) == of_all && of_all != m->resource &&
           pairs.insert(m->resource).second)
         add_missing(node, m->resource, basis, labels, rules);
+    const bool both_ways = of_all == kOfPairs.back();
+    const auto has = [&, &all = of_all, &found = pairs](int from, int to) {
+      return found.contains(fmt::format("{}.{}-{}", all, from, to));
+    };
     for (const auto& [low, high] : linked)
-      if (const std::string pair = fmt::format("{}.{}-{}", of_all, low, high);
-          !pairs.contains(pair) && !pairs.contains(fmt::format("{}.{}-{}", of_all, high, low)))
-        add_missing(node, pair, basis, labels, rules);
+      for (const auto& [from, to] : {std::pair(low, high), std::pair(high, low)})
+        if (both_ways ? from < to && !has(from, to) && !has(to, from) : !has(from, to))
+          add_missing(node, fmt::format("{}.{}-{}", of_all, from, to), basis, labels, rules);
   }
 }
 

@@ -17,6 +17,9 @@ namespace {
 // Drivers and hypervisors reserve different amounts of memory.
 constexpr double kMemoryTolerance = 0.01;
 constexpr double kClockTolerance = 0.005;
+// A maximum one step of the clock higher, as VBIOS versions of one card differ, is no other
+// variant.
+constexpr double kClockStep = 0.01;
 
 std::string text_of(bool value, std::string_view) { return value ? "on" : "off"; }
 std::string text_of(int value, std::string_view) { return std::to_string(value); }
@@ -24,17 +27,20 @@ std::string text_of(double value, std::string_view unit) { return format_value(v
 
 struct FactRule {
   std::string_view name, label, unit;
-  double tolerance = 0;  // a share
+  double tolerance = 0;                       // a share
+  std::optional<double> more_tolerated = {};  // upwards, if not as much
+  bool more_is_less = false;                  // a mode that divides the card
 };
 
 template <class T>
 void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::optional<T>& usual,
-                std::string_view whose, bool strict, RulesOf& rules) {
-  if (!own && usual && strict) {
+                std::string_view whose, Usual from, RulesOf& rules) {
+  if (!usual) return;
+  if (!own) {
     rules.add("fact", fact.name, Outcome::kCannotJudge, fmt::format("{}: not read", fact.label))
         .group = RuleGroup::kFacts;
+    return;
   }
-  if (!own || !usual) return;
   const auto have = static_cast<double>(*own), expected = static_cast<double>(*usual);
   const std::string text = fmt::format("{}: {}", fact.label, text_of(*own, fact.unit));
   const std::string others = text_of(*usual, fact.unit);
@@ -44,10 +50,11 @@ void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::op
   rule.value = have;
   rule.limit = expected * (1 - fact.tolerance);
   rule.unit = fact.unit;
-  if (have < *rule.limit) {
+  const bool more = have > expected * (1 + fact.more_tolerated.value_or(fact.tolerance));
+  if (have < *rule.limit || (more && fact.more_is_less && from == Usual::kEarlierRuns)) {
     rule.outcome = Outcome::kFail;
     rule.text = fmt::format("{}, {} {}", text, whose, others);
-  } else if (strict && have > expected * (1 + fact.tolerance)) {
+  } else if (more && from == Usual::kOtherCards) {
     rule.outcome = Outcome::kCannotJudge;
     rule.text = fmt::format("{}, {} only {}: another variant of the model?", text, whose, others);
   }
@@ -170,22 +177,26 @@ Outcome verdict(std::span<const JudgedRule> rules) {
   return rule->outcome == Outcome::kExcused ? Outcome::kPass : rule->outcome;
 }
 
-void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
+void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, Usual from,
                  RulesOf& rules) {
   const auto judge = [&](auto fact, const FactRule& rule) {
-    judge_fact(rule, card.*fact, usual.*fact, whose, strict, rules);
+    judge_fact(rule, card.*fact, usual.*fact, whose, from, rules);
   };
   judge(&CardFacts::sm_count, {"sm_count", "SMs", "1"});
   judge(&CardFacts::memory_bytes, {"memory", "memory", "B", kMemoryTolerance});
+  judge(&CardFacts::memory_bus_bits, {"memory_bus", "bits of the memory bus", "1"});
+  judge(&CardFacts::l2_bytes, {"l2", "L2", "B"});
   judge(&CardFacts::power_limit_w, {"power_limit", "power limit", "W", kClockTolerance});
-  judge(&CardFacts::sm_clock_max_hz, {"sm_clock", "maximum SM clock", "Hz", kClockTolerance});
+  judge(&CardFacts::sm_clock_max_hz,
+        {"sm_clock", "maximum SM clock", "Hz", kClockTolerance, kClockStep});
   judge(&CardFacts::memory_clock_max_hz,
         {"memory_clock", "maximum memory clock", "Hz", kClockTolerance});
   judge(&CardFacts::pcie_generation, {"pcie_generation", "PCIe generation under load", "1"});
   judge(&CardFacts::pcie_width, {"pcie_width", "PCIe lanes under load", "1"});
   judge(&CardFacts::nvlinks, {"nvlinks", "NVLinks that are up", "1"});
   judge(&CardFacts::ecc_enabled, {"ecc", "ECC", "1"});
-  judge(&CardFacts::mig_enabled, {"mig", "MIG", "1"});
+  judge(&CardFacts::mig_enabled,
+        {.name = "mig", .label = "MIG", .unit = "1", .more_is_less = true});
 }
 
 }  // namespace peakline

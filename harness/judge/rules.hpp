@@ -48,11 +48,12 @@ struct JudgedRule {
   std::string unit = {};
   // For compared figures; `limit` is this yardstick's or the site's.
   std::optional<Yardstick> yardstick = {};
-  double deviations = 0;         // Student's t of the limit, if beyond the least loss
-  bool vouched = false;          // judged by something that knows healthy devices
-  std::string cause = {};        // explanation besides the limit
-  std::string measurement = {};  // the point it came from
-  std::string reason = {};       // the site's, if its rules changed this one
+  double deviations = 0;                   // Student's t of the limit, if beyond the least loss
+  bool vouched = false;                    // judged by something that knows healthy devices
+  bool widened = false, too_wide = false;  // as in Assessment
+  std::string cause = {};                  // explanation besides the limit
+  std::string measurement = {};            // the point it came from
+  std::string reason = {};                 // the site's, if its rules changed this one
 
   bool passes() const { return outcome < Outcome::kCannotJudge; }
 };
@@ -104,9 +105,12 @@ const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr without 
 // The worst outcome, where excused rules pass; kCannotJudge without rules.
 Outcome verdict(std::span<const JudgedRule> rules);
 
-// Compares a card's facts with the usual ones of `whose` ("other cards"). Less fails. strict: cards
-// are distinguished by these facts, so more, or an unreadable fact, cannot be judged.
-void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
+// Cards are distinguished by facts, so that more than others have cannot be judged; more than in
+// earlier runs is an improvement.
+enum class Usual { kOtherCards, kEarlierRuns };
+// Compares a card's facts with the usual ones of `whose` ("other cards"). Less fails; a fact that
+// could not be read cannot be judged.
+void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, Usual from,
                  RulesOf& rules);
 
 }  // namespace peakline

@@ -32,9 +32,6 @@ std::string device_key(const DeviceView& run);
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
-// Factor on the usual spread, for models whose spread is borrowed.
-double widened(const DeviceView& run);
-
 // Conditions of the run that may explain a difference: "driver", "power limit"; "": unknown.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
@@ -57,7 +54,7 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 // compared: the pairs with verdicts.
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
-          std::span<const std::string> allowed);
+          std::span<const Population> populations, std::span<const std::string> allowed);
 
 // Over ceilings that know the condition; nullopt without any.
 std::optional<double> median_of(std::span<const Ceiling* const> rows,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/judge/card_runs.hpp"
 
@@ -30,14 +31,8 @@ void limit_rule(const RuleChange& change, JudgedRule& rule) {
   }
 }
 
-void change_rule(const RuleChange& change, JudgedRule& rule) {
-  if (asks(change) && rule.value && rule.outcome != Outcome::kCannotJudge) limit_rule(change, rule);
-  if (!change.outcome || rule.outcome == Outcome::kPass) return;
-  rule.outcome = std::min(rule.outcome, *change.outcome);
-  rule.cause =
-      fmt::format("{} by the rules: {}",
-                  *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
-}
+// A limit asks for its figure.
+bool asks(const RuleChange& change) { return change.limit || change.loss; }
 
 void add_missing(const RuleChange& change, std::string_view name, CheckedDevice& device) {
   RulesOf(device.name, device.rules)
@@ -51,49 +46,86 @@ bool names_device(std::string_view name) {
          (name.starts_with("gpu") || name.starts_with("node/"));
 }
 
+// The part of a change's name within a device; the whole name if it names none.
+std::string_view name_within(const RuleChange& change, const CheckedDevice& device) {
+  std::string_view name = change.name;
+  if (name.starts_with(device.name + '/')) name.remove_prefix(device.name.size() + 1);
+  return name;
+}
+
+JudgedRule* find_rule(const RuleChange& change, CheckedDevice& device) {
+  const auto rule = std::ranges::find(
+      device.rules, fmt::format("{}/{}", device.name, name_within(change, device)),
+      &JudgedRule::name);
+  return rule == device.rules.end() ? nullptr : &*rule;
+}
+
+// Whether a limit without such a rule asks the device for it. Without a device's name, what several
+// GPUs do together is the node's, anything else a GPU's. A single GPU has no node; there such a
+// limit cannot be judged.
+bool asks_of(const RuleChange& change, const DeviceView& view, const CheckedDevice& device) {
+  const std::string_view name = name_within(change, device);
+  if (names_device(name)) return false;  // another device
+  const bool of_node = is_of_node(name) && view.profile->devices.size() > 1;
+  return name.size() < change.name.size() || view.is_node() == of_node;
+}
+
 }  // namespace
 
-bool asks(const RuleChange& change) { return change.limit || change.loss; }
-
-std::vector<RuleChange> by_scope(std::span<const RuleChange> changes) {
-  std::vector<RuleChange> sorted(changes.begin(), changes.end());
-  std::ranges::stable_sort(sorted, {}, [](const RuleChange& change) {
-    return std::pair(names_device(change.name), !change.mode.empty());
-  });
-  return sorted;
-}
-
-bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device) {
-  std::string_view name = change.name;
-  const std::string prefix = device.name + '/';
-  const bool named = name.starts_with(prefix);
-  if (named) name.remove_prefix(prefix.size());
-  const auto rule =
-      std::ranges::find(device.rules, fmt::format("{}/{}", device.name, name), &JudgedRule::name);
-  if (rule != device.rules.end()) {
-    change_rule(change, *rule);
-    return true;
+SiteRules::SiteRules(std::span<const RuleChange> changes, std::string_view mode) {
+  for (const RuleChange& change : changes) {
+    const bool other = !change.mode.empty() && change.mode != mode;
+    changes_.push_back({.change = change, .applied = other, .other_mode = other});
   }
-  // "gpu1/..." concerns another device, and rules that pass may be absent.
-  if (!asks(change) || names_device(name)) return false;
-  // Without a device's name, rules about what several GPUs do are the node's, others a GPU's. A
-  // single GPU has no node; there such a limit cannot be judged.
-  const bool of_node = is_of_node(name) && gpu.profile->devices.size() > 1;
-  if (!named && gpu.is_node() != of_node) return false;
-  add_missing(change, name, device);
-  return true;
+  std::ranges::stable_sort(changes_, {}, [](const Change& each) {
+    return std::pair(names_device(each.change.name), !each.change.mode.empty());
+  });
 }
 
-void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices) {
-  const std::string_view name = change.name;
-  const std::size_t slash = name.find('/');
-  const bool named = names_device(name);
-  const std::string_view key = named ? name.substr(0, slash) : kNodeDevice;
-  auto device = std::ranges::find(devices, key, &CheckedDevice::name);
-  if (device == devices.end())
-    device = devices.insert(
-        devices.end(), {.name = std::string(key), .model = "not in this machine", .rules = {}});
-  add_missing(change, named ? name.substr(slash + 1) : name, *device);
+void SiteRules::set_limits(const DeviceView& view, CheckedDevice& device) {
+  for (auto& [change, applied, other_mode] : changes_) {
+    if (other_mode || !asks(change)) continue;
+    if (JudgedRule* const rule = find_rule(change, device)) {
+      if (rule->value && rule->outcome != Outcome::kCannotJudge) limit_rule(change, *rule);
+      applied = true;
+    } else if (asks_of(change, view, device)) {
+      add_missing(change, name_within(change, device), device);
+      applied = true;
+    }
+  }
+}
+
+void SiteRules::soften(CheckedDevice& device) {
+  for (auto& [change, applied, other_mode] : changes_) {
+    JudgedRule* const rule = other_mode ? nullptr : find_rule(change, device);
+    if (rule == nullptr) continue;
+    applied = true;
+    if (!change.outcome || rule->outcome == Outcome::kPass) continue;
+    rule->outcome = std::min(rule->outcome, *change.outcome);
+    rule->cause =
+        fmt::format("{} by the rules: {}",
+                    *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
+  }
+}
+
+std::vector<std::string> SiteRules::finish(std::vector<CheckedDevice>& devices) {
+  std::vector<std::string> unused;
+  for (const auto& [change, applied, other_mode] : changes_) {
+    if (applied) continue;
+    if (!asks(change)) {
+      unused.push_back(change.name);
+      continue;
+    }
+    const std::string_view name = change.name;
+    const bool named = names_device(name);
+    const std::string_view key = named ? name.substr(0, name.find('/')) : kNodeDevice;
+    auto device = std::ranges::find(devices, key, &CheckedDevice::name);
+    if (device == devices.end())
+      device = devices.insert(
+          devices.end(), {.name = std::string(key), .model = "not in this machine", .rules = {}});
+    add_missing(change, named ? name.substr(key.size() + 1) : name, *device);
+  }
+  return unused;
 }
 
 }  // namespace peakline

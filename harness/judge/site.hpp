@@ -3,6 +3,8 @@
 // Rules of a site's own (--rules): limits, and what only warns or is left out.
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/checked_device.hpp"
@@ -10,13 +12,25 @@
 
 namespace peakline {
 
-// A limit asks for its figure; other changes only soften what fails.
-bool asks(const RuleChange& change);
-// Those for one device or mode after those for all, since the last one counts.
-std::vector<RuleChange> by_scope(std::span<const RuleChange> changes);
-// Whether the change concerns, or adds, a rule of the device. gpu: the device's view.
-bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& device);
-// Adds a rule that cannot be judged: the limit is on a device that the machine lacks.
-void add_absent(const RuleChange& change, std::vector<CheckedDevice>& devices);
+class SiteRules {
+ public:
+  // Those for one device or mode follow those for all, since the last one counts.
+  SiteRules(std::span<const RuleChange> changes, std::string_view mode);
+  // A limit asks for its figure and vouches for it. view: the device's.
+  void set_limits(const DeviceView& view, CheckedDevice& device);
+  // Other changes only soften what does not pass.
+  void soften(CheckedDevice& device);
+  // Limits on devices that the machine lacks become rules that cannot be judged. Returns the names
+  // of changes that concerned nothing.
+  std::vector<std::string> finish(std::vector<CheckedDevice>& devices);
+
+ private:
+  struct Change {
+    RuleChange change;
+    bool applied = false;  // or of another mode
+    bool other_mode = false;
+  };
+  std::vector<Change> changes_;
+};
 
 }  // namespace peakline

@@ -111,7 +111,7 @@ bool within(double value, double centre, double limit) {
 }
 
 Verdict verdict_of(const ComparedFigure& figure, const Yardstick& base, const Reading& next,
-                   const Judgement& j, double tail) {
+                   const Reading& believed, const Judgement& j, double tail) {
   const double seen = limit_by(base, next, tail, Belief::kAsSeen);
   if (!within(next.value, base.centre, seen)) {
     const bool of_model = figure.cards > 0 && within(next.value, base.centre,
@@ -123,7 +123,7 @@ Verdict verdict_of(const ComparedFigure& figure, const Yardstick& base, const Re
   }
   const double most = next.least + figure.offset;
   if (j.ratio_low >= 1 - most && j.ratio_high <= 1 + most) return Verdict::kSame;
-  if (figure.cards == 0 && next.value < limit_by(base, next, tail)) return Verdict::kUneven;
+  if (figure.cards == 0 && next.value < limit_by(base, believed, tail)) return Verdict::kUneven;
   return Verdict::kInconclusive;
 }
 
@@ -162,7 +162,11 @@ std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double thr
     j.ratio_low = j.ratio * std::exp(-quantile * scatter.deviation);
     j.ratio_high = j.ratio * std::exp(quantile * scatter.deviation);
     j.runs_differ = scatter.deviation / std::sqrt(runs_reciprocal);
-    j.verdict = verdict_of(figure, base, next, j, tail);
+    Reading believed = next;
+    believed.own = std::sqrt(figure.believed_disturbance * runs_reciprocal);
+    j.believed_low =
+        j.ratio * std::exp(-quantile * scatter_about(base, believed, Belief::kAsSeen).deviation);
+    j.verdict = verdict_of(figure, base, next, believed, j, tail);
     if (j.verdict == Verdict::kInconclusive) {
       const std::size_t runs = std::max(figure.base.size(), figure.next.size());
       j.runs_to_settle = runs_to_settle(j.runs_differ, quantile, threshold, runs);

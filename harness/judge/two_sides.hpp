@@ -47,6 +47,7 @@ struct ComparedFigure {
   KeptSpread kept = {};                   // of earlier runs, which count like those at hand
   double widened = 1;                     // assumed factor on the model's scatter
   double disturbance = 0;                 // variance of a run's logarithm beyond the class's
+  double believed_disturbance = 0;        // likewise, of scatter within runs up to a healthy one's
   double offset = 0;                      // share by which the sides may differ for other reasons
   // For two cards: scatter of the model's cards (standard deviation, share), and the number of
   // cards behind it; 0: one card.
@@ -59,6 +60,8 @@ struct Judgement {
   // Ratio of geometric means, with its 95 % interval.
   double ratio = 1, ratio_low = 1, ratio_high = 1;
   Verdict verdict = Verdict::kInconclusive;
+  // The interval's lower end, with scatter within runs up to a healthy device's.
+  double believed_low = 1;
   double runs_differ = 0;  // standard deviation of the machine's runs, share
   // Runs a side after which an unchanged inconclusive figure would be "same" with 95 %; nullopt: no
   // more than now, or more than twenty.

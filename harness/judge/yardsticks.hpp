@@ -30,10 +30,10 @@ std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
 Reading reading_of(const RunFigure& figure, const CardFacts& card, double least = kLeastLoss);
 
 // Whether a value below its limit proves nothing, since a virtual machine's neighbours use its
-// memory: for PCIe both ways or by several GPUs, and one way down to kLossByNeighbours. On one
-// host, copies to an H200 were 4.4 to 4.9 % slower for minutes, both ways 14 to 20 %. A link that
-// is trained down loses half.
-inline constexpr double kLossByNeighbours = 0.1;
+// memory: up to kLossByNeighbours one way, up to kLossByNeighboursTogether both ways or by several
+// GPUs. On one host, copies to an H200 were 4.4 to 4.9 % slower for minutes, both ways 14 to 20 %.
+// A link that is trained down loses half.
+inline constexpr double kLossByNeighbours = 0.1, kLossByNeighboursTogether = 0.6;
 bool neighbours_may_slow(const CardFacts& card, std::string_view resource, double share);
 
 // Scatter of a card about others of its model.

@@ -244,6 +244,8 @@ void fields(auto& a, Like<Measurement> auto& v) {
   a.maybe("params", v.params, {.what = "In the order of declaration."});
   a("device", v.device, kDevice);
   a("status", v.status);
+  a.maybe("never_run", v.never_run,
+          {.what = "Skipped after a failure: its code had never run on hardware before."});
   a.maybe("reason", v.reason, {.what = "Why skipped or failed; for an ok one, a remark."});
   a.maybe("work", v.work,
           {.what = "Of one launch. An FMA is 2 FLOP; a copy counts what it reads and what it "
@@ -359,7 +361,8 @@ void fields(auto& a, Like<MissingCeiling> auto& v) {
   a("device", v.device, kDevice);
   a("resource", v.resource, kResource);
   a("basis", v.basis);
-  a("reason", v.reason, {.min_length = 1});
+  a.maybe("why", v.why, {.what = "Kind of reason; left out by older versions."}, Absence::kUnknown);
+  a("reason", v.reason, {.what = "The reason in words.", .min_length = 1});
 }
 
 void fields(auto& a, Like<RidgePoint> auto& v) {

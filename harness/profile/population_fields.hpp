@@ -29,6 +29,7 @@ void fields(auto& a, Like<CardFacts> auto& v) {
   a("virtual_machine", v.virtual_machine);
   a("compute_capability", v.compute_capability, {.what = "90 of 9.0."});
   a("memory_bus_bits", v.memory_bus_bits);
+  a("l2_bytes", v.l2_bytes);
   a("gpus", v.gpus, {.what = "Of a node, whose other facts are its first GPU's."});
 }
 

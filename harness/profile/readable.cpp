@@ -169,7 +169,8 @@ void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out) {
     profile.missing_ceilings.push_back({.device = row.device,
                                         .resource = row.resource,
                                         .basis = row.basis,
-                                        .reason = "left out: " + why});
+                                        .why = Absence::kUnreadable,
+                                        .reason = "not a valid value: " + why});
   keep_rows(
       profile.rooflines, [](const Roofline&) { return "roofline"; }, left_out);
   keep_rows(

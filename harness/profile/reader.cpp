@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -161,6 +162,23 @@ T decoded(std::string_view text, std::string_view name) {
   return structure;
 }
 
+// Profiles of versions before `why` and `never_run` say both only in words.
+void derive_from_words(Profile& profile) {
+  static constexpr std::array<std::pair<std::string_view, Absence>, 6> kBeginnings = {
+      {{"skipped", Absence::kSkipped},
+       {"failed", Absence::kFailed},
+       {"implausible", Absence::kImplausible},
+       {"wrong result", Absence::kWrongResult},
+       {"too few samples", Absence::kFewSamples},
+       {"left out", Absence::kUnreadable}}};
+  for (MissingCeiling& row : profile.missing_ceilings)
+    for (const auto& [beginning, why] : kBeginnings)
+      if (row.why == Absence::kUnknown && row.reason.starts_with(beginning)) row.why = why;
+  for (Measurement& m : profile.measurements)
+    if (m.status == Status::kSkipped && m.reason.starts_with(kFailedWhereNeverRun))
+      m.never_run = true;
+}
+
 void check_version(const Node& node) {
   int version = 0;
   decode(node, version, {.range = Range::kPositive});
@@ -189,6 +207,7 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   check_version(members.get("schema_version"));
   Profile profile;
   decode(root, profile, {});
+  derive_from_words(profile);
   return profile;
 }
 

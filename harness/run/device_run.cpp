@@ -126,6 +126,7 @@ std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
 
 void DeviceRun::excuse(Measurement& measurement) {
   measurement.status = Status::kSkipped;
+  measurement.never_run = true;
   measurement.verified.reset();
   measurement.reason = fmt::format("{}: {}", kFailedWhereNeverRun, measurement.reason);
 }

@@ -84,7 +84,7 @@ Headlines headlines_of(const Alike& group) {
       row.add(*device, same->value, same->reference, same->next_run);
       if (row.unit.empty()) row.unit = same->unit;
     }
-    if (row.measured.empty() && row.missing == kNotMeasured)
+    if (row.measured.empty() && !headline->absence)
       result.left_out.push_back(row.label);
     else
       result.rows.push_back(std::move(row));

@@ -101,6 +101,31 @@ Worst worst_of(const Checks& checks) {
   return worst;
 }
 
+// Figures whose limit lies further below than usual, as they scatter within the run.
+std::string wide_limits(const Checks& checks) {
+  std::vector<std::string> names;
+  for (const CheckedDevice* device : checks.devices())
+    for (const JudgedRule& rule : device->rules)
+      if (rule.widened && rule.passes())
+        names.push_back(fmt::format("{} of {} ({:.1f} %)", rule.label, device->name,
+                                    (1 - *rule.limit / rule.yardstick->centre) * 100));
+  return names.empty() ? "" : "; limits wider than usual: " + shortened(names);
+}
+
+// "; the other 3 GPUs pass"
+std::string others_that_pass(const Checks& checks, const CheckedDevice& worst) {
+  std::int64_t others = 0, passing = 0;
+  for (const CheckedDevice* device : checks.devices()) {
+    if (device->uuid == kNodeDevice || device == &worst) continue;
+    ++others;
+    passing += verdict(device->rules) < Outcome::kCannotJudge ? 1 : 0;
+  }
+  if (passing == 0) return "";
+  if (passing < others)
+    return fmt::format("; {} of {} pass", passing, format_count(others, "other GPU"));
+  return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
+}
+
 // A line per group, with its worst outcome.
 std::string group_table(const CheckedDevice& device, std::size_t width) {
   TextTable table({left(2), left(2), right(2)});
@@ -261,6 +286,7 @@ std::string check_sentence(const Checks& checks, bool count) {
     for (const CheckedDevice* device : checks.devices())
       if (std::ranges::find(device->rules, "unusable", &JudgedRule::code) != device->rules.end())
         text += "; no verdict on " + device->name;
+    text += wide_limits(checks);
     if (count && !given) text += "; number of GPUs not given";
   } else if (worst.rule->code == "coverage") {
     std::set<std::string> reasons;
@@ -270,9 +296,12 @@ std::string check_sentence(const Checks& checks, bool count) {
     text = fmt::format("{}, {}: {} not judged{}", worst.device->name, worst.device->model,
                        fmt::join(groups_of(checks, false), ", "),
                        reasons.size() == 1 ? ": " + *reasons.begin() : "");
+    text += others_that_pass(checks, *worst.device);
   } else {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
                        brief(*worst.device, *worst.rule));
+    if (text.ends_with('.')) text.pop_back();  // a finding's sentence
+    text += others_that_pass(checks, *worst.device);
   }
   return text;
 }

@@ -40,7 +40,7 @@ json encode(const JudgedRule& r) {
   return {{"code", r.code},
           {"name", r.name},
           {"outcome", to_string(r.outcome)},
-          {"text", r.text},
+          {"text", text_of(r)},
           {"allowed", r.passes()}};
 }
 

@@ -229,7 +229,7 @@ std::string reasons_text(const Gate& gate, std::size_t width) {
     if (reason.code == "slower" && !reason.passes()) continue;  // in the tables
     text += hanging("  ",
                     fmt::format("{}: {}{}: {}", reason.name, reason.passes() ? "allowed, " : "",
-                                reason.code, reason.text),
+                                reason.code, text_of(reason)),
                     width);
   }
   for (const std::string& name : gate.unused)
@@ -309,10 +309,11 @@ std::string main_point(const CompareResult& result) {
   for (const JudgedRule& reason : result.gate.reasons) {
     if (reason.passes()) continue;
     ++reasons;
-    if (found == nullptr || (reason.code == verdict && found->code != verdict)) found = &reason;
+    const auto rank = [&](const JudgedRule& r) { return std::pair(r.code == verdict, r.outcome); };
+    if (found == nullptr || rank(reason) > rank(*found)) found = &reason;
   }
   if (found != nullptr)
-    return fmt::format("{}: {}{}", found->name, found->text,
+    return fmt::format("{}: {}{}", found->name, text_of(*found),
                        reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
   if (verdict != "faster") return largest_loss(result);
   const std::vector<const CeilingComparison*> all = judged(result.devices);

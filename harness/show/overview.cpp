@@ -216,6 +216,9 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
     figure.label = headline.label;
     figure.resource = headline.resource;
     figure.basis = headline.basis;
+    if (const auto row = view.missing.find({headline.resource, headline.basis});
+        row != view.missing.end())
+      figure.absence = row->second->why;
     figure.missing = headline.missing;
     const Ceiling* row = view.ceiling(headline.resource, headline.basis);
     if (row != nullptr) {

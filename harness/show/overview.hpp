@@ -32,7 +32,9 @@ struct HeadlineFigure {
   NextRun next_run;
   std::optional<double> reference;  // for comparison, in `unit`
   std::string reference_name;       // "theoretical", "datasheet"; "data_rate" for links
-  std::string missing;              // why there is no value
+  // Why there is no value; nullopt: the run did not try for it.
+  std::optional<Absence> absence;
+  std::string missing;
 };
 
 // A compute ceiling and its references, in `unit`.

@@ -117,7 +117,7 @@ Screen::Section host_link_section(const Checks& checks, const Alike& group,
     if (!row.measured.empty())
       row.healthy_from = healthy_from(checks, row.measured.front().device->device, first.resource,
                                       Basis::kMeasured);
-    if (!row.measured.empty() || row.missing != kNotMeasured) rows.push_back(std::move(row));
+    rows.push_back(std::move(row));
   }
   if (rows.empty()) return section;
   const DeviceFacts& gpu = *group.first().gpu;

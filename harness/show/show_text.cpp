@@ -17,9 +17,6 @@
 namespace peakline {
 namespace {
 
-// Five headlines with such remarks fit 100 columns.
-constexpr std::size_t kWidestRemark = 18;
-
 // "2026-11-20T20:17:00Z" -> "2026-11-20 20:17 UTC"
 std::string date(std::string_view created) {
   constexpr std::string_view kForm = "2026-11-20T20:17:00Z";
@@ -58,7 +55,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
   std::vector<std::string> labels, values, remarks;
   for (const HeadlineFigure& figure : figures) {
     std::string value = not_known();
-    std::string remark = figure.missing.substr(0, figure.missing.find(':'));
+    std::string remark = figure.absence ? spaced(to_string(*figure.absence)) : "not measured";
     if (figure.value) {
       value = styled(figure.next_run.unsure() ? Style::kDim : Style::kBold,
                      format_value(*figure.value, figure.unit));
@@ -70,10 +67,6 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
                              reference.substr(0, reference.find(' ')));
       }
     }
-    if (remark == kNotMeasured)
-      remark = "not measured";
-    else if (text_width(remark) > kWidestRemark)
-      remark = "why: in the table";
     labels.push_back(styled(Style::kDim, figure.label));
     values.push_back(std::move(value));
     remarks.push_back(styled(Style::kDim, remark));

@@ -8,8 +8,8 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-// For lists of judged groups.
-constexpr std::size_t kMostColumns = 120;
+// Long enough for any list of groups and figures; only hostile text is longer.
+constexpr std::size_t kMostColumns = 300;
 
 Style style_of(Outcome verdict) {
   return verdict == Outcome::kFail   ? Style::kRed

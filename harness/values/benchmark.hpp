@@ -234,9 +234,6 @@ using Benchmarks = std::span<const Benchmark>;
 
 // The mark of never_run benchmarks.
 inline constexpr std::string_view kNeverRun = "never run on hardware";
-// The reason of their failed points begins with this.
-inline constexpr std::string_view kFailedWhereNeverRun =
-    "never run on hardware before, and here it failed";
 
 // The record of a point before it is measured.
 Measurement unmeasured(const Benchmark& benchmark, const Point& point);

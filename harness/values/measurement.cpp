@@ -101,6 +101,12 @@ std::string_view to_string(Basis basis) {
                   "model_burst", "model_shaped"},
                  basis);
 }
+std::string_view to_string(Absence absence) {
+  return name_of(
+      {"unknown", "skipped", "failed", "implausible", "wrong_result", "few_samples", "unreadable"},
+      absence);
+}
+
 std::string_view to_string(Severity severity) {
   return name_of({"info", "warning", "error"}, severity);
 }

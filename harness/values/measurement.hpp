@@ -142,6 +142,10 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
+// The reason of a never_run measurement begins with this.
+inline constexpr std::string_view kFailedWhereNeverRun =
+    "never run on hardware before, and here it failed";
+
 // More block medians add nothing but size.
 inline constexpr std::size_t kMaxSamples = 64;
 
@@ -150,6 +154,8 @@ struct Measurement {
   Params params = {};  // (id, params) is the identity of a measurement on a device
   std::string device;  // a GPU's UUID, "host" or "node"
   Status status = Status::kOk;
+  // It failed where its code had never run on hardware before, and counts as skipped.
+  bool never_run = false;
   // Why it was skipped or failed; a remark if ok ("footprint reduced from ...").
   std::string reason = {};
   Work work = {};
@@ -196,6 +202,19 @@ enum class Basis {
 // "theoretical", "datasheet", "instruction", "measured", "burst", "sustained",
 // "model_burst", "model_shaped"
 std::string_view to_string(Basis basis);
+
+// Why a ceiling that a run tried for is missing.
+enum class Absence {
+  kUnknown,
+  kSkipped,  // the hardware or its free memory does not allow it
+  kFailed,
+  kImplausible,
+  kWrongResult,
+  kFewSamples,
+  kUnreadable,  // its row was no valid value
+};
+// "unknown", "skipped", "failed", "implausible", "wrong_result", "few_samples", "unreadable"
+std::string_view to_string(Absence absence);
 
 // A reason why a figure is below its theoretical value; see harness/conclude/factors.hpp.
 struct Factor {

@@ -22,6 +22,7 @@ void each_fact(Visit visit) {
   visit(&CardFacts::virtual_machine);
   visit(&CardFacts::compute_capability);
   visit(&CardFacts::memory_bus_bits);
+  visit(&CardFacts::l2_bytes);
   visit(&CardFacts::gpus);
 }
 
@@ -66,7 +67,8 @@ CardFacts card_facts(const DeviceFacts& facts, const HostFacts& host) {
                  .ecc_enabled = facts.ecc_enabled,
                  .mig_enabled = facts.mig_enabled,
                  .virtual_machine = in_virtual_machine(host),
-                 .memory_bus_bits = facts.memory_bus_bits};
+                 .memory_bus_bits = facts.memory_bus_bits,
+                 .l2_bytes = facts.l2_bytes};
   if (facts.compute_major > 0)
     card.compute_capability = 10 * facts.compute_major + facts.compute_minor;
   if (facts.pcie_read_under_load) {

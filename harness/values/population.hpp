@@ -27,6 +27,7 @@ struct CardFacts {
   std::optional<bool> virtual_machine = {};
   std::optional<int> compute_capability = {};  // 90 for 9.0
   std::optional<int> memory_bus_bits = {};
+  std::optional<double> l2_bytes = {};
   std::optional<int> gpus = {};  // of a node; its other facts are its first GPU's
 
   bool operator==(const CardFacts&) const = default;

@@ -51,6 +51,7 @@ struct MissingCeiling {
   std::string device;
   std::string resource;
   Basis basis = Basis::kMeasured;
+  Absence why = Absence::kUnknown;
   std::string reason;  // "skipped: compute capability 9.0 has no mma.sync for this format"
 
   bool operator==(const MissingCeiling&) const = default;

@@ -224,6 +224,8 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("ceilings.0.unit", _MISSING),
     ("ceilings.1.conditions.memory_clock_hz", None),
     ("missing_ceilings.0.reason", ""),
+    ("missing_ceilings.0.why", "tired"),
+    ("measurements.0.never_run", None),
     ("rooflines.0.points.0.intensity", -1),
     ("curves.0.topic", _MISSING),
     ("curves.0.sentence", None),

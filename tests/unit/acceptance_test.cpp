@@ -125,6 +125,72 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
   }
 }
 
+TEST(Acceptance, AllGpusUnderLoadAreJudged) {
+  for (const char* id : {"hbm.concurrent", "gemm.concurrent"}) {
+    Profile slow = h100("vw-full1");
+    scale_points(slow, 0.5, id);
+    EXPECT_EQ(judged(slow).verdict, Outcome::kFail) << id;
+    EXPECT_THAT(judged(slow).line, HasSubstr(id));
+  }
+}
+
+TEST(Acceptance, WrongResultsOfAllGpusTogetherFail) {
+  for (const char* id : {"nccl.all_reduce", "p2p.all_to_all", "gemm.concurrent"}) {
+    Profile wrong = h100("vw-full1");
+    std::ranges::find(wrong.measurements, id, &Measurement::id)->verified = false;
+    EXPECT_EQ(judged(wrong).verdict, Outcome::kFail) << id;
+  }
+}
+
+TEST(Acceptance, BothDirectionsOfALinkAreJudged) {
+  for (const char* direction :
+       {"nvlink.read.1-0", "nvlink.write.0-1", "nvlink.bidirectional.0-1"}) {
+    Profile lacking = h100("vw-full1");
+    std::erase_if(lacking.ceilings, [&](const Ceiling& row) { return row.resource == direction; });
+    EXPECT_EQ(judged(lacking).verdict, Outcome::kCannotJudge) << direction;
+  }
+}
+
+TEST(Acceptance, ComparingWithoutNcclCannotJudgeIt) {
+  const Profile before = h100("vw-full1");
+  Profile after = before;
+  for (Measurement& m : after.measurements) {
+    if (!m.id.starts_with("nccl.")) continue;
+    m.status = Status::kSkipped;
+    m.reason = "NCCL was not found";
+    m.value.reset();
+    m.summary.reset();
+    m.verified.reset();
+  }
+  for (Ceiling& row : after.ceilings)
+    if (row.resource.starts_with("nccl.") && !row.measurement.empty())
+      after.missing_ceilings.push_back({.device = row.device,
+                                        .resource = row.resource,
+                                        .basis = row.basis,
+                                        .why = Absence::kSkipped,
+                                        .reason = "skipped: NCCL was not found"});
+  std::erase_if(after.ceilings,
+                [](const Ceiling& row) { return row.resource.starts_with("nccl."); });
+  const Gate found = compare({&before, 1}, {&after, 1}, {}).gate;
+  EXPECT_EQ(verdict(found.reasons), Outcome::kCannotJudge);
+  EXPECT_THAT(found.reasons.at(0).name, HasSubstr("node/nccl."));
+}
+
+// The sustained and instruction rates of a model that was not studied may scatter so much that a
+// loss of 15 % would hide.
+TEST(Acceptance, AGroupWithTooWideLimitsIsNotJudged) {
+  const auto with_scatter = [](double scatter) {
+    Profile p = sample::reference();
+    p.devices[0].name = "NVIDIA H200 of another kind";
+    for (Ceiling& row : p.ceilings)
+      if (row.spread && row.resource.starts_with("tensor")) row.spread->within = scatter;
+    return judged(p);
+  };
+  EXPECT_EQ(with_scatter(0.001).verdict, Outcome::kPass) << with_scatter(0.001).all;
+  EXPECT_EQ(with_scatter(0.035).verdict, Outcome::kCannotJudge);
+  EXPECT_THAT(with_scatter(0.035).all, HasSubstr("scatter so much that a loss of 15 % could hide"));
+}
+
 TEST(Acceptance, OtherGuestsOfAHostMaySlowWhatAllGpusCopy) {
   Profile shared = h100("vw-full1");
   EXPECT_EQ(judged(shared).verdict, Outcome::kPass);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/judge/compare.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/unsteady.hpp"
@@ -90,10 +91,12 @@ TEST(Gate, PassesWhatIsAsItWas) {
 
 TEST(Gate, NamesWhatIsLostOrLess) {
   using Reasons = std::vector<std::string>;
-  const Reasons no_tf32 = {"missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"};
+  const Reasons no_tf32 = {"missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"},
+                skipped_tf32 = {"not_measured gpu0/tensor.tf32/burst",
+                                "not_measured gpu0/gemm.tf32"};
   const std::pair<sample::Change, Reasons> changes[] = {
       {break_gpu, {"device_unusable gpu0"}},
-      {skip_tf32, no_tf32},
+      {skip_tf32, skipped_tf32},
       {at("gemm.tf32/load:burst", [](auto& m) { m.flags.implausible = true; }), no_tf32},
       {at("launch.submit", [](auto& m) { m.verified = false; }), {"failed gpu0/launch.submit"}},
       {everywhere([](auto& m) { m.verified.reset(); }),
@@ -113,9 +116,8 @@ TEST(Gate, NamesWhatIsLostOrLess) {
          d.after.ecc.corrected = 2;
        }),
        {}},
-      // More than before, or unknown on one side, is no reason.
-      {gpu([](auto& d) { *d.power_limit_w += 100; }), {}},
-      {gpu([](auto& d) { d.ecc_enabled.reset(); }), {}},
+      {gpu([](auto& d) { *d.power_limit_w += 100; }), {}},  // more than before
+      {gpu([](auto& d) { d.ecc_enabled.reset(); }), {"fact gpu0/ecc"}},
   };
   for (const auto& row : changes)
     EXPECT_EQ(reasons_after(row.first), row.second) << "row " << &row - changes;
@@ -125,6 +127,9 @@ TEST(Gate, NamesWhatIsLostOrLess) {
       {gpu([](auto& d) { *d.memory_bytes /= 2; }), "fact gpu0/memory"},
       {gpu([](auto& d) { d.ecc_enabled = false; }), "fact gpu0/ecc"},
       {gpu([](auto& d) { *d.power_limit_w -= 100; }), "fact gpu0/power_limit"},
+      {gpu([](auto& d) { d.mig_enabled = true; }), "fact gpu0/mig"},
+      {gpu([](auto& d) { *d.l2_bytes /= 2; }), "fact gpu0/l2"},
+      {gpu([](auto& d) { *d.memory_bus_bits /= 2; }), "fact gpu0/memory_bus"},
   };
   for (const auto& [change, found] : less) EXPECT_THAT(reasons_after(change), Contains(found));
 
@@ -139,6 +144,49 @@ TEST(Gate, NamesWhatIsLostOrLess) {
   for (const char* id : {"divergence.lanes", "gemm.skinny.bf16", "launch.graph", "launch.submit"})
     EXPECT_THAT(reasons_of(each(id, [](auto& m) { *m.value *= m.unit == "s" ? 2 : 0.5; })),
                 ElementsAre(std::string("slower gpu0/") + id));
+}
+
+// Old runs at 1 and 0.5 say nothing of new ones at 0.7.
+TEST(Gate, PassesNoGroupThatRunsCannotTellApart) {
+  const auto at_speed = [](double speed, std::string_view area) {
+    return run_with([=](Profile& p) {
+      for (Measurement& m : p.measurements)
+        if (m.device == sample::kUuid && m.id.starts_with(area)) sample::scale(m, speed);
+    });
+  };
+  const Gate all = gate_of({at_speed(1, ""), at_speed(0.5, "")},
+                           {at_speed(0.7, ""), at_speed(0.7, ""), at_speed(0.7, "")});
+  EXPECT_EQ(verdict(all.reasons), Outcome::kCannotJudge);
+  const Gate memory = gate_of({at_speed(1, "hbm"), at_speed(0.5, "hbm")}, {at_speed(0.7, "hbm")});
+  EXPECT_EQ(verdict(memory.reasons), Outcome::kCannotJudge);
+  EXPECT_THAT(reasons(memory), Contains("not_judged gpu0/coverage/memory"));
+}
+
+TEST(Gate, JudgesAGpuThatOnlyTheNewSideHas) {
+  const std::string uuid = "GPU-00000000-0000-0000-0000-000000000001";
+  const auto added = [&](const sample::Change& change) {
+    Profile two = sample::reference(), second = two;
+    sample::rename(second, std::string(two.devices[0].uuid), uuid);
+    second.devices[0].index = 1;
+    second.devices[0].nvlinks.count = 18;
+    two.devices.push_back(second.devices[0]);
+    for (const Measurement& m : second.measurements)
+      if (m.device == uuid) two.measurements.push_back(m);
+    for (const Ceiling& row : second.ceilings)
+      if (row.device == uuid) two.ceilings.push_back(row);
+    change(two);
+    return reasons(compare(std::vector{sample::reference()}, std::vector{two},
+                           {.populations = bundled_populations()})
+                       .gate);
+  };
+  EXPECT_THAT(added([](Profile&) {}), IsEmpty());
+  EXPECT_THAT(added([&](Profile& p) {
+                for (Ceiling& row : p.ceilings)
+                  if (row.device == uuid && !row.measurement.empty()) row.value *= 0.5;
+              }),
+              Contains("figure gpu1/hbm.read/measured"));
+  EXPECT_THAT(added([](Profile& p) { p.devices[1].unusable = "no permission"; }),
+              ElementsAre("unusable gpu1"));
 }
 
 TEST(Gate, SaysOnceThatADeviceCannotBeMeasured) {
@@ -200,7 +248,7 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   EXPECT_TRUE(gate_of({good, without_gpu}, {good, without_gpu}).passed());
   const Profile skipped = run_with(skip_tf32);
   EXPECT_THAT(reasons(gate_of({good}, {good, skipped})),
-              ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
+              ElementsAre("not_measured gpu0/tensor.tf32/burst", "not_measured gpu0/gemm.tf32"));
   EXPECT_TRUE(gate_of({good, skipped}, {good, skipped}).passed());
   const auto unverified = run_with(at("launch.submit", [](auto& m) { m.verified.reset(); }));
   EXPECT_THAT(reasons(gate_of({good}, {good, unverified})),
@@ -250,7 +298,7 @@ TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
   const auto other = run_with([](Profile& p) {
     sample::rename(p, sample::kUuid, "GPU-00000000-0000-0000-0000-000000000001");
   });
-  EXPECT_THAT(reasons(gate_of({good}, {other, good})), ElementsAre("missing gpu0"));
+  EXPECT_THAT(reasons(gate_of({good}, {other, good})), Contains("missing gpu0"));
 }
 
 // As in profiles from before clocks above the stated maximum were accepted.

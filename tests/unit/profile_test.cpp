@@ -66,6 +66,32 @@ TEST(Fields, AreNamedLikeTheirMembers) {
   EXPECT_GT(found, 250);
 }
 
+TEST(Reader, DerivesKindsFromTheWordsOfOldFiles) {
+  const std::pair<const char*, Absence> kSaid[] = {
+      {"skipped: needs compute capability 8.9", Absence::kSkipped},
+      {"failed: an illegal instruction", Absence::kFailed},
+      {"implausible: above what the hardware can do", Absence::kImplausible},
+      {"wrong result", Absence::kWrongResult},
+      {"too few samples", Absence::kFewSamples},
+      {"left out: the value is not a number", Absence::kUnreadable},
+      {"gone fishing", Absence::kUnknown}};
+  for (const auto& [reason, why] : kSaid) {
+    auto file = nlohmann::json::parse(to_json(example()));
+    auto& row = file["missing_ceilings"][0];
+    row["reason"] = reason;
+    row.erase("why");
+    EXPECT_EQ(profile_from_json(file.dump(), "old").missing_ceilings[0].why, why) << reason;
+    row["why"] = "failed";  // what a file states counts
+    EXPECT_EQ(profile_from_json(file.dump(), "new").missing_ceilings[0].why, Absence::kFailed);
+  }
+  auto file = nlohmann::json::parse(to_json(example()));
+  auto& skipped = file["measurements"][3];
+  skipped.erase("never_run");
+  EXPECT_FALSE(profile_from_json(file.dump(), "old").measurements[3].never_run);
+  skipped["reason"] = std::string(kFailedWhereNeverRun) + ": an illegal instruction";
+  EXPECT_TRUE(profile_from_json(file.dump(), "old").measurements[3].never_run);
+}
+
 TEST(Writer, WritesTheGoldenFile) {
   // PEAKLINE_UPDATE_GOLDEN=1 rewrites it after an intended change of the format.
   const std::string written = to_json(example());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/hardware/datasheets.hpp"
 #include "harness/values/units.hpp"
@@ -62,7 +63,8 @@ void confidential_computing(const DeviceFacts& gpu, Collector& out) {
 
 void fabric(const DeviceFacts& gpu, Collector& out) {
   if (gpu.fabric.empty() || gpu.fabric == "completed") return;
-  out.add("fabric_not_ready", gpu.unusable.empty() ? Severity::kWarning : Severity::kError,
+  out.add(std::string(kFabricNotReady),
+          gpu.unusable.empty() ? Severity::kWarning : Severity::kError,
           fmt::format("The NVSwitch fabric is not set up ({}): GPUs behind it answer no CUDA call "
                       "before. Start Fabric Manager of the driver's version (systemctl start "
                       "nvidia-fabricmanager).",

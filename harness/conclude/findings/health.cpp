@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/values/units.hpp"
 
@@ -77,7 +78,7 @@ bool may_be_of_a_program(std::int64_t xid) {
 
 bool failed_where_never_run(const DeviceView& device) {
   return std::ranges::any_of(device.measurements, [](const Measurement* m) {
-    return m->status == Status::kSkipped && m->reason.starts_with(kFailedWhereNeverRun);
+    return m->status == Status::kSkipped && m->never_run;
   });
 }
 
@@ -90,7 +91,7 @@ void health_findings(const DeviceView& device, Collector& out) {
   if (gpu.xids.empty()) return;
   const std::string codes = fmt::format("{}", fmt::join(gpu.xids, ", "));
   if (failed_where_never_run(device) && std::ranges::all_of(gpu.xids, may_be_of_a_program)) {
-    out.add("xid_of_peakline", Severity::kInfo,
+    out.add(std::string(kXidOfPeakline), Severity::kInfo,
             fmt::format("The driver reported {} during the run (Xid {}), of the kind that a fault "
                         "in a program causes, and code of peakline failed that had never run on "
                         "hardware: most likely the device is not to blame.",
@@ -98,7 +99,7 @@ void health_findings(const DeviceView& device, Collector& out) {
             {{"xids", codes}});
     return;
   }
-  out.add("xid", Severity::kError,
+  out.add(std::string(kXid), Severity::kError,
           fmt::format("The driver reported {} during the run (Xid {}): see NVIDIA's Xid catalog "
                       "for the cause.",
                       format_count(std::ssize(gpu.xids), "error"), codes),

@@ -93,6 +93,15 @@ class MissingCeiling:
     device: str
     resource: str
     basis: Basis
+    why: Literal[
+        "unknown",
+        "skipped",
+        "failed",
+        "implausible",
+        "wrong_result",
+        "few_samples",
+        "unreadable",
+    ] = "unknown"
     reason: str
 
 

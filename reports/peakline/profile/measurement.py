@@ -53,6 +53,7 @@ class Measurement:
     params: Mapping[str, int | str] = field(default_factory=dict)
     device: str
     status: Literal["ok", "skipped", "error"]
+    never_run: bool = False
     reason: str = ""
     work: Work = Work()
     launch: Mapping[str, int | str] = field(default_factory=dict)

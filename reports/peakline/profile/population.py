@@ -32,6 +32,7 @@ class CardFacts:
     virtual_machine: bool | None = None
     compute_capability: int | None = None  # 90 of 9.0
     memory_bus_bits: int | None = None
+    l2_bytes: float | None = None
     gpus: int | None = None  # of a node, which takes its other facts from its first GPU
 
 
