@@ -1,5 +1,5 @@
 // Threads bring blocks of a file to the GPU, each with two buffers there: it fetches one while a
-// kernel sums the other. Blocks go through page-locked memory, or directly (GPUDirect Storage).
+// kernel sums the other. Blocks go through page-locked memory.
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@
 #include "bench/pcie/host_memory.hpp"
 #include "bench/storage_file.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/cuda/cufile.hpp"
 #include "harness/host/storage.hpp"
 
 namespace peakline::bench {
@@ -47,15 +46,7 @@ struct Lane {
                                     cuda::Event(cudaEventDisableTiming)};
 };
 
-class Carrier {
- public:
-  virtual ~Carrier() = default;
-  // Brings a block to a slot of lane `number`, or enqueues that. Returns the error, or "".
-  virtual std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
-                            std::size_t slot) = 0;
-};
-
-class ThroughHost : public Carrier {
+class ThroughHost {
  public:
   ThroughHost(const host::StorageFile& file, std::size_t block_bytes, std::size_t lanes)
       : file_(file), block_bytes_(block_bytes) {
@@ -63,8 +54,8 @@ class ThroughHost : public Carrier {
       memory_.push_back(std::make_unique<LockedBlock>(block_bytes));
   }
 
-  std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
-                    std::size_t slot) override {
+  // Brings a block to a slot of lane `number`. Returns the error, or "".
+  std::string bring(std::uint64_t block, const Lane& lane, std::size_t number, std::size_t slot) {
     std::byte* const memory = memory_[2 * number + slot]->data();
     if (const int code = file_.read(block * block_bytes_, block_bytes_, memory); code != 0)
       return std::strerror(code);
@@ -79,34 +70,9 @@ class ThroughHost : public Carrier {
   std::vector<std::unique_ptr<LockedBlock>> memory_;
 };
 
-class Direct : public Carrier {
- public:
-  // Throws cuda::CuFileUnavailable.
-  Direct(const host::StorageFile& file, std::size_t block_bytes,
-         const std::vector<std::unique_ptr<Lane>>& lanes)
-      : file_(cufile_, file.descriptor()), block_bytes_(block_bytes) {
-    for (const auto& lane : lanes)
-      memory_.push_back(
-          std::make_unique<cuda::CuFileBuffer>(cufile_, lane->device.data(), lane->device.size()));
-  }
-
-  std::string bring(std::uint64_t block, const Lane&, std::size_t number,
-                    std::size_t slot) override {
-    return file_.read(memory_[number]->data(), slot * block_bytes_, block_bytes_,
-                      block * block_bytes_);
-  }
-  std::string version() const { return cufile_.version(); }
-
- private:
-  cuda::CuFile cufile_;
-  cuda::CuFileHandle file_;
-  std::size_t block_bytes_;
-  std::vector<std::unique_ptr<cuda::CuFileBuffer>> memory_;
-};
-
 class Pipeline {
  public:
-  Pipeline(const std::vector<std::unique_ptr<Lane>>& lanes, Carrier& carrier,
+  Pipeline(const std::vector<std::unique_ptr<Lane>>& lanes, ThroughHost& carrier,
            std::size_t file_bytes, std::size_t block_bytes)
       : lanes_(lanes),
         carrier_(carrier),
@@ -176,62 +142,32 @@ class Pipeline {
   static constexpr unsigned kBlocks =
       256;  // of the sum; few, so that other streams are not held up
   const std::vector<std::unique_ptr<Lane>>& lanes_;
-  Carrier& carrier_;
+  ThroughHost& carrier_;
   std::size_t block_bytes_;
   std::uint64_t blocks_, moved_ = 0;
   int gpu_ = 0;
   Accumulator<std::uint32_t> sum_;
 };
 
-struct Setting {
-  explicit Setting(CudaBench& bench)
-      : file(storage_file(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
-    for (std::int64_t i = 0; i < bench.integer("threads"); ++i)
-      lanes.push_back(std::make_unique<Lane>(block_bytes));
-  }
-
-  const host::StorageFile& file;
-  std::size_t block_bytes;
-  std::vector<std::unique_ptr<Lane>> lanes;
-};
-
-void measure(CudaBench& bench, Pipeline& pipeline, const Setting& setting,
-             const std::function<void()>& before = {}) {
-  const auto move = [&](std::uint64_t count) { pipeline.move(count); };
-  measure_storage(bench, setting.block_bytes, setting.lanes.size(), move, before);
-  bench.verify([&] { return pipeline.find_mismatch(); });
-}
-
 }  // namespace
 
 void input_pipeline(CudaBench& bench) {
   const auto near = bind_near(bench);
-  const Setting setting(bench);
-  const host::StorageFile& file = setting.file;
+  const host::StorageFile& file = storage_file(bench);
+  const auto block_bytes = static_cast<std::size_t>(bench.integer("block"));
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (std::int64_t i = 0; i < bench.integer("threads"); ++i)
+    lanes.push_back(std::make_unique<Lane>(block_bytes));
   const bool cached = bench.text("source") == "page_cache";
   const auto from_cache = cached ? file.cached() : nullptr;
-  ThroughHost carrier(cached ? *from_cache : file, setting.block_bytes, setting.lanes.size());
+  ThroughHost carrier(cached ? *from_cache : file, block_bytes, lanes.size());
   const std::size_t bytes = cached ? std::min(file.bytes(), kCachedBytes) : file.bytes();
-  Pipeline pipeline(setting.lanes, carrier, bytes, setting.block_bytes);
-  if (cached) pipeline.move(bytes / setting.block_bytes);  // fills the page cache
-  measure(bench, pipeline, setting, cached ? std::function<void()>() : forget_cached(bench, file));
-}
-
-void input_direct(CudaBench& bench) {
-  const auto near = bind_near(bench);
-  const Setting setting(bench);
-  std::unique_ptr<Direct> carrier;
-  try {
-    carrier = std::make_unique<Direct>(setting.file, setting.block_bytes, setting.lanes);
-  } catch (const cuda::CuFileUnavailable& unavailable) {
-    throw Skipped(unavailable.what());
-  }
-  bench.note("cufile", carrier->version());
-  // cuFile's first read fails if storage and GPU cannot reach each other.
-  const std::string refused = carrier->bring(0, *setting.lanes.front(), 0, 0);
-  if (!refused.empty()) throw Skipped("no GPUDirect Storage: the first read fails: " + refused);
-  Pipeline pipeline(setting.lanes, *carrier, setting.file.bytes(), setting.block_bytes);
-  measure(bench, pipeline, setting);
+  Pipeline pipeline(lanes, carrier, bytes, block_bytes);
+  if (cached) pipeline.move(bytes / block_bytes);  // fills the page cache
+  measure_storage(
+      bench, block_bytes, lanes.size(), [&](std::uint64_t count) { pipeline.move(count); },
+      cached ? std::function<void()>() : forget_cached(bench, file));
+  bench.verify([&] { return pipeline.find_mismatch(); });
 }
 
 }  // namespace peakline::bench

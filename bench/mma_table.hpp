@@ -25,20 +25,5 @@ inline constexpr std::array kMatrixInstructions = {
     MatrixInstruction{"mma.wgmma.tf32", "TF32, FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.fp8", "FP8 (e4m3), FP32 accumulation"},
     MatrixInstruction{"mma.wgmma.int8", "INT8, INT32 accumulation"}};
-// Compute capability 10.0 and later.
-inline constexpr std::array kBlackwellInstructions = {
-    MatrixInstruction{"mma.sync.mxfp8", "MXFP8 (e4m3, a scale for 32), FP32 accumulation"},
-    MatrixInstruction{"mma.sync.mxfp4", "MXFP4 (e2m1, a scale for 32), FP32 accumulation"},
-    MatrixInstruction{"mma.sync.nvfp4", "NVFP4 (e2m1, a scale for 16), FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.fp16", "FP16, FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.bf16", "BF16, FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.tf32", "TF32, FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.fp8", "FP8 (e4m3), FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.int8", "INT8, INT32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.mxfp8", "MXFP8 (e4m3, a scale for 32), FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.mxfp4", "MXFP4 (e2m1, a scale for 32), FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.nvfp4", "NVFP4 (e2m1, a scale for 16), FP32 accumulation"},
-    MatrixInstruction{"mma.tcgen05.nvfp4_k96",
-                      "NVFP4 (e2m1, a scale for 16), 96 along K, FP32 accumulation"}};
 
 }  // namespace peakline::bench

@@ -87,7 +87,6 @@ struct MmaTile {
   static constexpr int kPerBlock = kThreads / 32;
   // Additions of A x B per trip, so that the loop is < 1 % of the instructions.
   static constexpr int kPasses = 2;
-  static constexpr int kSharedBytes = 0;
 };
 
 namespace mma_sync {

@@ -32,7 +32,6 @@ inline constexpr Minifloat kE5m2{
 constexpr Minifloat ue4m3() {
   return {.has_sign = false, .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .largest = 0x7e};
 }
-inline constexpr Minifloat kUe4m3 = ue4m3();  // for the host: a device has no address of it
 
 // 2^exponent, from -126 to 127.
 constexpr float power_of_two(int exponent) {
@@ -129,8 +128,6 @@ struct BlockFormat {
 };
 inline constexpr BlockFormat kNvfp4{
     .element = kE2m1, .scale_is_power_of_two = false, .block = 16, .element_bits = 4};
-inline constexpr BlockFormat kMxfp4{
-    .element = kE2m1, .scale_is_power_of_two = true, .block = 32, .element_bits = 4};
 inline constexpr BlockFormat kMxfp8{
     .element = kE4m3, .scale_is_power_of_two = true, .block = 32, .element_bits = 8};
 inline constexpr BlockFormat kMxfp8E5m2{

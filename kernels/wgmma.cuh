@@ -72,7 +72,6 @@ struct WgmmaTile {
   static constexpr int kPerBlock = 1;
   // Additions of A x B per trip; a trip is one group of wgmmas.
   static constexpr int kPasses = 4;
-  static constexpr int kSharedBytes = 0;
 };
 
 namespace wgmma {

@@ -13,11 +13,11 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "profile.json"
 
 @dataclass(frozen=True)
 class Case:
-    """A file, and what a reader has to say of it."""
+    """A file, and whether each reader must refuse it."""
 
     name: str
     data: bytes
-    error: str = ""  # a part of each reader's message; empty: it is a profile
+    refused: bool = False
     schema: bool | None = None  # the schema alone refuses it; None: it is no matter for a schema
 
 
@@ -49,8 +49,6 @@ def _picture(**panel: Any) -> dict[str, Any]:
     }
     return {"key": "a-1", "subject": "A", "how": "", "panels": [{**drawn, **panel}]}
 
-
-_PANEL = "curves[0].picture.panels[0]"
 
 # Way to what is changed in the golden profile, new value: still a profile.
 _GOOD: tuple[tuple[str, Any], ...] = (
@@ -107,15 +105,15 @@ _GOOD: tuple[tuple[str, Any], ...] = (
     ("curves.0.picture", {**_picture(), "panels": []}),
 )
 
-# And what the message contains, unless it is the way or, of a missing key, that it is missing.
-_BAD: tuple[tuple[Any, ...], ...] = (
+# Refused.
+_BAD: tuple[tuple[str, Any], ...] = (
     ("schema", "other"),
-    ("schema", _MISSING, "not a peakline profile"),
+    ("schema", _MISSING),
     ("schema_version", 0),
-    ("schema_version", 5, "newer"),
-    ("schema_version", 3, "revision a4b10e9 reads it"),
-    ("schema_version", 2.0, "revision a4b10e9 reads it"),
-    ("schema_version", 1, "revision a4b10e9 reads it"),
+    ("schema_version", 5),
+    ("schema_version", 3),
+    ("schema_version", 2.0),
+    ("schema_version", 1),
     ("schema_version", "2"),
     ("schema_version", 1.5),
     ("schema_version", True),
@@ -175,7 +173,7 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("measurements.5.value", _MISSING),
     ("measurements.5.summary", _MISSING),
     ("measurements.3.reason", _MISSING),
-    ("measurements.4.reason", "", "measurements[4]"),
+    ("measurements.4.reason", ""),
     ("measurements.0.flags", None),
     ("measurements.0.id", ""),
     ("measurements.0.id", "HBM.read"),
@@ -239,20 +237,16 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("curves.0.figures.0.by.tokens", 2**63),
     ("curves.0.figures.0.role", 1),
     ("curves.0.picture", None),
-    ("curves.0.picture", {**_picture(), "key": "../a"}, "curves[0].picture.key"),
-    ("curves.0.picture", {**_picture(), "key": "a" * 65}, "curves[0].picture.key"),
-    ("curves.0.picture", {**_picture(), "panels": {}}, "curves[0].picture.panels"),
-    ("curves.0.picture", _picture(kind="pie"), f"{_PANEL}.kind"),
-    ("curves.0.picture", _picture(naming="below"), f"{_PANEL}.naming"),
-    ("curves.0.picture", _picture(names={"a": 1}), f"{_PANEL}.names.a"),
-    ("curves.0.picture", _picture(x={"label": "x", "scale": "cubic"}), f"{_PANEL}.x.scale"),
-    ("curves.0.picture", _picture(y={"label": "y", "per": 0}), f"{_PANEL}.y.per"),
-    ("curves.0.picture", _picture(series=[{"label": "a"}]), '"numbers" is missing'),
-    (
-        "curves.0.picture",
-        _picture(marks=[{"label": "a", "value": "1"}]),
-        f"{_PANEL}.marks[0].value",
-    ),
+    ("curves.0.picture", {**_picture(), "key": "../a"}),
+    ("curves.0.picture", {**_picture(), "key": "a" * 65}),
+    ("curves.0.picture", {**_picture(), "panels": {}}),
+    ("curves.0.picture", _picture(kind="pie")),
+    ("curves.0.picture", _picture(naming="below")),
+    ("curves.0.picture", _picture(names={"a": 1})),
+    ("curves.0.picture", _picture(x={"label": "x", "scale": "cubic"})),
+    ("curves.0.picture", _picture(y={"label": "y", "per": 0})),
+    ("curves.0.picture", _picture(series=[{"label": "a"}])),
+    ("curves.0.picture", _picture(marks=[{"label": "a", "value": "1"}])),
     ("memory_map.0.level", ""),
     ("memory_map.0.latency_s", -1),
     ("headlines.0.reference_basis", "guess"),
@@ -261,7 +255,7 @@ _BAD: tuple[tuple[Any, ...], ...] = (
 )
 
 # The same for what a schema cannot say.
-_BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
+_BEYOND_THE_SCHEMA: tuple[tuple[str, Any], ...] = (
     ("devices.1.uuid", "GPU-01234567-89ab-cdef-0123-456789abcdef"),
     ("devices.1.uuid", "host"),
     ("measurements.4.device", "GPU-9"),
@@ -274,23 +268,23 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
     ("findings.0.device", "GPU-9"),
     ("measurements.1", _BASE["measurements"][0]),
     ("ceilings.1", _BASE["ceilings"][0]),
-    ("ceilings.1", {**_BASE["ceilings"][0], "value": 1.0}, "ceilings[1]: its device, resource"),
+    ("ceilings.1", {**_BASE["ceilings"][0], "value": 1.0}),
     ("measurements.5.device", "GPU-9"),
-    ("measurements.6.params.ways", 1, "measurements[6]"),
-    ("measurements", _twins({"a": 1}, {"a": "1"}), "measurements[1]"),
-    ("measurements", _twins({"a": 1}, {"a": 1.0}), "measurements[1]"),
-    ("measurements", _twins({"x": "1/y:2"}, {"x": "1", "y": 2}), "measurements[1]"),
-    ("measurements.1.summary.min_s", 0.005, "measurements[1].summary"),
-    ("measurements.1.summary.ci_low_s", 0.0048371, "measurements[1].summary"),
-    ("measurements.1.summary.max_s", 0.0048371, "measurements[1].summary"),
+    ("measurements.6.params.ways", 1),
+    ("measurements", _twins({"a": 1}, {"a": "1"})),
+    ("measurements", _twins({"a": 1}, {"a": 1.0})),
+    ("measurements", _twins({"x": "1/y:2"}, {"x": "1", "y": 2})),
+    ("measurements.1.summary.min_s", 0.005),
+    ("measurements.1.summary.ci_low_s", 0.0048371),
+    ("measurements.1.summary.max_s", 0.0048371),
     ("measurements.0.sittings", [[3, 3]]),
     ("measurements.0.sittings", [[7], []]),
     ("measurements.0.sittings", [[2**63 - 1] * 2 + [9]]),
     ("measurements.2.series.power_w", [1, 2]),
-    ("ceilings.1.ci_low", 4.6e12, "ceilings[1]"),
-    ("ceilings.1.ci_high", 4.5e12, "ceilings[1]"),
-    ("later", _nested(32), "nested"),
-    ("later", {str(i): i for i in range(4097)}, "4096"),
+    ("ceilings.1.ci_low", 4.6e12),
+    ("ceilings.1.ci_high", 4.5e12),
+    ("later", _nested(32)),
+    ("later", {str(i): i for i in range(4097)}),
 )
 
 
@@ -346,14 +340,14 @@ _GOOD_POPULATIONS: tuple[tuple[str, Any], ...] = (
     (f"{_FIGURE}.cards", 7),
 )
 
-_BAD_POPULATIONS: tuple[tuple[Any, ...], ...] = (
+_BAD_POPULATIONS: tuple[tuple[str, Any], ...] = (
     ("schema_version", _MISSING),
-    ("schema_version", True, "schema_version: expected 1, found true"),
-    ("schema_version", 2, "schema_version: expected 1, found 2"),
-    ("schema_version", "1", "schema_version: expected 1, found"),
+    ("schema_version", True),
+    ("schema_version", 2),
+    ("schema_version", "1"),
     ("populations", _MISSING),
     ("populations", {}),
-    ("populations", [], "populations: expected at least 1 elements"),
+    ("populations", []),
     ("populations.1", []),
     ("populations.1.facts", _MISSING),
     ("populations.1.facts.model", _MISSING),
@@ -364,7 +358,7 @@ _BAD_POPULATIONS: tuple[tuple[Any, ...], ...] = (
     ("populations.1.cards", 0),
     ("populations.1.limit_deviations", -1),
     ("populations.1.figures", _MISSING),
-    ("populations.0.figures", [], "populations[0].figures: expected at least 1 elements"),
+    ("populations.0.figures", []),
     (f"{_FIGURE}.resource", ""),
     (f"{_FIGURE}.basis", "guess"),
     (f"{_FIGURE}.unit", _MISSING),
@@ -380,19 +374,15 @@ _BAD_POPULATIONS: tuple[tuple[Any, ...], ...] = (
     (f"{_FIGURE}.limit", 0),
 )
 
-_POPULATIONS_BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
-    (f"{_FIGURE}.limit", 8.01e14, "populations[0].figures[0]: expected limit <= lowest_state"),
-    (f"{_FIGURE}.lowest_state", 8.2e14, "populations[0].figures[0]: expected limit <="),
-    (f"{_FIGURE}.highest_state", 8.09e14, "populations[0].figures[0]: expected limit <="),
-    (f"{_FIGURE}.cards", 8, "populations[0].figures[0]: expected cards <= runs"),
-    ("populations.0.cards", 8, "populations[0]: expected cards <= runs"),
-    ("populations.0.figures.1.basis", "burst", "populations[0].figures[1]: its resource, basis"),
-    (
-        "populations.0.figures.1",
-        _population_figure(beside_siblings=False),
-        "populations[0].figures[1]: its resource, basis, beside_siblings are there twice",
-    ),
-    ("populations.1.mode", "full", "populations[1]: its facts, mode are there twice"),
+_POPULATIONS_BEYOND_THE_SCHEMA: tuple[tuple[str, Any], ...] = (
+    (f"{_FIGURE}.limit", 8.01e14),
+    (f"{_FIGURE}.lowest_state", 8.2e14),
+    (f"{_FIGURE}.highest_state", 8.09e14),
+    (f"{_FIGURE}.cards", 8),
+    ("populations.0.cards", 8),
+    ("populations.0.figures.1.basis", "burst"),
+    ("populations.0.figures.1", _population_figure(beside_siblings=False)),
+    ("populations.1.mode", "full"),
 )
 
 
@@ -411,18 +401,14 @@ def _changed(base: dict[str, Any], path: str, value: Any) -> bytes:
 
 
 def _cases(
-    rows: tuple[tuple[Any, ...], ...],
+    rows: tuple[tuple[str, Any], ...],
     schema: bool,
-    good: bool = False,
+    refused: bool = True,
     base: dict[str, Any] = _BASE,
 ) -> Iterator[Case]:
-    for path, value, *error in rows:
-        *_, last = keys = path.split(".")
-        where = "".join(f"[{key}]" if key.isdigit() else f".{key}" for key in keys)[1:]
-        missing = value is _MISSING
-        expected = f'"{last}" is missing' if missing else where
-        name = f"{where} {'is missing' if missing else '= ' + repr(value)[:30]}"
-        yield Case(name, _changed(base, path, value), "" if good else [*error, expected][0], schema)
+    for path, value in rows:
+        name = f"{path} {'is missing' if value is _MISSING else '= ' + repr(value)[:30]}"
+        yield Case(name, _changed(base, path, value), refused, schema)
 
 
 def _raw() -> Iterator[Case]:
@@ -437,54 +423,52 @@ def _raw() -> Iterator[Case]:
     yield Case("gzip", zipped)
     yield Case("gzip in two parts", gzip.compress(text[:99]) + gzip.compress(text[99:]))
     yield Case("gzip with padding", zipped + bytes(9))
-    yield Case("gzip with more behind", zipped + b"{}", "gzip")
-    yield Case("gzip's first bytes alone", zipped[:2], "gzip")
-    yield Case("gzip cut", zipped[:-9], "gzip")
-    yield Case("gzip with another checksum", zipped[:-8] + bytes(4) + zipped[-4:], "gzip")
-    yield Case("gzip of nothing", gzip.compress(b""), "empty: not a profile")
-    yield Case("gzip of gzip", gzip.compress(zipped), ": not ")
-    yield Case("gzip of far too much", gzip.compress(bytes(33 << 20)), "larger than 32 MiB")
-    yield Case("empty", b"", "empty: not a profile")
-    yield Case("blanks alone", b" \r\n\t", "empty: not a profile")
-    yield Case("no object", b"[1]", "not a peakline profile")
-    yield Case("an empty object", b"{}", "not a peakline profile")
-    yield Case("byte order mark", b"\xef\xbb\xbf" + text, "JSON")
-    yield Case("UTF-16", text.decode().encode("utf-16"), ": not ")
-    yield Case("a NUL at the end", text + b"\0", "JSON")
-    yield Case("a NUL and more at the end", text + b"\0{}", "JSON")
-    yield Case("two values", text + b" {}", "JSON")
-    yield Case("cut", text[: len(text) // 2], "JSON")
-    yield Case("a comment", text + b"// x", "JSON")
-    yield Case("a comma too many", put(b"}]", b"},]"), "JSON")
-    yield Case("a key twice", put(b'"mode"', b'"mode": "full", "mode"'), "twice")
-    yield Case("a foreign key twice", put(b'"mode"', b'"x": {"y": 1, "y": 1}, "mode"'), "twice")
-    yield Case("not a number", put(b"117.25", b"NaN"), "JSON")
-    yield Case("infinite", put(b"117.25", b"-Infinity"), "JSON")
-    yield Case("beyond a double", put(b"117.25", b"1e999"), ": ")
-    yield Case("a leading zero", put(b"117.25", b"0117.25"), "JSON")
-    yield Case("not UTF-8", put(b"node7", b"\xff"), ": not ")
-    yield Case("half a surrogate pair", put(b"node7", rb"\ud800"), ": ")
-    yield Case("a raw control character", put(b"node7", b"\x01"), "JSON")
-    yield Case("nested without end", b"[" * 100_000, "nested")
-    yield Case("100,000 samples", put(b"[0.0004686312", b"[1" + b",1" * 100_000), "samples_s")
+    yield Case("gzip with more behind", zipped + b"{}", True)
+    yield Case("gzip's first bytes alone", zipped[:2], True)
+    yield Case("gzip cut", zipped[:-9], True)
+    yield Case("gzip with another checksum", zipped[:-8] + bytes(4) + zipped[-4:], True)
+    yield Case("gzip of nothing", gzip.compress(b""), True)
+    yield Case("gzip of gzip", gzip.compress(zipped), True)
+    yield Case("gzip of far too much", gzip.compress(bytes(33 << 20)), True)
+    yield Case("empty", b"", True)
+    yield Case("blanks alone", b" \r\n\t", True)
+    yield Case("no object", b"[1]", True)
+    yield Case("an empty object", b"{}", True)
+    yield Case("byte order mark", b"\xef\xbb\xbf" + text, True)
+    yield Case("UTF-16", text.decode().encode("utf-16"), True)
+    yield Case("a NUL at the end", text + b"\0", True)
+    yield Case("a NUL and more at the end", text + b"\0{}", True)
+    yield Case("two values", text + b" {}", True)
+    yield Case("cut", text[: len(text) // 2], True)
+    yield Case("a comment", text + b"// x", True)
+    yield Case("a comma too many", put(b"}]", b"},]"), True)
+    yield Case("a key twice", put(b'"mode"', b'"mode": "full", "mode"'), True)
+    yield Case("a foreign key twice", put(b'"mode"', b'"x": {"y": 1, "y": 1}, "mode"'), True)
+    yield Case("not a number", put(b"117.25", b"NaN"), True)
+    yield Case("infinite", put(b"117.25", b"-Infinity"), True)
+    yield Case("beyond a double", put(b"117.25", b"1e999"), True)
+    yield Case("a leading zero", put(b"117.25", b"0117.25"), True)
+    yield Case("not UTF-8", put(b"node7", b"\xff"), True)
+    yield Case("half a surrogate pair", put(b"node7", rb"\ud800"), True)
+    yield Case("a raw control character", put(b"node7", b"\x01"), True)
+    yield Case("nested without end", b"[" * 100_000, True)
+    yield Case("100,000 samples", put(b"[0.0004686312", b"[1" + b",1" * 100_000), True)
     yield Case(
-        "a key that a terminal obeys",
-        put(b'"params": {', rb'"params": {"\u001b[2J": [],'),
-        "params",
+        "a key that a terminal obeys", put(b'"params": {', rb'"params": {"\u001b[2J": [],'), True
     )
 
 
 CASES = [
     Case("as it was written", GOLDEN.read_bytes(), schema=False),
-    *_cases(_GOOD, schema=False, good=True),
+    *_cases(_GOOD, schema=False, refused=False),
     *_cases(_BAD, schema=True),
     *_cases(_BEYOND_THE_SCHEMA, schema=False),
     *_raw(),
 ]
 POPULATION_CASES = [
     Case("as it was written", json.dumps(_POPULATION_FILE).encode(), schema=False),
-    *_cases(_GOOD_POPULATIONS, schema=False, good=True, base=_POPULATION_FILE),
+    *_cases(_GOOD_POPULATIONS, schema=False, refused=False, base=_POPULATION_FILE),
     *_cases(_BAD_POPULATIONS, schema=True, base=_POPULATION_FILE),
     *_cases(_POPULATIONS_BEYOND_THE_SCHEMA, schema=False, base=_POPULATION_FILE),
-    Case("cut", json.dumps(_POPULATION_FILE).encode()[:-9], "JSON"),
+    Case("cut", json.dumps(_POPULATION_FILE).encode()[:-9], True),
 ]

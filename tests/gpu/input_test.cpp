@@ -1,10 +1,9 @@
-// Data from a file to the GPU: through host memory, and directly, or a reason why not.
+// Data from a file to the GPU through host memory.
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <iostream>
 #include <string>
 
 #include "harness/host/storage.hpp"
@@ -26,18 +25,6 @@ TEST_F(Input, ThroughHostMemoryItIsTheFile) {
         run("input.pipeline/source:" + std::string(source) + "/block:1048576/threads:4");
     EXPECT_EQ(m.verified, true) << source;
     EXPECT_GT(m.value.value(), 0) << source;
-  }
-}
-
-TEST_F(Input, PastHostMemoryItIsTheFileOrThereIsAReason) {
-  try {
-    const Measurement m = run("input.direct/block:1048576/threads:4");
-    EXPECT_EQ(m.verified, true);
-    EXPECT_GT(m.value.value(), 0);
-    EXPECT_TRUE(text_param(m.launch, "cufile"));
-  } catch (const bench::Skipped& skipped) {
-    std::cout << skipped.what() << '\n';
-    EXPECT_THAT(skipped.what(), testing::StartsWith("no GPUDirect Storage: "));
   }
 }
 

@@ -42,28 +42,6 @@ WGMMA = {
     "Int8": "IGMMA.64x256x32.S8.S8",
 }
 WGMMAS_A_TRIP = 16
-# From 10.0 on, by target. For two SMs, tcgen05 adds .2CTA.
-MMA_SCALED = {
-    "Mxfp8": "QMMA.SF.16832.F32.E4M3.E4M3.E8",
-    "Mxfp4": "OMMA.SF.16864.F32.E2M1.E2M1.E8",
-    "Nvfp4": "OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X",
-}
-SCALED_TARGETS = ("120a", "120f", "121a")
-MMAS_A_SCALED_TRIP = 2 * 2 * 8  # passes x steps x fragments
-TCGEN05 = {
-    "Fp16": "UTCHMMA",
-    "Bf16": "UTCHMMA",
-    "Tf32": "UTCHMMA",
-    "Fp8": "UTCQMMA",
-    "Int8": "UTCIMMA",
-    "Mxfp8": "UTCQMMA",
-    "Mxfp4": "UTCOMMA",
-    "Nvfp4": "UTCOMMA.4X",
-    "Nvfp4K96": "UTCOMMA.BLOCK16",
-}
-TCGEN05_NAMED_OTHERWISE = {("103a", "Nvfp4"): "UTCOMMA.BLOCK16"}
-TCGEN05_TARGETS = {"Int8": ("100a", "110a"), "Nvfp4K96": ("103a",)}
-TCGEN05S_A_TRIP = {"Nvfp4K96": 4 * 2}  # passes x steps; others 4 x 4
 # Bodies of this size run at full speed from the instruction caches of an H200 when each warp runs
 # another one; twice as much does not.
 PATHS = 32
@@ -287,37 +265,6 @@ def check_wgmma(kernels: Kernels) -> None:
             assert not waits, f"{where} is serialized: {waits[:3]}"
             others = [op for op in group if op != opcode and op not in FILLERS]
             assert len(others) < 8, f"{where}: {others} between {opcode}"
-
-
-def check_blackwell(target: str, kernels: Kernels) -> None:
-    """A trip has the intended instruction, as often as it should; other targets have none."""
-    expected = [
-        ("17mma_scaled_chains", f"mma_scaled{len(f)}{f}E", opcode, MMAS_A_SCALED_TRIP)
-        for f, opcode in MMA_SCALED.items()
-        if target in SCALED_TARGETS
-    ]
-    for f, opcode in TCGEN05.items():
-        if target not in TCGEN05_TARGETS.get(f, ("100a", "103a", "110a")):
-            continue
-        count = TCGEN05S_A_TRIP.get(f, 4 * 4)
-        opcode = TCGEN05_NAMED_OTHERWISE.get((target, f), opcode)
-        first, *rest = opcode.split(".")
-        pair = ".".join([first, "2CTA", *rest])
-        expected.append(("14tcgen05_chains", f"tcgen05{len(f)}{f}E", opcode, count))
-        expected.append(("13tcgen05_pairs", f"tcgen05{len(f)}{f}E", pair, count))
-    looked_at = set()
-    for kernel, mangled, opcode, count in expected:
-        for operations in chosen(kernels, kernel, mangled):
-            found = [op.opcode for op in operations if "MMA" in op.opcode]
-            assert found == [opcode] * count, f"{kernel}<{mangled}> for {target}: {found}"
-            looked_at.add(id(operations))
-    for name, operations in kernels.items():
-        if not re.search(r"\d(mma_scaled_chains|tcgen05_chains|tcgen05_pairs)", name):
-            continue
-        LOOKED_AT.add(name)
-        if id(operations) not in looked_at:
-            made_of = {op.opcode for op in operations if "MMA" in op.opcode}
-            assert not made_of, f"{name} for {target}: {made_of}"
 
 
 def check_divergence(operations: list[Operation]) -> None:
@@ -544,7 +491,6 @@ def main() -> None:
     for architecture, of_architecture in by_architecture.items():
         check_spills({name: ops for name, ops in of_architecture.items() if "mma" in name})
         check_mma_sync(architecture, of_architecture)
-        check_blackwell(architecture.removeprefix("sm_"), of_architecture)
         if architecture == "sm_90a":
             check_wgmma(of_architecture)
             check_instructions(of_architecture)

@@ -4,7 +4,7 @@ import peakline
 import pytest
 from conftest import GPU, TWO_GPUS, document_of, loaded, reference
 
-STORAGE, PIPELINE, DIRECT = 2.2e9, 2.1e9, 2.15e9
+STORAGE, PIPELINE = 2.2e9, 2.1e9
 
 
 def with_storage(**rates):
@@ -63,25 +63,6 @@ def test_what_was_not_measured_is_named():
         peakline.input_bound(loaded(document), 1e6, 100)
     with pytest.raises(ValueError, match="samples_per_s"):
         peakline.input_bound(reference(), 1e6, 0)
-
-
-def test_the_way_past_host_memory_stands_apart():
-    rates = {"storage.read": STORAGE, "input.pipeline": PIPELINE, "input.direct": DIRECT}
-    profile = loaded(with_storage(**rates))
-    assert list(peakline.input_rates(profile)) == [
-        "storage",
-        "host memory",
-        "the host link",
-        "storage to GPU",
-        "storage to GPU past host memory",
-    ]
-    bound = peakline.input_bound(profile, 600e3, 9000)
-    assert bound.direct.needed == pytest.approx(5.4e9 / DIRECT)
-    assert bound.binding.rate == PIPELINE
-    assert len(bound.links) == 4
-    assert str(bound).endswith("; storage to GPU past host memory carries 2.15 GB/s")
-    assert not any("past" in label for label in bound.missing)
-    assert bound.document()["direct"]["rate"] == DIRECT
 
 
 @pytest.mark.parametrize("most", [1e200, 10**400, float("inf")])

@@ -87,7 +87,7 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
     m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
     DeviceFacts with_units = device;
     if (benchmark.runs_on && !benchmark.runs_on(device)) {
-      with_units.compute_major = benchmark.id.find("tcgen05") == benchmark.id.npos ? 12 : 10;
+      with_units.compute_major = 10;
       ASSERT_TRUE(benchmark.runs_on(with_units)) << benchmark.id;
     }
     EXPECT_TRUE(plausible_limit(benchmark, m, with_units)) << benchmark.id;
@@ -115,16 +115,10 @@ TEST_F(CatalogTest, WhatWasNeverRunStandsForCeilingsOnlyWhereThereAreUnits) {
     EXPECT_EQ(ceilings(benchmark.id, 9, 0), Names{}) << benchmark.id;
     for (const Point& point : benchmark.points) EXPECT_FALSE(point.quick) << benchmark.id;
   }
-  EXPECT_EQ(never_run, 17u);
-  EXPECT_EQ(ceilings("mma.tcgen05.nvfp4_k96", 10, 3), Names{"tensor.nvfp4"});
-  EXPECT_EQ(ceilings("mma.tcgen05.bf16", 11, 0), Names{"tensor.bf16"});
-  EXPECT_EQ(ceilings("mma.tcgen05.bf16", 12, 0), Names{});
-  EXPECT_EQ(ceilings("mma.sync.nvfp4", 12, 1), Names{"tensor.nvfp4"});
-  EXPECT_EQ(ceilings("mma.sync.nvfp4", 10, 0), Names{});
+  EXPECT_EQ(never_run, 5u);
   EXPECT_EQ(ceilings("gemm.mxfp8", 10, 0), Names{"tensor.mxfp8"});
   EXPECT_EQ(ceilings("gemm.nvfp4", 12, 0), Names{"tensor.nvfp4"});
   EXPECT_EQ(ceilings("gemm.model.nvfp4", 13, 0), Names{"tensor.nvfp4"});
-  EXPECT_EQ(ceilings("mma.sync.int8", 10, 3), Names{"tensor.int8"});  // tcgen05 has none there
 }
 
 TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
@@ -138,20 +132,21 @@ TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
   }
 }
 
-TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
-  const auto counts = [&](const char* id, int major) {
+TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereItIsTheSlowWayIn) {
+  const auto counts = [&](const char* id, int major, int minor = 0) {
     DeviceFacts device = sample::h200();
     device.compute_major = major;
+    device.compute_minor = minor;
     const Measurement m = sample::measurement(id, {}, Quantity::kFlopRate, 1);
     return !ceiling_rules(registry_.benchmarks(), m, &device).empty();
   };
   for (const int major : {8, 9, 12}) EXPECT_TRUE(counts("mma.sync.bf16", major)) << major;
   for (const int major : {10, 11}) {
-    EXPECT_TRUE(counts("mma.tcgen05.bf16", major)) << major;
     EXPECT_FALSE(counts("mma.sync.bf16", major)) << major;
     EXPECT_FALSE(counts("mma.sync.int8", major)) << major;
-    EXPECT_TRUE(counts("mma.sync.fp64", major)) << major;  // tcgen05 has no FP64
+    EXPECT_TRUE(counts("mma.sync.fp64", major)) << major;
   }
+  EXPECT_TRUE(counts("mma.sync.int8", 10, 3));
 }
 
 // Title and picture belong to a whole topic, so no two benchmarks may claim it.

@@ -72,7 +72,7 @@ Change ecc(EccCounts before, EccCounts after) {
 }
 
 Change never_run_fails(const std::vector<std::int64_t>& xids) {
-  Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+  Measurement m = sample::measurement("gemm.nvfp4", {}, Quantity::kFlopRate, 1e12);
   m.status = Status::kSkipped;
   m.never_run = true;
   return all_of(gpu([xids](DeviceFacts& d) { d.xids = xids; }), with(m));
@@ -358,7 +358,7 @@ TEST(Findings, WorstFirst) {
 
 TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   const auto with_status = [](Status status) {
-    Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+    Measurement m = sample::measurement("gemm.nvfp4", {}, Quantity::kFlopRate, 1e12);
     m.status = status;
     return all_of(gpu([](auto& d) { d.compute_major = 12; }), with(m));
   };
@@ -368,7 +368,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
   EXPECT_THAT(f->message, HasSubstr("1 measurement came from code that had never run on hardware: "
-                                    "mma.sync.nvfp4"));
+                                    "gemm.nvfp4"));
   EXPECT_EQ(finding(run_with(with_status(Status::kSkipped)), "never_run"), nullptr);
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
 }

@@ -121,8 +121,8 @@ TEST(Fleet, FindsWhatFallsBehindAndSaysWhy) {
 
 // At 87 °C, where its peers have 62.
 TEST(Fleet, ASlowDeviceHasACause) {
-  using Change = void (*)(Conditions&);
-  const auto cause = [](Change of_all, Change of_slow) {
+  using Adjust = void (*)(Conditions&);
+  const auto cause = [](Adjust of_all, Adjust of_slow) {
     auto nodes = fleet_of(8);
     scale(nodes[2].profile, "tensor.bf16", 0.9);
     for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -133,7 +133,7 @@ TEST(Fleet, ASlowDeviceHasACause) {
       }
     return ceiling(member(study(nodes), "node03"), "tensor.bf16").cause;
   };
-  const Change unchanged = [](Conditions&) {};
+  const Adjust unchanged = [](Conditions&) {};
   EXPECT_EQ(cause(unchanged, unchanged), "");
   EXPECT_EQ(cause(unchanged, [](Conditions& c) { c.throttle_reasons = {"sw_thermal"}; }),
             "heat: 87 °C, peers 62 °C");

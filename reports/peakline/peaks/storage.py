@@ -10,7 +10,6 @@ from peakline.models.transformer import require_positive
 from peakline.profile import HOST, PeakError, Profile
 
 ALL_AT_ONCE = "storage to GPU"
-PAST_HOST_MEMORY = "storage to GPU past host memory"
 # Label, whether it is the host's or the GPU's, resources, and the usable share of their rate. Host
 # memory carries half of its copy rate, since every byte enters and leaves it.
 _HOST, _GPU = True, False
@@ -19,7 +18,6 @@ _WAY = (
     ("host memory", _HOST, ("memory.copy",), 0.5),
     ("the host link", _GPU, ("pcie.h2d", "c2c.h2d"), 1.0),
     (ALL_AT_ONCE, _GPU, ("input.pipeline",), 1.0),
-    (PAST_HOST_MEMORY, _GPU, ("input.direct",), 1.0),
 )
 
 
@@ -45,15 +43,13 @@ class InputBound:
     """The share of each link that a rate of samples needs.
 
     bytes_per_s: the need. links: the measured ones, the slowest first. missing: labels of those not
-    measured. samples_per_s: the most that the slowest of `links` lets through. direct: the path
-    from storage to GPU that bypasses host memory (GPUDirect Storage); None if not measured.
+    measured. samples_per_s: the most that the slowest of `links` lets through.
     """
 
     bytes_per_s: float
     links: tuple[InputLink, ...]
     missing: tuple[str, ...]
     samples_per_s: float
-    direct: InputLink | None = None
 
     @property
     def binding(self) -> InputLink:
@@ -79,8 +75,6 @@ class InputBound:
             f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} "
             f"({units.number(self.samples_per_s)} samples/s)"
         )
-        if self.direct:
-            text += f"; {self.direct.label} carries {units.rate(self.direct.rate, 'B/s')}"
         if self.missing:
             text += f"; not measured: {', '.join(self.missing)}"
         return text
@@ -127,7 +121,6 @@ def input_bound(
     needed = bytes_per_sample * samples_per_s
     require_positive(**{"bytes_per_sample * samples_per_s": needed})
     rates = input_rates(profile, device)
-    direct = rates.pop(PAST_HOST_MEMORY, None)
     if not rates:
         raise PeakError(
             f"{profile.where} has no rate of storage, host memory or host link; "
@@ -135,11 +128,9 @@ def input_bound(
         )
     links = [InputLink(label, rate, needed / rate) for label, rate in rates.items()]
     links.sort(key=lambda link: link.rate)
-    labels = [label for label, *_ in _WAY if label != PAST_HOST_MEMORY]
     return InputBound(
         needed,
         tuple(links),
-        tuple(label for label in labels if label not in rates),
+        tuple(label for label, *_ in _WAY if label not in rates),
         links[0].rate / bytes_per_sample,
-        InputLink(PAST_HOST_MEMORY, direct, needed / direct) if direct else None,
     )

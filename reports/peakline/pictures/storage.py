@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 
 from peakline import units
-from peakline.peaks.storage import (
-    ALL_AT_ONCE,
-    PAST_HOST_MEMORY,
-    InputNeed,
-    input_bound,
-    input_rates,
-)
+from peakline.peaks.storage import ALL_AT_ONCE, InputNeed, input_bound, input_rates
 from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note
 from peakline.pictures.groups import LINKS
 from peakline.pictures.picture import Picture
@@ -26,10 +20,8 @@ _NAMES = {
     "host memory": "host memory,\nhalf of its copies",
     "the host link": "host link",
     ALL_AT_ONCE: "storage to GPU,\nall at once",
-    PAST_HOST_MEMORY: "storage to GPU\npast host memory",
 }
-_COLORS = {ALL_AT_ONCE: SERIES[1], PAST_HOST_MEMORY: SERIES[3]}
-_MEASURED_FOR_IT = ("storage", ALL_AT_ONCE, PAST_HOST_MEMORY)
+_MEASURED_FOR_IT = ("storage", ALL_AT_ONCE)
 
 
 def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Picture | None:
@@ -44,10 +36,9 @@ def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Pic
     return Picture(
         "input",
         "From storage to the GPU: what each link carries",
-        "Each link alone, then all of them at once and, where it was measured, the way past host "
-        "memory, on which the storage writes to the GPU (GPUDirect Storage). Host memory counts "
-        "half of what its copies do, since each byte enters it and leaves it again. Other GPUs "
-        "share storage and host memory.",
+        "Each link alone, then all of them at once. Host memory counts half of what its copies "
+        "do, since each byte enters it and leaves it again. Other GPUs share storage and host "
+        "memory.",
         lambda canvas: _draw(canvas, rates, wanted),
         ("input", "storage"),
         every_device=True,
@@ -72,7 +63,7 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
     low, high = min(shown) / 1e9, max(shown) / 1e9
     logarithmic = high > _MOST_ON_A_LINE * low
     for row, (label, rate) in enumerate(rates.items()):
-        color = _COLORS.get(label, SERIES[0])
+        color = SERIES[1] if label == ALL_AT_ONCE else SERIES[0]
         if logarithmic:
             axes.plot([rate / 1e9], [row], "o", color=color, markersize=7, label=label)
         else:
@@ -105,7 +96,7 @@ def _headline(
 ) -> str:
     """The slowest link, and whether it suffices."""
     if need is None:
-        alone = {label: rate for label, rate in rates.items() if label not in _COLORS}
+        alone = {label: rate for label, rate in rates.items() if label != ALL_AT_ONCE}
         slowest = min(alone or rates, key=lambda label: rates[label])
         text = f"{slowest} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
         text = text[:1].upper() + text[1:]
@@ -121,6 +112,4 @@ def _headline(
         text += "samples/s"
     elif bound.missing:
         text += f"; not measured: {', '.join(bound.missing)}"
-    if bound.direct and bound.direct.rate > bound.binding.rate:
-        text += f"; past host memory {units.rate(bound.direct.rate, 'B/s')}"
     return text
