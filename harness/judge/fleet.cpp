@@ -348,7 +348,7 @@ std::map<std::size_t, const Profile*> whole_runs(std::span<const FleetProfile> p
   std::map<std::size_t, const Profile*> runs;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const Profile& profile = profiles[i].profile;
-    if (!devices_asked_for(profile).empty()) continue;
+    if (!profile.asked.devices.empty()) continue;
     const Profile*& newest = runs[machines.machine(i)];
     if (newest == nullptr || newest->created <= profile.created) newest = &profile;
   }

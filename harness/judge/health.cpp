@@ -36,16 +36,22 @@ void judge_findings(const DeviceView& device, RulesOf& rules) {
 }
 
 void judge_results(const DeviceView& device, RulesOf& rules) {
-  std::vector<std::string> wrong, impossible;
+  std::vector<std::string> wrong, impossible, unknown;
   for (const MeasuredPoint& point : *device.points) {
     const Measurement& m = *point.what;
     if (m.status != Status::kOk) continue;
     // Both GPUs of a pair report wrong results between them.
     if (m.verified == false && !device.is_node()) wrong.push_back(m.name());
     if (m.flags.implausible) impossible.push_back(m.name());
+    if (lacks_verification(m)) unknown.push_back(m.name());
   }
   if (!wrong.empty() && !found_wrong(device))
     rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
+        .group = RuleGroup::kHealth;
+  if (const bool verify = device.profile->asked.verify; !verify || !unknown.empty())
+    rules
+        .add("health", "health/not_verified", Outcome::kCannotJudge,
+             "results were not verified" + (verify ? ": " + shortened(unknown) : " (--no-verify)"))
         .group = RuleGroup::kHealth;
   if (!impossible.empty())
     rules
@@ -71,8 +77,6 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
     if (finding->code == kThermalLimit)
       add("health/thermal_limit", Outcome::kWarn, finding->message);
   }
-  if (std::ranges::find(gpu.profile->command, "--no-verify") != gpu.profile->command.end())
-    add("health/not_verified", Outcome::kCannotJudge, "results were not verified (--no-verify)");
   const DeviceHealth& health = gpu.facts->after;
   if (health.remap_pending.value_or(false))
     add("health/remap_pending", Outcome::kFail,

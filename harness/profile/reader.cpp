@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/profile/checks.hpp"
+#include "harness/profile/command.hpp"
 #include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/population.hpp"
@@ -189,6 +190,7 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   check_version(members.get("schema_version"));
   Profile profile;
   decode(root, profile, {});
+  if (!members.find("asked")) profile.asked = asked_of(profile.command);
   return profile;
 }
 

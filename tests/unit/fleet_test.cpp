@@ -205,7 +205,7 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   EXPECT_FALSE(study(found).sound());
   // The user excluded it.
   found = nodes;
-  found[4].profile.command = {"peakline", "run", "--device", "none"};
+  found[4].profile.asked.devices = kNoDevices;
   EXPECT_TRUE(study(found).sound());
   // Among few machines the usual one is unknown.
   nodes.erase(nodes.begin() + 5, nodes.end());
