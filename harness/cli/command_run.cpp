@@ -1,12 +1,11 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -31,6 +30,7 @@
 #include "harness/run/gpus.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/run/progress.hpp"
+#include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -232,8 +232,7 @@ void check(const RunArguments& arguments) {
 // The profile before the machine has been examined.
 Profile start_profile(const RunArguments& arguments, const Program& program) {
   Profile start;
-  start.created =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  start.created = utc_text(std::time(nullptr));
   start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
   start.command = arguments.command;
   start.mode = arguments.measure.quick ? "quick" : "full";
