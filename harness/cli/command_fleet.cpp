@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,10 +60,12 @@ int study(const FleetArguments& arguments) {
   if (unreadable > kErrorsShown) note(fmt::format("{} files left out in all", unreadable));
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
   const std::span<const Population> known = bundled_populations();
-  const Fleet fleet = study_fleet(profiles, {.populations = known,
-                                             .allowed = arguments.allowed,
-                                             .donors = known,
-                                             .least = arguments.threshold_percent / 100});
+  const Fleet fleet = study_fleet(profiles,
+                                  {.populations = known,
+                                   .allowed = arguments.allowed,
+                                   .donors = known,
+                                   .least = arguments.threshold_percent / 100},
+                                  std::time(nullptr));
   if (!arguments.reference.empty()) {
     std::vector<const Profile*> all;
     for (const FleetProfile& source : profiles) all.push_back(&source.profile);
@@ -113,8 +116,9 @@ void add_fleet_command(CLI::App& app, Action& action) {
   fleet_app->footer(
       "Devices are checked as `peakline check` does, and compared with their peers: devices of "
       "the\n"
-      "same model, measured in the same mode. The newest run of each device counts. Files of a\n"
-      "folder that cannot be read are left out and named, and the exit code is 3.\n"
+      "same model, measured in the same mode. The newest run of each device counts. A GPU that its\n"
+      "machine's newest run lacks is lost, unless another is in its slot. Files of a folder that\n"
+      "cannot be read are left out and named, and the exit code is 3.\n"
       "Examples:\n"
       "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"

@@ -1,17 +1,17 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
@@ -30,6 +30,7 @@
 #include "harness/run/gpus.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/run/progress.hpp"
+#include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -54,13 +55,22 @@ std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress
   return chosen;
 }
 
+// Which GPUs CUDA_VISIBLE_DEVICES left, by index; empty: all.
+std::string visible_of(const Gpus& gpus, std::span<const DeviceFacts> chosen) {
+  if (chosen.size() == gpus.devices().size()) return {};
+  if (chosen.empty()) return std::string(kNoDevices);
+  std::vector<std::string> indices;
+  for (const DeviceFacts& gpu : chosen) indices.push_back(std::to_string(gpu.index));
+  return joined(indices, ",");
+}
+
 // With --device: a named GPU that cannot be measured is an error.
 std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device) {
   if (!gpus.why_none().empty()) {
     throw UsageError(fmt::format("--device {}: {}", shown(device), gpus.why_none()));
   }
   auto chosen = select_gpus(gpus.devices(), device);
-  if (device == "all") return chosen;
+  if (device == kAllDevices) return chosen;
   for (const DeviceFacts& gpu : chosen) {
     if (gpu.unusable.empty()) continue;
     throw UsageError(fmt::format("--device {}: GPU {} cannot be measured: {}", shown(device),
@@ -222,11 +232,12 @@ void check(const RunArguments& arguments) {
 // The profile before the machine has been examined.
 Profile start_profile(const RunArguments& arguments, const Program& program) {
   Profile start;
-  start.created =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  start.created = utc_text(std::time(nullptr));
   start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
   start.command = arguments.command;
   start.mode = arguments.measure.quick ? "quick" : "full";
+  start.asked.filter = arguments.filter;
+  start.asked.verify = arguments.measure.run_options().verify;
   start.software = build_facts();
   if (program.cublaslt_version != nullptr) start.software.cublaslt = program.cublaslt_version();
   start.software.environment = relevant_environment();
@@ -246,12 +257,14 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
   Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
   Profile start = start_profile(arguments, program);
   std::optional<Gpus> gpus;
-  if (arguments.device != "none") {
+  if (arguments.device != kNoDevices) {
     gpus.emplace();
     gpus->add_driver(start.software);
     start.devices = arguments.device ? named_gpus(*gpus, *arguments.device)
                                      : default_gpus(*gpus, arguments.needs_gpu, progress);
+    if (!arguments.device) start.asked.devices = visible_of(*gpus, start.devices);
   }
+  if (arguments.device && arguments.device != kAllDevices) start.asked.devices = *arguments.device;
   if (arguments.needs_gpu && start.devices.empty())
     return {kExitPartial, std::move(start), {}, false};
   for (const DeviceFacts& device : start.devices) {

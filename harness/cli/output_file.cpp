@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -85,20 +83,6 @@ fs::path create_profile_output(const std::string& output, const std::string& nam
   } catch (const ProfileError& cannot) {
     refuse("--output", cannot.what());
   }
-}
-
-std::string file_name_part(std::string_view hostname) {
-  constexpr std::size_t kMaxChars = 64;  // Linux's limit for host names
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_';
-  };
-  std::string part(hostname);
-  std::ranges::replace_if(part, std::not_fn(fits), '-');
-  // Neither hidden nor like an option.
-  part.erase(0, part.find_first_not_of(".-"));
-  part = part.substr(0, kMaxChars);
-  return part.empty() ? "host" : part;
 }
 
 }  // namespace peakline::bench

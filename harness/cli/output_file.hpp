@@ -37,8 +37,4 @@ class ReportOutput {
 std::filesystem::path create_profile_output(const std::string& output, const std::string& name,
                                             const Profile& profile);
 
-// A host name for use in a file name: at most 64 letters, digits, dots, hyphens and underscores,
-// not beginning with a dot or hyphen; "host" if none are left.
-std::string file_name_part(std::string_view hostname);
-
 }  // namespace peakline::bench

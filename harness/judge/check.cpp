@@ -278,7 +278,7 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
     rules.add("unusable", "", Outcome::kFail, "cannot be measured: " + gpu.facts->unusable);
     return device;
   }
-  if (!profile.complete && option_of(profile, "--filter").empty())
+  if (!profile.complete && profile.asked.filter.empty())
     rules.add("ended_early", "complete", Outcome::kCannotJudge, "the run ended early");
   const CardRun run = card_run(gpu, "");
   device.known = known_by(options, run);

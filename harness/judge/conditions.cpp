@@ -35,21 +35,6 @@ std::string nccl_of(const DeviceView& run) {
 
 }  // namespace
 
-std::string option_of(const Profile& profile, std::string_view option) {
-  const auto& words = profile.command;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == option && i + 1 < words.size()) return words[i + 1];
-    if (words[i].starts_with(option) && words[i].substr(option.size()).starts_with('='))
-      return words[i].substr(option.size() + 1);
-  }
-  return "";
-}
-
-std::string devices_asked_for(const Profile& profile) {
-  const std::string devices = option_of(profile, "--device");
-  return devices == "all" ? "" : devices;
-}
-
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
   std::vector<std::pair<std::string, std::string>> facts;

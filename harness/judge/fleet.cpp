@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "harness/conclude/findings.hpp"
+#include "harness/judge/fleet_runs.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
@@ -35,7 +36,8 @@ struct Device {
   const DeviceView *view = nullptr, *node = nullptr;
   std::map<CeilingId, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
-  std::optional<std::size_t> gpus;  // of a host whose GPUs were all requested
+  std::optional<std::size_t> gpus = {};  // of a host whose GPUs were all requested
+  const FleetProfile* lost = nullptr;    // its machine's newest run, which lacks it
 };
 
 Device device_of(const FleetProfile& source, std::string machine, const DeviceView& view,
@@ -45,8 +47,7 @@ Device device_of(const FleetProfile& source, std::string machine, const DeviceVi
                 .view = &view,
                 .node = &node,
                 .measured = {},
-                .conditions = {},
-                .gpus = {}};
+                .conditions = {}};
   for (const Ceiling* row : view.ceilings)
     if (!row->measurement.empty() && row->value > 0)
       device.measured.try_emplace({row->resource, row->basis}, row);
@@ -54,55 +55,6 @@ Device device_of(const FleetProfile& source, std::string machine, const DeviceVi
     if (!value.empty()) device.conditions.try_emplace(std::move(what), std::move(value));
   return device;
 }
-
-std::string file_name(const FleetProfile& source) {
-  const std::size_t slash = source.file.find_last_of('/');
-  const std::string name = slash == std::string::npos ? source.file : source.file.substr(slash + 1);
-  return printable(name.substr(0, name.rfind(".json")));
-}
-
-// The machines of profiles. Several may have one name ("localhost"), so runs are of one machine if
-// they share name and card. A run without cards is of the only machine with its name, if there is
-// one.
-class Machines {
- public:
-  Machines(std::span<const FleetProfile> profiles, const Cards& cards) : profiles_(profiles) {
-    std::map<std::pair<std::string, std::string>, std::size_t> of_cards;
-    for (std::size_t i = 0; i < profiles.size(); ++i) {
-      machines_.push_back(i);
-      for (const DeviceFacts& gpu : profiles[i].profile.devices) {
-        const auto [first, added] = of_cards.try_emplace({name_of(i), cards.card_of(gpu.uuid)}, i);
-        if (!added) machines_[machine(i)] = machine(first->second);
-      }
-    }
-    for (const bool with_cards : {true, false}) {
-      for (std::size_t i = 0; i < profiles.size(); ++i) {
-        if (profiles[i].profile.devices.empty() == with_cards || name_of(i).empty()) continue;
-        std::set<std::size_t>& others = named_[name_of(i)];
-        if (!with_cards && others.size() == 1) machines_[i] = *others.begin();
-        others.insert(machine(i));
-      }
-    }
-  }
-  // Identifies the machine of a profile, by index.
-  std::size_t machine(std::size_t i) const {
-    while (machines_[i] != i) i = machines_[i];
-    return i;
-  }
-  // The machine's name, or the file's if it has none of its own.
-  std::string name(std::size_t i) const {
-    const auto found = named_.find(name_of(i));
-    return found != named_.end() && found->second.size() == 1 ? name_of(i)
-                                                              : file_name(profiles_[i]);
-  }
-
- private:
-  const std::string& name_of(std::size_t i) const { return profiles_[i].profile.host.hostname; }
-
-  std::span<const FleetProfile> profiles_;
-  std::vector<std::size_t> machines_;  // another profile of the machine, or itself
-  std::map<std::string, std::set<std::size_t>> named_;
-};
 
 // A group's devices, and what is usual among them.
 struct Peers {
@@ -294,6 +246,12 @@ FleetMember member_of(const Device& device, const Peers& peers, const CheckOptio
                      .ceilings = {},
                      .rules = {}};
   CheckedDevice found = checked(device, peers, options);
+  if (device.lost != nullptr)
+    RulesOf(found.name, found.rules)
+        .add("lost", "lost", Outcome::kFail,
+             fmt::format("not in the machine's newest run, {} of {}", printable(device.lost->file),
+                         device.lost->profile.created))
+        .group = RuleGroup::kDevices;
   for (const auto& [id, row] : device.measured) {
     const std::string name = fmt::format("{}/{}", found.name, ceiling_name(id.first, id.second));
     for (JudgedRule& rule : found.rules)
@@ -342,17 +300,22 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, const Chec
   return group;
 }
 
-// Each machine's newest run that requested all GPUs.
-std::map<std::size_t, const Profile*> whole_runs(std::span<const FleetProfile> profiles,
-                                                 const Machines& machines) {
-  std::map<std::size_t, const Profile*> runs;
-  for (std::size_t i = 0; i < profiles.size(); ++i) {
-    const Profile& profile = profiles[i].profile;
-    if (!devices_asked_for(profile).empty()) continue;
-    const Profile*& newest = runs[machines.machine(i)];
-    if (newest == nullptr || newest->created <= profile.created) newest = &profile;
-  }
-  return runs;
+// A device's, of one second.
+struct NewestRuns {
+  Age age;
+  std::vector<Device> runs;
+};
+
+// Of runs of one second the worst counts, whatever the files are called.
+Device worst_of(std::vector<Device> runs, const CheckOptions& options) {
+  const auto badness = [&](const Device& device) {
+    double rates = 0;
+    for (const auto& [id, row] : device.measured) rates += std::log(row->value);
+    const Outcome outcome =
+        runs.size() < 2 ? Outcome::kPass : verdict(checked(device, {}, options).rules);
+    return std::tuple(outcome, -rates, device.source->file);
+  };
+  return std::move(*std::ranges::max_element(runs, {}, badness));
 }
 
 }  // namespace
@@ -387,41 +350,48 @@ std::map<std::string, std::string> Fleet::faults() const {
   return faults;
 }
 
-Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options) {
+Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options,
+                  std::optional<std::int64_t> now) {
   Fleet fleet;
   fleet.profiles = profiles.size();
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
   const Machines machines(profiles, cards);
-  const auto whole = whole_runs(profiles, machines);
+  const Newest newest(profiles, cards, machines, now);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
-  // Groups are by model and mode; a device's newest run counts.
-  std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
+  // Groups are by model and mode.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, NewestRuns>> groups;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const FleetProfile& source = profiles[i];
+    if (newest.in_future(i)) fleet.in_future.push_back(source.file);
     const DeviceView& node = *std::ranges::find_if(views[i], &DeviceView::is_node);
     for (const DeviceView& view : views[i]) {
       const bool is_gpu = view.facts != nullptr;
       const bool is_node = view.is_node() && source.profile.devices.size() > 1;
       if (!is_gpu && !is_node && view.ceilings.empty()) continue;
-      const std::string key =
-          is_gpu ? cards.card_of(view.facts->uuid) : std::to_string(machines.machine(i));
+      const std::size_t machine = machines.machine(i);
+      const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : std::to_string(machine);
       Device device = device_of(source, machines.name(i), view, node);
-      if (const auto found = whole.find(machines.machine(i));
-          view.is_host() && found != whole.end())
-        device.gpus = found->second->devices.size();
-      auto& group = groups[{model_of(view), source.profile.mode}];
-      const auto found = group.find(key);
-      fleet.superseded += found != group.end();
-      if (found != group.end() && found->second.source->profile.created > source.profile.created)
+      if (is_gpu) device.lost = newest.without(key);
+      if (device.lost != nullptr && newest.replaced(key, *device.lost)) {
+        ++fleet.superseded;
         continue;
-      group.insert_or_assign(key, std::move(device));
+      }
+      if (const FleetProfile* whole = newest.whole(machine); view.is_host() && whole != nullptr)
+        device.gpus = whole->profile.devices.size();
+      NewestRuns& known = groups[{model_of(view), source.profile.mode}][key];
+      fleet.superseded += !known.runs.empty();
+      const Age age = newest.age(i);
+      if (!known.runs.empty() && age < known.age) continue;
+      if (known.age != age) known = {.age = age, .runs = {}};
+      known.runs.push_back(std::move(device));
     }
   }
   for (auto& [model_and_mode, devices] : groups) {
     Peers peers;
-    for (auto& [key, device] : devices) {
+    for (auto& [key, known] : devices) {
+      Device device = worst_of(std::move(known.runs), options);
       if (device.view->is_host() && in_virtual_machine(device.source->profile.host))
         peers.judged = false;
       peers.devices.push_back(std::move(device));

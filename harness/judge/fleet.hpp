@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -87,8 +88,9 @@ struct FleetProfile {
 struct Fleet {
   std::vector<FleetGroup> groups;  // GPUs before hosts, the largest first
   std::size_t profiles = 0, devices = 0;
-  std::size_t superseded = 0;       // runs with a newer one of the device in the same mode
-  std::vector<std::string> unused;  // allowed names without a rule
+  std::size_t superseded = 0;          // runs with a newer one of the device in the same mode
+  std::vector<std::string> in_future;  // files with such a date, older than any other run
+  std::vector<std::string> unused;     // allowed names without a rule
 
   // The worst device's. kCannotJudge without judged devices.
   Outcome verdict() const;
@@ -97,7 +99,10 @@ struct Fleet {
   std::map<std::string, std::string> faults() const;
 };
 
-// options: `peers` and `changes` are ignored; a device's peers are those of the fleet.
-Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options);
+// A device's newest run counts. A GPU that is not in its machine's newest run has been lost, unless
+// another is in its slot. options: `peers` and `changes` are ignored; a device's peers are those of
+// the fleet. now: seconds since 1970; nullopt: no date is in the future.
+Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options,
+                  std::optional<std::int64_t> now = {});
 
 }  // namespace peakline

@@ -11,6 +11,7 @@
 //                    that the profile lacks: it cannot be judged
 //   failed           a benchmark with new errors or wrong results
 //   unverified       verification: sound results are no longer verified
+//   not_verified     verification: results are verified on neither side: they cannot be judged
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
 //   uneven           a ceiling that would be slower, but for runs that differ implausibly: it
@@ -46,10 +47,11 @@
 namespace peakline {
 namespace {
 
-// Failures, wrong and impossible results are reported by benchmark, an unusable device as such.
+// Failures, wrong, impossible and unverified results are reported by benchmark, an unusable device
+// as such.
 bool told_elsewhere(std::string_view code) {
-  static constexpr std::array<std::string_view, 4> kCodes = {"failed", "unverified", "implausible",
-                                                             "device_unusable"};
+  static constexpr std::array<std::string_view, 5> kCodes = {"failed", "unverified", "not_verified",
+                                                             "implausible", "device_unusable"};
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
@@ -163,6 +165,15 @@ void judge_coverage(const DeviceComparison& device, Reasons& out) {
                           kWidestLimit * 100));
 }
 
+void unverified_on_both(const DevicePair& pair, Reasons& out) {
+  const auto lacks = [](const DeviceView& run) {
+    return std::ranges::any_of(
+        *run.points, [](const MeasuredPoint& point) { return lacks_verification(*point.what); });
+  };
+  if (std::ranges::any_of(pair.base, lacks) && std::ranges::any_of(pair.next, lacks))
+    out.add("not_verified", "verification", "results were verified on neither side");
+}
+
 // Facts that the runs agree on.
 CardFacts facts_of(const Runs& runs) {
   CardFacts facts = card_facts(runs[0]);
@@ -207,6 +218,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);
   const bool any_judged = slower(device, out);
   if (device.judged()) judge_coverage(device, out);
+  unverified_on_both(pair, out);
   const std::size_t before = reasons.size();
   const bool any_points = add_losses(pair, device, restrictions, out);
   if (!any_judged && device.judged() && any_points && reasons.size() == before)
@@ -230,10 +242,10 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
   for (const Profile& profile : next) modes.insert(profile.mode);
   std::set<std::string> left_out;  // filters of old runs in modes that the new side lacks
   for (const Profile& profile : base)
-    if (!modes.contains(profile.mode)) left_out.insert(option_of(profile, "--filter"));
+    if (!modes.contains(profile.mode)) left_out.insert(profile.asked.filter);
   if (left_out.empty()) return;
   for (const Profile& profile : next) {
-    const std::string filter = option_of(profile, "--filter");
+    const std::string& filter = profile.asked.filter;
     if (left_out == std::set{filter} || !reported.insert(filter).second) continue;
     machine.add("filtered", "filter",
                 fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "

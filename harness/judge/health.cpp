@@ -66,7 +66,7 @@ void judge_findings(const DeviceView& device, RulesOf& rules) {
 }
 
 void judge_results(const DeviceView& device, RulesOf& rules) {
-  std::vector<std::string> wrong, impossible;
+  std::vector<std::string> wrong, impossible, unknown;
   for (const MeasuredPoint& point : *device.points) {
     const Measurement& m = *point.what;
     if (m.status != Status::kOk) continue;
@@ -74,9 +74,15 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
     if (m.verified == false && !(device.is_node() && second_gpu(m.params)))
       wrong.push_back(m.name());
     if (m.flags.implausible) impossible.push_back(m.name());
+    if (lacks_verification(m)) unknown.push_back(m.name());
   }
   if (!wrong.empty() && !found_wrong(device))
     rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
+        .group = RuleGroup::kHealth;
+  if (const bool verify = device.profile->asked.verify; !verify || !unknown.empty())
+    rules
+        .add("health", "health/not_verified", Outcome::kCannotJudge,
+             "results were not verified" + (verify ? ": " + shortened(unknown) : " (--no-verify)"))
         .group = RuleGroup::kHealth;
   if (!impossible.empty())
     rules
@@ -95,8 +101,6 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
   const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
     rules.add("health", name, outcome, std::move(text)).group = RuleGroup::kHealth;
   };
-  if (std::ranges::find(gpu.profile->command, "--no-verify") != gpu.profile->command.end())
-    add("health/not_verified", Outcome::kCannotJudge, "results were not verified (--no-verify)");
   const DeviceHealth &before = gpu.facts->before, &health = gpu.facts->after;
   const bool remapped = before.remapped_rows_correctable && health.remapped_rows_correctable &&
                         *health.remapped_rows_correctable > *before.remapped_rows_correctable;

@@ -9,7 +9,7 @@ namespace peakline {
 
 // Adds a rule "health/CODE" per code of the device's findings of severity "error".
 void judge_findings(const DeviceView& device, RulesOf& rules);
-// Wrong or impossible results without a finding.
+// Wrong or impossible results without a finding, and those that were not verified.
 void judge_results(const DeviceView& device, RulesOf& rules);
 // Both, and a GPU's error counters. Adds a passing rule "health" without problems.
 void judge_health(const DeviceView& gpu, RulesOf& rules);

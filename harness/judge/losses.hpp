@@ -21,9 +21,9 @@ struct Reasons {
   std::vector<JudgedRule>& all;
 
   void add(std::string_view code, std::string_view name, std::string text) {
-    static constexpr std::array<std::string_view, 7> kCannotTell = {
-        "clock_unknown", "method_changed",  "uneven",  "not_judged",
-        "not_measured",  "different_model", "filtered"};
+    static constexpr std::array<std::string_view, 8> kCannotTell = {
+        "clock_unknown", "method_changed",  "uneven",   "not_judged",
+        "not_measured",  "different_model", "filtered", "not_verified"};
     const bool unknown = std::ranges::find(kCannotTell, code) != kCannotTell.end();
     RulesOf(device, all)
         .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
@@ -33,7 +33,7 @@ struct Reasons {
 // A run's filter and devices; empty: all.
 using Restriction = std::pair<std::string, std::string>;
 inline Restriction restriction_of(const Profile& profile) {
-  return {option_of(profile, "--filter"), devices_asked_for(profile)};
+  return {profile.asked.filter, profile.asked.devices};
 }
 
 // A new run is known to lack something if it measured everything, or what an old run measured.

@@ -35,11 +35,6 @@ std::string model_of(const DeviceView& run);
 // Conditions of the run that may explain a difference: "driver", "power limit"; "": unknown.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
-// A run's value of an option such as "--filter", or "".
-std::string option_of(const Profile& profile, std::string_view option);
-// "0,1"; empty: all.
-std::string devices_asked_for(const Profile& profile);
-
 // Whether the sides have no card in common.
 bool different_cards(const DevicePair& pair);
 

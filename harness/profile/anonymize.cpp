@@ -13,21 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "harness/profile/command.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/cards.hpp"
 
 namespace peakline {
-namespace {
 
-// Command-line words without a value.
-constexpr std::string_view kAlone =
-    " run check -q -v --all --anonymize --dry-run --full --if-idle --json --no-verify "
-    "--profile --quick --quiet --verbose --verify ";
-// Options that keep their name, and their value if that is harmless.
-constexpr std::string_view kWithValue =
-    " -o --against --allow --device --exit-codes --explain --filter --junit --max-noise "
-    "--min-samples --output --population --prometheus --rules --runs --seed --soak --storage "
-    "--storage-size --time-limit ";
+using namespace profile_format;
+
+namespace {
 
 // Environment variables that keep their name. NCCL's values name no address, host or interface;
 // file names are dropped.
@@ -85,28 +79,31 @@ class Anonymizer {
   }
 
   std::vector<std::string> command(const std::vector<std::string>& words) const {
-    std::vector<std::string> kept;
-    std::string_view option;  // expects its value next
-    for (const std::string& word : words) {
-      const std::string_view text = word;
-      const auto equals = text.find('=');
-      const std::string_view name = text.substr(0, equals);
-      if (kept.empty()) {
-        kept.emplace_back("peakline");
-      } else if (!option.empty()) {
-        kept.push_back(value(std::exchange(option, {}), text));
-      } else if (is_one_of(kAlone, text)) {
-        kept.push_back(word);
-      } else if (!is_one_of(kWithValue, name)) {
-        kept.emplace_back(kLeftOut);
-      } else if (equals == text.npos) {
-        kept.push_back(word);
-        option = name;
-      } else {
-        kept.push_back(fmt::format("{}={}", name, value(name, text.substr(equals + 1))));
+    if (words.empty()) return {};
+    std::vector<std::string> kept = {"peakline"};
+    for (const CommandWord& word : words_of(words)) {
+      const bool option = is_known_option(word.name);
+      if (!option && !is_known_flag(word.name)) {
+        // An unknown option's value is a word of its own.
+        kept.insert(kept.end(), word.value && !word.joined ? 2 : 1, std::string(kLeftOut));
+        continue;
       }
+      kept.emplace_back(word.name);
+      if (!word.value) continue;
+      const std::string harmless = value(word.name, *word.value);
+      if (word.joined)
+        kept.back() += '=' + harmless;
+      else
+        kept.push_back(harmless);
     }
     return kept;
+  }
+
+  // The same options, as facts.
+  Asked asked(Asked asked) const {
+    asked.filter = value("--filter", asked.filter);
+    asked.devices = devices(asked.devices);
+    return asked;
   }
 
   // Drops known names, and whatever looks like a path or an address, from free text.
@@ -211,6 +208,7 @@ Profile anonymized(Profile profile) {
     storage->mount_options.clear();
   }
   profile.command = anonymizer.command(profile.command);
+  profile.asked = anonymizer.asked(std::move(profile.asked));
   std::erase_if(profile.software.environment,
                 [](const auto& variable) { return !is_one_of(kVariables, variable.first); });
   for (auto& [name, value] : profile.software.environment)

@@ -62,7 +62,8 @@ inline void check(const std::string& value, const Rule& rule, const auto& expect
   if (value.size() > rule.max_length)
     expected(fmt::format("text of up to {} characters", rule.max_length));
   if (!rule.pattern.empty() && !matches(value, rule.pattern))
-    expected(fmt::format("text that matches {}", rule.pattern));
+    expected(rule.example.empty() ? fmt::format("text that matches {}", rule.pattern)
+                                  : fmt::format("a valid value such as {}", rule.example));
 }
 
 inline void check_length(const Place& place, std::size_t length, const Rule& rule) {

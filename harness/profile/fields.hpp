@@ -440,14 +440,22 @@ void fields(auto& a, Like<Finding> auto& v) {
   a("evidence", v.evidence);
 }
 
+void fields(auto& a, Like<Asked> auto& v) {
+  a.maybe("filter", v.filter,
+          {.what = "Regular expression that selected points; left out: all were measured."});
+  a.maybe("devices", v.devices,
+          {.what = "GPUs that were asked for, or left visible (CUDA_VISIBLE_DEVICES): indices, "
+                   "UUIDs, none; left out: all of the machine."});
+  a("verify", v.verify, {.what = "Results were compared with a reference."});
+}
+
 void fields(auto& a, Like<Profile> auto& v) {
-  a("created", v.created,
-    {.what = "Start of the run, UTC.",
-     .pattern = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T"
-                "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$",
-     .max_length = 20});
+  a("created", v.created, described(kUtcTime, "Start of the run, UTC."));
   a("tool", v.tool, {.what = "Name and version."});
   a("command", v.command, {.what = "The command line."});
+  a.maybe("asked", v.asked,
+          {.what = "Limits on what was measured and verified; left out: none, or older versions' "
+                   "command line states them."});
   a("mode", v.mode, {.one_of = kModes});
   a("complete", v.complete, {.what = "false: a measurement failed, or the run ended early."});
   a("duration_s", v.duration_s);

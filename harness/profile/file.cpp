@@ -246,7 +246,7 @@ namespace profile_format {
 std::string temporary_prefix() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host.fill('\0');
-  return fmt::format(".peakline-{}-", host.data());
+  return fmt::format(".peakline-{}-", file_name_part(host.data()));
 }
 
 std::string read_text(const std::filesystem::path& file) {

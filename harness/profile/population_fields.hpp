@@ -77,8 +77,8 @@ void fields(auto& a, Like<Population> auto& v) {
   a("runs", v.runs, {.range = Range::kPositive});
   a.maybe("drivers", v.drivers);
   a.maybe("revisions", v.revisions, {.what = "Of peakline."});
-  a.maybe("first", v.first, {.what = "When the first of the runs was made."});
-  a.maybe("last", v.last);
+  a.maybe("first", v.first, described(kUtcTime, "When the first of the runs was made."));
+  a.maybe("last", v.last, kUtcTime);
   a.maybe("left_out", v.left_out,
           {.what = "Cards that are apart from the others, or have a fault."});
   a("limit_deviations", v.limit_deviations,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/profile/checks.hpp"
+#include "harness/profile/command.hpp"
 #include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/population.hpp"
@@ -208,6 +209,7 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   Profile profile;
   decode(root, profile, {});
   derive_from_words(profile);
+  if (!members.find("asked")) profile.asked = asked_of(profile.command);
   return profile;
 }
 

@@ -29,6 +29,7 @@ struct Rule {
   std::string_view what = {};
   Range range = Range::kNotNegative;
   std::string_view pattern = {};                  // of the whole text
+  std::string_view example = {};                  // shown instead of a long pattern
   std::size_t min_length = 0;                     // of a text
   std::size_t max_length = kUnlimited;            // likewise
   std::span<const std::string_view> one_of = {};  // texts
@@ -36,6 +37,21 @@ struct Rule {
   std::size_t max_items = kUnlimited;             // likewise
   bool gaps = false;                              // numbers may be null
 };
+
+constexpr Rule described(Rule rule, std::string_view what) {
+  rule.what = what;
+  return rule;
+}
+
+// A date that exists, and a time, UTC.
+inline constexpr Rule kUtcTime{
+    .pattern =
+        "^([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|"
+        "(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|"
+        "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)T"
+        "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$",
+    .example = "2026-01-31T12:00:00Z",
+    .max_length = 20};
 
 // Rules between fields, checked by the reader and printed in the schema for other languages.
 

@@ -57,6 +57,7 @@ json schema_of(Type<std::string>, const Rule& rule) {
   if (rule.min_length > 0) schema["minLength"] = rule.min_length;
   if (rule.max_length != kUnlimited) schema["maxLength"] = rule.max_length;
   if (!rule.pattern.empty()) schema["pattern"] = rule.pattern;
+  if (!rule.example.empty()) schema["examples"] = {rule.example};
   return schema;
 }
 template <Enumeration T>

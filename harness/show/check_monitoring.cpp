@@ -1,16 +1,15 @@
 // A check for monitoring: JUnit and Prometheus.
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "harness/show/check.hpp"
+#include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline {
@@ -37,13 +36,6 @@ std::string label(std::string_view text) {
     escaped += c;
   }
   return escaped;
-}
-
-// Seconds since 1970; 0 for no valid time.
-std::int64_t timestamp(const std::string& created) {
-  std::tm time{};
-  if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
-  return timegm(&time);
 }
 
 class Metrics {
@@ -106,7 +98,7 @@ std::string check_prometheus(const Checks& checks) {
   };
   metrics.begin("peakline_check_run_timestamp_seconds", "When the checked run was made.");
   each([&](const CheckResult& result, const CheckedDevice&, const std::string& gpu) {
-    metrics.add(gpu, static_cast<double>(timestamp(result.created)));
+    metrics.add(gpu, static_cast<double>(utc_seconds(result.created).value_or(0)));
   });
   metrics.begin("peakline_check_rules", "Rules of the GPU by their outcome.");
   each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {

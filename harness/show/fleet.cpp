@@ -45,9 +45,9 @@ bool fails(const FleetMember& member, std::string_view code) {
 }
 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
-  for (const auto& [code, word] :
-       {std::pair{"health", "faulty"}, std::pair{"unusable", "faulty"}, std::pair{"fact", "lesser"},
-        std::pair{"figure", "slow"}, std::pair{"unsteady", "unsteady"}})
+  for (const auto& [code, word] : {std::pair{"health", "faulty"}, std::pair{"unusable", "faulty"},
+                                   std::pair{"lost", "lost"}, std::pair{"fact", "lesser"},
+                                   std::pair{"figure", "slow"}, std::pair{"unsteady", "unsteady"}})
     if (fails(member, code)) return styled(Style::kRed, word);
   if (fails(member, "missing") || fails(member, "gpus"))
     return styled(Style::kYellow, "incomplete");
@@ -246,6 +246,12 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     if (all) text += distributions(group, width) + (table.empty() ? "" : "\n");
     text += table;
   }
+  for (const std::string& file : fleet.in_future)
+    text += hanging("  ",
+                    file +
+                        ": its date is in the future (a wrong clock?), so any other run of its "
+                        "devices counts instead",
+                    width);
   for (const std::string& name : fleet.unused)
     text += hanging("  ", fmt::format("--allow {}: no rule has that name", name), width);
   text += hanging(
@@ -270,6 +276,7 @@ std::string fleet_json(const Fleet& fleet) {
        {"profiles", fleet.profiles},
        {"devices", fleet.devices},
        {"superseded", fleet.superseded},
+       {"in_future", fleet.in_future},
        {"groups", array_of(fleet.groups, [](const auto& group) { return encode(group); })}});
 }
 

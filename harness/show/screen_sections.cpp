@@ -20,7 +20,7 @@ namespace {
 // "Not part of a quick run: BF16 sustained. peakline run without --quick measures it."
 std::string not_measured(const Profile& profile, const std::vector<std::string>& labels) {
   const std::string what = joined(labels);
-  return profile.mode == "quick" && profile.complete && option_of(profile, "--filter").empty()
+  return profile.mode == "quick" && profile.complete && profile.asked.filter.empty()
              ? fmt::format("Not part of a quick run: {}. peakline run without --quick measures {}.",
                            what, labels.size() == 1 ? "it" : "them")
              : fmt::format("Not measured in this run: {}.", what);

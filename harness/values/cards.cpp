@@ -14,8 +14,9 @@ void Cards::add(const Profile& profile) {
   std::set<std::string> names;
   for (const DeviceFacts& device : profile.devices) {
     uuids_.insert(device.uuid);
-    std::string name = short_uuid(device.uuid);
-    if (!names.insert(name).second) ambiguous_.insert(std::move(name));
+    const std::string name = short_uuid(device.uuid);
+    if (device.uuid != name) whole_[name].insert(device.uuid);
+    if (!names.insert(name).second || whole_[name].size() > 1) ambiguous_.insert(name);
   }
 }
 

@@ -1,5 +1,9 @@
 #include "harness/values/clock.hpp"
 
+#include <fmt/chrono.h>
+
+#include <ctime>
+
 namespace peakline {
 namespace {
 
@@ -27,6 +31,19 @@ Clock::time_point Clock::now() noexcept {
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string utc_text(std::int64_t seconds) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+std::optional<std::int64_t> utc_seconds(const std::string& text) {
+  std::tm time{};
+  const char* const end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  const std::int64_t seconds = timegm(&time);
+  // timegm() takes February 30 for March 2.
+  return utc_text(seconds) == text ? std::optional(seconds) : std::nullopt;
 }
 
 double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }

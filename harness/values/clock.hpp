@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 
 namespace peakline {
 
@@ -24,6 +27,11 @@ double seconds_since(Clock::time_point start);
 
 // Seconds from an arbitrary origin.
 double now_s();
+
+// UTC as profiles state it, "2026-01-31T12:00:00Z", of seconds since 1970; and back, nullopt for
+// other texts.
+std::string utc_text(std::int64_t seconds);
+std::optional<std::int64_t> utc_seconds(const std::string& text);
 
 // Makes readings of the system's clock monotonic. Thread-safe.
 class NeverBack {

@@ -116,6 +116,10 @@ bool sound(const Measurement& m) {
          !m.flags.implausible && m.verified != false;
 }
 
+bool lacks_verification(const Measurement& m) {
+  return m.status == Status::kOk && !m.verified && m.unit != unit_of(Quantity::kTime);
+}
+
 const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
                             std::string_view resource, Basis basis) {
   const auto row = std::ranges::find_if(ceilings, [&](const Ceiling& c) {

@@ -169,7 +169,7 @@ struct Measurement {
   VariesWith varies_with = VariesWith::kDevice;
   std::optional<double> value = {};
   std::string unit = {};
-  // nullopt: --no-verify, or nothing to verify.
+  // nullopt: --no-verify, or nothing to verify, as a launch of an empty kernel.
   std::optional<bool> verified = {};
   Flags flags = {};
   Conditions conditions = {};
@@ -183,6 +183,8 @@ struct Measurement {
 
 // Usable for conclusions: ok, not found wrong, plausible, value above 0.
 bool sound(const Measurement& measurement);
+// Whether its result was not compared with a reference. A rate comes from work, which has a result.
+bool lacks_verification(const Measurement& measurement);
 
 // Device names of the machine's CPUs and memory, and of what lies between GPUs.
 inline constexpr std::string_view kHostDevice = "host";

@@ -84,10 +84,23 @@ using MeasuredPoints = std::shared_ptr<const std::vector<MeasuredPoint>>;
 // Replaces text that an anonymized profile leaves out.
 inline constexpr std::string_view kLeftOut = "(left out)";
 
+// Values of --device.
+inline constexpr std::string_view kAllDevices = "all", kNoDevices = "none";
+
+// What a run was asked to measure, and how; by default everything.
+struct Asked {
+  std::string filter = {};   // of points
+  std::string devices = {};  // "0,1", "none"; empty: all GPUs of the machine
+  bool verify = true;        // compare results with a reference
+
+  bool operator==(const Asked&) const = default;
+};
+
 struct Profile {
   std::string created;  // UTC, "2026-11-20T20:17:00Z"
   std::string tool;     // "peakline 0.1.0"
   std::vector<std::string> command;
+  Asked asked = {};
   std::string mode;  // "full", "quick"
   bool complete = false;
   double duration_s = 0;

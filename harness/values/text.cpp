@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <system_error>
 
@@ -77,6 +78,20 @@ std::string printable(std::string_view text, std::size_t max_chars) {
     text.remove_prefix(bytes > 0 ? bytes : 1);
   }
   return result;
+}
+
+std::string file_name_part(std::string_view text) {
+  constexpr std::size_t kMaxChars = 64;  // Linux's limit for host names
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  };
+  std::string part(text);
+  std::ranges::replace_if(part, std::not_fn(fits), '-');
+  // Neither hidden nor like an option.
+  part.erase(0, part.find_first_not_of(".-"));
+  part = part.substr(0, kMaxChars);
+  return part.empty() ? "host" : part;
 }
 
 std::string reason_of(const std::exception& error) {

@@ -14,6 +14,10 @@ namespace peakline {
 // ends in an ellipsis.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
 
+// A name that others chose, such as a host's, for use in a file name: at most 64 letters, digits,
+// dots, hyphens and underscores, not beginning with a dot or hyphen; "host" if none are left.
+std::string file_name_part(std::string_view text);
+
 // An exception's message; names the limit if no process or thread could be made.
 std::string reason_of(const std::exception& error);
 

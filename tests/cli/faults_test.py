@@ -345,6 +345,10 @@ def disks():
         ("a file system without links either", "tmpfile,linkat"),
     ):
         yield Case(name, OK, fault=failing(calls, errno.EOPNOTSUPP))
+    for host in ("node/7", "../../node7", "..", "", "\udcff", "\033[31mnode7\n"):
+        yield Case(
+            f"host name {host!r}", OK, fault=fault("coordinator", "hostname", 0, f"name:{host}")
+        )
     gone = when_it_measures(lambda _, folder: shutil.rmtree(folder))
     yield Case("a folder that vanishes", PARTIAL, None, "there is no directory", meanwhile=gone)
     gone = when_it_measures(lambda _, folder: (folder / "profile.json").unlink())

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import re
 
@@ -60,6 +61,30 @@ def test_slow_card(folder):
     peakline("fleet", folder, *GATE, *(f"--allow={name}" for name in names), code=0)
     rows = list(csv.DictReader(io.StringIO(peakline("fleet", folder, "--csv").stdout)))
     assert ("node3", "low") in {(r["node"], r["standing"]) for r in rows if r["cause"] == ""}
+
+
+def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
+    def newer(name, created, change):
+        def change_all(profile):
+            profile["created"] = created
+            change(profile)
+
+        write_changed(folder / name, change_all, base=folder / "node1.json")
+
+    newer("later.json", "2099-01-01T00:00:00Z", lambda profile: scale(profile, 0.5))
+    text = peakline("fleet", folder, *GATE, code=0).stdout
+    assert f"{folder}/later.json: its date is in the future" in " ".join(text.split())
+
+    def lose(profile):
+        uuid = profile["devices"].pop()["uuid"]
+        for rows in (rows for rows in profile.values() if isinstance(rows, list)):
+            rows[:] = [row for row in rows if row == "run" or uuid not in json.dumps(row)]
+
+    newer("lost.json", "2026-11-26T00:00:00Z", lose)
+    text = peakline("fleet", folder, *GATE, code=1).stdout
+    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run,")
+    allowed = ("--allow", "node1/gpu0/lost", "--allow", "node1/host/gpus")
+    peakline("fleet", folder, *GATE, *allowed, code=0)
 
 
 def test_unreadable_file_of_many_is_left_out(folder):

@@ -45,10 +45,27 @@ def test_output_without_suffix_and_directory_that_is_not_there_yet(tmp_path, out
     assert json.loads(data)["complete"]
 
 
-def test_options_reach_the_worker(profile):
-    peakline(*QUICKEST, "--no-verify", "-o", profile, code=0)
-    for m in read(profile)["measurements"]:
-        assert m["verified"] is None
+@pytest.mark.parametrize(
+    ("words", "verify"),
+    [
+        (["--no-verify"], False),
+        (["--no-verify=true"], False),
+        (["--no-verify=yes", "--anonymize"], False),
+        (["--no-verify", "--no-verify=false"], True),
+    ],
+)
+def test_no_verify_reaches_worker_and_profile(profile, words, verify):
+    peakline(*QUICKEST, *words, "-o", profile, code=0)
+    written = read(profile)
+    assert [m["verified"] for m in written["measurements"]] == [True if verify else None]
+    assert written["asked"]["verify"] is verify
+    assert verify or "unverified" in {f["code"] for f in written["findings"]}
+
+
+def test_a_run_says_what_it_was_asked(profile):
+    peakline(*QUICKEST, "-o", profile, code=0)
+    asked = {"filter": QUICKEST[-1], "devices": "none", "verify": True}
+    assert json.loads(profile.read_text())["asked"] == asked
 
 
 def test_runs_that_begin_at_once_keep_their_profiles(tmp_path):

@@ -52,6 +52,10 @@ def _picture(**panel: Any) -> dict[str, Any]:
 
 # Way to what is changed in the golden profile, new value: still a profile.
 _GOOD: tuple[tuple[str, Any], ...] = (
+    ("created", "2028-02-29T00:00:00Z"),
+    ("created", "2000-02-29T23:59:59Z"),
+    ("asked", _MISSING),
+    ("asked", {"verify": False}),
     ("mode", "full"),
     ("schema_version", 4.0),
     ("later", {"x": [None, {}]}),
@@ -124,6 +128,10 @@ _BAD: tuple[tuple[str, Any], ...] = (
     ("created", "2026-13-20T20:17:00Z"),
     ("created", "2026-11-32T20:17:00Z"),
     ("created", "2026-11-20T24:17:00Z"),
+    ("created", "2026-02-30T20:17:00Z"),
+    ("created", "2026-02-29T20:17:00Z"),
+    ("created", "2100-02-29T20:17:00Z"),
+    ("created", "2026-11-31T20:17:00Z"),
     ("created", "٢٠٢٦-11-20T20:17:00Z"),
     ("mode", "slow"),
     ("complete", 0),
@@ -131,6 +139,10 @@ _BAD: tuple[tuple[str, Any], ...] = (
     ("duration_s", True),
     ("command", "peakline run"),
     ("command", [1]),
+    ("asked.verify", _MISSING),
+    ("asked.verify", 1),
+    ("asked.filter", None),
+    ("asked.devices", [0]),
     ("host", []),
     ("host.sockets", None),
     ("host.sockets", 1.5),

@@ -314,9 +314,14 @@ TEST(Check, FiguresWithoutTheirMeasurementsAreNotJudged) {
 }
 
 TEST(Check, ResultsThatWereNotVerifiedAreNotJudged) {
-  expect_only(checked(changed([](Profile& p) { p.command.emplace_back("--no-verify"); })),
-              Outcome::kCannotJudge,
-              "cannot_judge gpu0/health/not_verified: results were not verified (--no-verify)");
+  const std::string rule = "cannot_judge gpu0/health/not_verified: results were not verified";
+  expect_only(checked(changed([](Profile& p) { p.asked.verify = false; })), Outcome::kCannotJudge,
+              rule + " (--no-verify)");
+  expect_only(checked(changed([](Profile& p) {
+                for (Measurement& m : p.measurements)
+                  if (m.id == "hbm.write" && int_param(m.params, "width") == 4) m.verified.reset();
+              })),
+              Outcome::kCannotJudge, rule + ": hbm.write/width:4/bytes:8589934592");
 }
 
 TEST(Check, APrecisionThatIsFasterAccusesNoOther) {

@@ -52,5 +52,17 @@ TEST(Clock, RunsWithTheSystems) {
   EXPECT_GE(now_s() - start_s, 0.019);
 }
 
+TEST(Utc, IsReadAsItIsWritten) {
+  for (const auto& [text, seconds] : {std::pair{"1970-01-01T00:00:00Z", 0L},
+                                      {"2028-02-29T00:00:01Z", 1835395201L},
+                                      {"2100-12-31T23:59:59Z", 4133980799L}}) {
+    EXPECT_EQ(utc_seconds(text), seconds) << text;
+    EXPECT_EQ(utc_text(seconds), text);
+  }
+  for (const char* text :
+       {"", "yesterday", "2026-02-30T00:00:00Z", "2026-01-31T12:00:00", "2026-01-31T12:00:00Z."})
+    EXPECT_EQ(utc_seconds(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace peakline

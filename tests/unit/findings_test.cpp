@@ -182,7 +182,7 @@ TEST(Findings, AppearWithTheirCause) {
       {"dirty_build", kInfo, [](Profile& run) { run.software.git_revision = "0123abc-dirty"; }},
       {"debug_build", kWarning, [](Profile& run) { run.software.build_type = "Debug"; }},
       {"unverified", kError, at("fma.fp32/load:burst", [](auto& m) { m.verified = false; })},
-      {"unverified", kWarning, [](Profile& run) { run.command.emplace_back("--no-verify"); }},
+      {"unverified", kWarning, [](Profile& run) { run.asked.verify = false; }},
       {"implausible",
        kWarning,
        at("hbm.read/width:16/bytes:268435456",

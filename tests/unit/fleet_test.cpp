@@ -200,12 +200,13 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   // A newer run has it again; an older one had it.
   auto found = nodes;
   found.push_back(node(5));
+  found.back().profile.created = "2100-01-01T00:00:00Z";
   EXPECT_TRUE(study(found).sound());
   found.back().profile.created = "2020-01-01T00:00:00Z";
   EXPECT_FALSE(study(found).sound());
   // The user excluded it.
   found = nodes;
-  found[4].profile.command = {"peakline", "run", "--device", "none"};
+  found[4].profile.asked.devices = kNoDevices;
   EXPECT_TRUE(study(found).sound());
   // Among few machines the usual one is unknown.
   nodes.erase(nodes.begin() + 5, nodes.end());

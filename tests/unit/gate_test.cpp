@@ -99,8 +99,6 @@ TEST(Gate, NamesWhatIsLostOrLess) {
       {skip_tf32, skipped_tf32},
       {at("gemm.tf32/load:burst", [](auto& m) { m.flags.implausible = true; }), no_tf32},
       {at("launch.submit", [](auto& m) { m.verified = false; }), {"failed gpu0/launch.submit"}},
-      {everywhere([](auto& m) { m.verified.reset(); }),
-       {"unverified gpu0/verification", "unverified host/verification"}},
       {each("hbm.read", [](auto& m) { m.method_version = 7; }), {"method_changed gpu0/hbm.read"}},
       {each("launch.submit", [](auto& m) { m.method_version = 7; }),
        {"method_changed gpu0/launch.submit"}},
@@ -269,12 +267,12 @@ TEST(Gate, SeesALossThatComesAndGoes) {
 TEST(Gate, AsksOfARunWhatItWasAskedFor) {
   const auto good = sample::h200_run();
   Profile without_gpu = run_with(sample::remove_gpus);
-  without_gpu.command = {"peakline", "run", "--device", "none"};
+  without_gpu.asked.devices = kNoDevices;
   EXPECT_TRUE(gate_of({good}, {good, without_gpu}).passed());
-  without_gpu.command = {"peakline", "run", "--device=all"};
+  without_gpu.asked.devices.clear();
   EXPECT_FALSE(gate_of({good}, {good, without_gpu}).passed());
   Profile only_hbm = run_with(keep_hbm_read);
-  only_hbm.command = {"peakline", "run", "--filter", "^hbm.read"};
+  only_hbm.asked.filter = "^hbm.read";
   EXPECT_TRUE(gate_of({good}, {good, only_hbm}).passed());
   // Runs with one filter each have what it selects.
   auto base = only_hbm, lost = only_hbm;
@@ -361,28 +359,33 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
   const auto full = sample::h200_run();
   Profile filtered = run_with(keep_hbm_read);
   filtered.mode = "quick";
-  using Words = std::vector<std::string>;
-  for (const Words& words : {Words{"peakline", "run", "--filter", "^hbm.read"},
-                             Words{"peakline", "run", "--filter=^hbm.read"}}) {
-    filtered.command = words;
-    const Gate gate = gate_of({full}, {filtered});
-    EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
-    EXPECT_THAT(gate.reasons[0].text, HasSubstr("'^hbm.read'"));
-    auto base = full;
-    base.command = words;
-    EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
-    // A full run beside it tells; an equally filtered old run excuses no other.
-    EXPECT_TRUE(gate_of({full}, {full, filtered}).passed());
-    EXPECT_THAT(reasons(gate_of({full, filtered}, {filtered})),
-                Contains("filtered machine/filter"));
-  }
+  filtered.asked.filter = "^hbm.read";
+  const Gate gate = gate_of({full}, {filtered});
+  EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
+  EXPECT_THAT(gate.reasons[0].text, HasSubstr("'^hbm.read'"));
+  auto base = full;
+  base.asked = filtered.asked;
+  EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
+  // A full run beside it tells; an equally filtered old run excuses no other.
+  EXPECT_TRUE(gate_of({full}, {full, filtered}).passed());
+  EXPECT_THAT(reasons(gate_of({full, filtered}, {filtered})), Contains("filtered machine/filter"));
+}
+
+TEST(Gate, JudgesOnlyResultsThatWereVerified) {
+  const auto verified = sample::h200_run();
+  const Profile unverified = run_with(everywhere([](auto& m) { m.verified.reset(); }));
+  EXPECT_TRUE(gate_of({unverified}, {verified}).passed());
+  EXPECT_THAT(reasons(gate_of({verified}, {unverified})),
+              ElementsAre("unverified gpu0/verification", "unverified host/verification"));
+  const Gate neither = gate_of({unverified}, {unverified});
+  EXPECT_EQ(verdict(neither.reasons), Outcome::kCannotJudge);
+  EXPECT_THAT(reasons(neither), Contains("not_verified gpu0/verification"));
 }
 
 TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
   auto full = sample::h200_run();
   Profile filtered = run_with(keep_hbm_read);
-  for (Profile* profile : {&full, &filtered})
-    profile->command = {"peakline", "run", "--filter", std::string(kLeftOut)};
+  for (Profile* profile : {&full, &filtered}) profile->asked.filter = kLeftOut;
   EXPECT_THAT(reasons(gate_of({full}, {filtered, filtered, full})),
               Not(Contains(testing::StartsWith("missing"))));
 }

@@ -110,7 +110,7 @@ void machine_findings(const Profile& profile, Collector& out) {
         fmt::format("Environment variables that affect results were set: {}.", shortened(names)),
         environment);
   }
-  if (std::ranges::find(profile.command, "--no-verify") != profile.command.end()) {
+  if (!profile.asked.verify) {
     out.add("unverified", Severity::kWarning,
             "Results were not verified (--no-verify): wrong ones would go unnoticed.",
             {{"option", "--no-verify"}});

@@ -35,6 +35,15 @@ HOST = "host"
 NODE = "node"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run was asked to measure, and how; by default everything."""
+
+    filter: str = ""
+    devices: str = ""  # "0,1", "none"; empty: all GPUs of the machine
+    verify: bool = True
+
+
 # No slots: cached properties need a __dict__.
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
@@ -53,6 +62,7 @@ class Profile:
     ceilings: tuple[Ceiling, ...]
     rooflines: tuple[Roofline, ...]
     findings: tuple[Finding, ...]
+    asked: Asked = Asked()
     # In display order.
     resources: tuple[Resource, ...] = ()
     curves: tuple[Curve, ...] = ()

@@ -109,6 +109,8 @@ def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
         return "no element twice"
     if rule == "anyOf":
         return " or ".join(map(_described, wanted))
+    if rule == "pattern" and "examples" in definition:
+        return f"a valid value such as {definition['examples'][0]}"
     return _LIMITS.get(rule, "what the schema allows").format(wanted)
 
 

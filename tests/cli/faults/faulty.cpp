@@ -2,10 +2,11 @@
 // the environment:
 //   FAULT_IN    coordinator or worker: the process that has the fault
 //   FAULT_CALL  the calls that are counted, with commas: write (to a file), fsync, linkat, rename,
-//   fork, pipe2,
-//               tmpfile (open with O_TMPFILE), thread (pthread_create) or answer (of a worker)
+//               fork, pipe2, tmpfile (open with O_TMPFILE), thread (pthread_create), hostname
+//               (gethostname) or answer (of a worker)
 //   FAULT_AT    at the how many-eth of them it happens, from 1; 0: at each of them
 //   FAULT_DOES  error:N    the call fails with that errno
+//               name:TEXT  it gives that host name
 //               signal:N   the process gets the signal first
 //               exit:N     the process ends
 // and of a worker's answer
@@ -28,6 +29,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -165,6 +167,13 @@ int rename(const char* from, const char* to) noexcept {
 
 int pipe2(int* fds, int flags) noexcept {
   return fails("pipe2") ? -1 : static_cast<int>(::syscall(SYS_pipe2, fds, flags));
+}
+
+int gethostname(char* name, size_t size) noexcept {
+  static auto* const real = next<int(char*, size_t)>("gethostname");
+  if (!happens("hostname")) return real(name, size);
+  std::snprintf(name, size, "%s", fault().value.c_str());
+  return 0;
 }
 
 pid_t fork() noexcept {
