@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from typing import Any
 
 from peakline.profile import Profile
+from peakline.text import printable
 
 INK = "#1b2026"
 MUTED = "#59646f"
@@ -81,7 +83,25 @@ def precision_color(profile: Profile, name: str) -> str:
     return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
 
 
-def style() -> AbstractContextManager[None]:
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """matplotlib's settings for pictures, in which each line of a text is printable."""
     import matplotlib
+    from matplotlib.text import Text
 
-    return matplotlib.rc_context(typing.cast(Any, _RC))
+    plain: Any = Text.set_text
+
+    def set_text(text: Text, content: object) -> None:
+        plain(text, printable_lines(content))
+
+    # All texts pass here: also those of ticks and legends, which matplotlib makes as it draws.
+    Text.set_text = set_text  # type: ignore[method-assign,assignment]
+    try:
+        with matplotlib.rc_context(typing.cast(Any, _RC)):
+            yield
+    finally:
+        Text.set_text = plain  # type: ignore[method-assign]
+
+
+def printable_lines(content: object) -> str:
+    return "\n".join(map(printable, str("" if content is None else content).split("\n")))
