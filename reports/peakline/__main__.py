@@ -52,6 +52,8 @@ def _guarded(command: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # of standard output; the commands handle their own files
+        if error.filename is not None:
+            return refused("peakline", f"{error.filename}: {error.strerror}")
         # Keeps the flush at exit from failing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):  # the reader has all it wants: `| head`

@@ -258,3 +258,10 @@ def test_a_defect_is_no_finding(capsys, monkeypatch, error, said):
     monkeypatch.setenv("PEAKLINE_TRACEBACK", "1")
     assert llm() == 2
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_unforeseen_file_is_named(capsys, monkeypatch):
+    error = PermissionError(errno.EACCES, "Permission denied", "/a\x1bb")
+    monkeypatch.setattr("peakline.commands.llm.main", mock.Mock(side_effect=error))
+    assert pkgutil.resolve_name("peakline.__main__:llm")() == 2
+    assert capsys.readouterr().err == "peakline: /a\ufffdb: Permission denied\n"

@@ -1,7 +1,9 @@
 """Reports of NVIDIA's tools in their own formats."""
 
 import gzip
+import os
 import sys
+import threading
 from collections.abc import Mapping
 
 import pytest
@@ -95,6 +97,16 @@ def test_no_cut_of_a_report_ends_the_process(report):
 def test_a_packed_report_is_to_be_unpacked():
     with pytest.raises(WorkloadError, match="unpack it first"):
         read(RECORDED / "kernels.ncu-rep.gz")
+
+
+def test_a_report_from_a_pipe_is_refused(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[b"SQLite format 3\0"])
+    writer.start()
+    with pytest.raises(WorkloadError, match="pipe: not a regular file"):
+        read(path)
+    writer.join()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -44,6 +45,7 @@ CSS_VARIABLES = {
     **{color: f"--s{i + 1}" for i, color in enumerate(SERIES)},
 }
 
+_DRAWING = threading.RLock()
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "text.color": INK,
@@ -85,23 +87,21 @@ def precision_color(profile: Profile, name: str) -> str:
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
-    """matplotlib's settings for pictures, in which each line of a text is printable."""
+    """matplotlib's settings for pictures, in which each line of a text is printable. They hold for
+    the process, so one thread draws at a time."""
     import matplotlib
     from matplotlib.text import Text
 
-    plain: Any = Text.set_text
+    with _DRAWING, matplotlib.rc_context(typing.cast(Any, _RC)):
+        plain: Any = Text.set_text
 
-    def set_text(text: Text, content: object) -> None:
-        plain(text, printable_lines(content))
+        def set_text(text: Text, content: object) -> None:
+            lines = str("" if content is None else content).split("\n")
+            plain(text, "\n".join(map(printable, lines)))
 
-    # All texts pass here: also those of ticks and legends, which matplotlib makes as it draws.
-    Text.set_text = set_text  # type: ignore[method-assign,assignment]
-    try:
-        with matplotlib.rc_context(typing.cast(Any, _RC)):
+        # All texts pass here: also those of ticks and legends, which matplotlib makes as it draws.
+        Text.set_text = set_text  # type: ignore[method-assign,assignment]
+        try:
             yield
-    finally:
-        Text.set_text = plain  # type: ignore[method-assign]
-
-
-def printable_lines(content: object) -> str:
-    return "\n".join(map(printable, str("" if content is None else content).split("\n")))
+        finally:
+            Text.set_text = plain  # type: ignore[method-assign]

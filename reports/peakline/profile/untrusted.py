@@ -50,7 +50,8 @@ class _Bounded(io.RawIOBase):
 
 
 def require_regular(path: Path, error: type[ValueError]) -> Path:
-    """A file that a folder has, if any. Raises `error`: nobody may write to a pipe there."""
+    """The path, unless it is a pipe or a device: for files that a folder has, or that are read
+    twice. Raises `error`; a missing file is left to its reader."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise error(f"{path}: not a regular file")
     return path

@@ -147,13 +147,14 @@ class StepTimer:
         figures = {"peakline/step_s": seconds, **self._shares(number, seconds)}
         self._watch(number, seconds)
         self.latest = figures
-        self._reporting = True
         for sink in self._sinks:
+            self._reporting = True
             try:
                 sink(number, dict(figures))
             except Exception:  # figures must not stop a training run
                 self._warn_once(sink, "sink %r failed at step %d", sink, number, exc_info=True)
-        self._reporting = False
+            finally:
+                self._reporting = False
         return figures
 
     def _shares(self, number: int, seconds: float) -> dict[str, float]:

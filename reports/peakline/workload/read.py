@@ -9,8 +9,9 @@ import itertools
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-from peakline.profile.untrusted import Limit, opened
+from peakline.profile.untrusted import Limit, opened, require_regular
 from peakline.workload.bounds import kernels_of
 from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines
@@ -47,6 +48,7 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
             known = head.startswith((_SQLITE, NCU_REPORT))
             if not known and not str(path).endswith(NSYS_SUFFIXES):
                 return _kernels_of_table(file.read().decode("utf-8-sig"), name)
+            require_regular(Path(path), WorkloadError)  # the tools read it again
             with open(path, "rb") as plain:
                 if plain.read(len(NCU_REPORT)) != head[: len(NCU_REPORT)]:
                     raise WorkloadError(f"{name}: unpack it first: it cannot be read while packed")
