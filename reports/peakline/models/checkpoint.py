@@ -14,7 +14,7 @@ from peakline.models.fields import ConfigError, config_path, parsed
 from peakline.models.formats import WEIGHT_FORMATS, Formats
 from peakline.profile.untrusted import Limit, require_regular
 
-# A header of every tensor of DeepSeek-V3 would take 12 MiB. Parsed, it takes twelve times as much.
+# A header of every tensor of DeepSeek-V3 would take 12 MiB. Parsed, it may take 16 times as much.
 _MOST_OF_HEADER = Limit(32 << 20, "header")
 _MOST_PARTS = 1 << 20  # objects and lists, which take more
 _MOST_BYTES = 1 << 62
