@@ -68,7 +68,7 @@ class Telemetered : public Device {
     try {
       nvml_.emplace();
     } catch (const cuda::NvmlUnavailable& unavailable) {
-      std::cerr << "peakline: no telemetry: " << unavailable.what() << '\n';
+      std::cerr << "peakline: no telemetry: " << printable(unavailable.what()) << '\n';
     }
   }
   const cuda::Nvml* nvml() const { return nvml_ ? &*nvml_ : nullptr; }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "harness/cli/commands.hpp"
@@ -29,10 +31,16 @@ fs::path demo_folder() {
 
 // Copies into a new or empty directory; removes it again on failure.
 void copy_demo(const fs::path& from, const fs::path& to) {
-  const auto refuse = [&](const std::error_code& error) {
-    throw UsageError(fmt::format("demo {}: {}", shown(to.string()), error.message()));
+  const auto refuse_since = [&](std::string_view why) {
+    throw UsageError(fmt::format("demo {}: {}", shown(to.string()), why));
   };
+  const auto refuse = [&](const std::error_code& error) { refuse_since(error.message()); };
   std::error_code error, unremoved;
+  const fs::path source = fs::canonical(from), target = fs::weakly_canonical(to, error);
+  if (error) refuse(error);
+  // A copy there would hold itself, without end.
+  if (std::ranges::mismatch(source, target).in1 == source.end())
+    refuse_since("in the folder of the demo's own files: name another one");
   const bool is_new = fs::create_directory(to, error);
   const bool is_empty = !error && fs::is_empty(to, error);
   if (error) refuse(error);

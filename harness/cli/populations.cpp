@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
+#include "harness/cli/terminal.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/profile/file.hpp"
 #include "harness/profile/population.hpp"
@@ -109,15 +109,12 @@ void write_population(std::span<const Profile* const> profiles, const std::strin
     if (2 * out >= all)
       throw UsageError(
           fmt::format("{}: {}; a reference needs most of its cards healthy", option, who));
-    if (out > 0) std::fputs(fmt::format("peakline: {}\n", who).c_str(), stderr);
+    if (out > 0) note(who);
   }
   create_output(option, path, to_json(populations));
   for (const Population& population : populations)
-    std::fputs(fmt::format("peakline: wrote {}: {}, {} runs of {}\n", path, population.facts.model,
-                           population.mode,
-                           format_count(population.cards, population.facts.gpus ? "node" : "card"))
-                   .c_str(),
-               stderr);
+    note(fmt::format("wrote {}: {}, {} runs of {}", path, population.facts.model, population.mode,
+                     format_count(population.cards, population.facts.gpus ? "node" : "card")));
 }
 
 }  // namespace peakline::bench

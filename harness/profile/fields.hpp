@@ -275,7 +275,7 @@ void fields(auto& a, Like<Measurement> auto& v) {
   a("value", v.value,
     {.what =
          "That time (s), or bytes_read + bytes_written (B/s) or flops (FLOP/s, OP/s) over it."});
-  a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s."});
+  a("unit", v.unit, {.what = "Of value.", .one_of = kMeasuredUnits});
   a.maybe("varies_with", v.varies_with,
           {.what = "What else the value differs with from run to run: nothing, where left out "
                    "(device), the kernel that a search has found, what NCCL sets up at its start, "
@@ -303,7 +303,7 @@ void fields(auto& a, Like<Resource> auto& v) {
   a("label", v.label,
     {.what =
          "As a person reads it. Readers prefer what x-labels calls the resource: it is newer."});
-  a("unit", v.unit);
+  a("unit", v.unit, {.one_of = kRateUnits});
   a("kind", v.kind, {.what = "memory: a slope of the roofline; compute: a roof."});
   a.maybe("precision", v.precision, {.what = "Of a compute resource: fp32, bf16, ..."});
 }
@@ -341,7 +341,7 @@ void fields(auto& a, Like<Ceiling> auto& v) {
   a("resource", v.resource, kResource);
   a("basis", v.basis);
   a("value", v.value, {.range = Range::kPositive});
-  a("unit", v.unit);
+  a("unit", v.unit, {.one_of = kRateUnits});
   a("ci_low", v.ci_low,
     {.what = "Of the interval in which the next run on this machine lies with about 95 %; without "
              "spread: of the 95 % interval of the median within the run."});
@@ -402,8 +402,7 @@ void fields(auto& a, Like<Figure> auto& v) {
   a("name", v.name, {.min_length = 1});
   a.maybe("by", v.by, {.what = "What it holds for."});
   a("value", v.value, {.range = Range::kSigned});
-  a("unit", v.unit,
-    {.what = "s, B, B/s, FLOP/s, W, ...; 1 of a share or a count.", .min_length = 1});
+  a("unit", v.unit, {.what = "1: a share or a count.", .one_of = kFigureUnits});
   a.maybe("role", v.role, {.what = "What a program may look it up by."});
 }
 

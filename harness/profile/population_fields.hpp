@@ -39,7 +39,7 @@ void fields(auto& a, Like<PopulationFigure> auto& v) {
   a.maybe(
       "beside_siblings", v.beside_siblings,
       {.what = "The ceiling over the geometric mean of the part's other ceilings of the basis."});
-  a("unit", v.unit);
+  a("unit", v.unit, {.what = "1: beside siblings.", .one_of = kPopulationUnits});
   a("method_version", v.method_version, {.range = Range::kPositive});
   a("cards", v.cards, {.range = Range::kPositive});
   a("runs", v.runs, {.range = Range::kPositive});

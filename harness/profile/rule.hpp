@@ -113,4 +113,15 @@ constexpr T least_of(const Rule& rule) {
 
 inline constexpr std::array<std::string_view, 2> kModes = {"quick", "full"};
 
+// Every unit that values have. Readers print units and export them in code, so no other text is
+// one.
+inline constexpr auto kRateUnits = std::to_array<std::string_view>({"B/s", "FLOP/s", "OP/s"});
+inline constexpr auto kMeasuredUnits =
+    std::to_array<std::string_view>({"s", "B/s", "FLOP/s", "OP/s"});
+inline constexpr auto kPopulationUnits =
+    std::to_array<std::string_view>({"B/s", "FLOP/s", "OP/s", "load/s", "1"});
+inline constexpr auto kFigureUnits =
+    std::to_array<std::string_view>({"1", "s", "B", "B/s", "FLOP/s", "OP/s", "FLOP/B", "s/GiB",
+                                     "IOPS", "W", "°C", "cycles", "1/clk/SM"});
+
 }  // namespace peakline::profile_format

@@ -333,7 +333,7 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
   std::string text = check_line(checks);
   for (const CheckedFile& file : checks.files) {
     if (checks.files.size() > 1)
-      text += fmt::format("\n{}  {}\n", verdict_word(file.result.verdict()), file.file);
+      text += '\n' + hanging(verdict_word(file.result.verdict()) + "  ", file.file, options.width);
     for (const CheckedDevice& device : file.result.devices) {
       if (all) {
         text += '\n' + section(fmt::format("{}, {}", device.name, device.model), "", options.width);
@@ -354,7 +354,8 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
                           text_of(rule), options.width);
     }
     for (const std::string& name : file.result.unused)
-      text += fmt::format("  {}: allowed, but nothing of that name failed\n", name);
+      text += hanging("  ", fmt::format("--allow {}: nothing of that name failed", name),
+                      options.width);
   }
   return terminal_text(text, options.color);
 }

@@ -226,9 +226,11 @@ json encode(const FleetGroup& group) {
           {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
 }
 
-// A CSV cell, quoted if necessary.
+// A CSV cell, quoted if necessary. With an apostrophe, spreadsheets take no text for a formula.
 std::string cell(std::string_view text) {
-  const std::string clean = printable(text, text.size());
+  constexpr std::string_view kFormula = "=+-@\t\r";
+  const bool is_formula = !text.empty() && kFormula.find(text.front()) != kFormula.npos;
+  const std::string clean = (is_formula ? "'" : "") + printable(text);
   if (clean.find_first_of(",\"") == std::string::npos) return clean;
   std::string quoted = "\"";
   for (const char c : clean) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -45,8 +45,9 @@ std::string level_text(const LintedRule& rule, const HealthyLevel& level) {
 
 std::string lint_text(const std::string& file, std::span<const LintedRule> rules,
                       const ShowOptions& options) {
-  std::string text = styled(Style::kBold, "SOUND") +
-                     fmt::format("  {}: {}\n", file, format_count(rules.size(), "rule"));
+  std::string text =
+      hanging(styled(Style::kBold, "SOUND") + "  ",
+              fmt::format("{}: {}", file, format_count(rules.size(), "rule")), options.width);
   for (const LintedRule& rule : rules) {
     const std::string scope = fmt::format("{} of {}, in {} runs", rule.label,
                                           rule.device.empty() ? "every device" : rule.device,

@@ -44,7 +44,7 @@ struct Range {
 };
 
 // Unicode 15.1 categories Cc, Cf, Zl and Zp, without the few visible signs in Cf: these could move,
-// hide or disguise text in a terminal.
+// hide or disguise text in a terminal. Noncharacters, which XML forbids, end each plane.
 constexpr auto kUnseen = std::to_array<Range>({{0x00, 0x1F},
                                                {0x7F, 0x9F},
                                                {0xAD, 0xAD},
@@ -60,8 +60,9 @@ constexpr auto kUnseen = std::to_array<Range>({{0x00, 0x1F},
                                                {0xE0000, 0xE007F}});
 
 bool is_unseen(char32_t code) {
-  return std::ranges::any_of(
-      kUnseen, [&](const Range& range) { return code >= range.first && code <= range.last; });
+  return (code & 0xFFFE) == 0xFFFE || std::ranges::any_of(kUnseen, [&](const Range& range) {
+           return code >= range.first && code <= range.last;
+         });
 }
 
 }  // namespace

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 
 from peakline.commands.arguments import meant
+from peakline.commands.terminal import REFUSED, broken, flush, refused, show
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
@@ -40,22 +42,29 @@ def llm() -> int:
 
 def _guarded(command: str, arguments: list[str]) -> int:
     """Runs a command; interrupts and a closed standard output end it quietly."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # not all encodings have µ
     try:
         try:
             return _run(command, arguments)
         finally:
-            print(end="", flush=True)  # flush here: a failure at exit is a traceback
+            flush()  # here: a failure at exit is a traceback
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # of standard output; the commands handle their own files
+        if error.filename is not None:
+            return refused("peakline", f"{error.filename}: {error.strerror}")
         # Keeps the flush at exit from failing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):  # the reader has all it wants: `| head`
             return 0
         with contextlib.suppress(OSError):
-            reason = error.strerror or error
-            print(f"peakline: cannot write to standard output: {reason}", file=sys.stderr)
-        return 2
+            refused("peakline", f"cannot write to standard output: {error.strerror or error}")
+        return REFUSED
+    except MemoryError:
+        return refused("peakline", "out of memory")
+    except Exception as error:
+        return broken(error)
 
 
 def _run(command: str, arguments: list[str]) -> int:
@@ -63,12 +72,11 @@ def _run(command: str, arguments: list[str]) -> int:
         module = importlib.import_module(f"peakline.commands.{command}")
         return int(module.main(arguments, f"peakline-{command}"))
     if command in ("-h", "--help"):
-        print(USAGE, end="")
+        show(USAGE.splitlines())
         return 0
     what = f"{command}: not a command" if command else "a command is missing"
     page = "see python -m peakline --help; measuring and judging: peakline --help"
-    print(f"peakline: {what}{meant(command, COMMANDS)} ({page})", file=sys.stderr)
-    return 2
+    return refused("peakline", f"{what}{meant(command, COMMANDS)} ({page})")
 
 
 if __name__ == "__main__":

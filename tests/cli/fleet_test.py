@@ -87,6 +87,21 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
     peakline("fleet", folder, *GATE, *allowed, code=0)
 
 
+@pytest.mark.parametrize("first", "=+-@")
+def test_no_cell_is_a_formula(tmp_path, first):
+    text = f'{first}HYPERLINK("x",1)'
+
+    def change(profile):
+        profile["host"]["hostname"] = profile["devices"][0]["name"] = text
+
+    path = write_changed(tmp_path / f"{first}a.json", change)
+    rows = list(csv.DictReader(io.StringIO(stdout_of("fleet", path, "--csv"))))
+    assert {row["model"] for row in rows} >= {f"'{text}"}
+    assert not [
+        cell for row in rows for cell in row.values() if cell[:2] in (f"{first}H", f"{first}a")
+    ]
+
+
 def test_unreadable_file_of_many_is_left_out(folder):
     (folder / "broken.json").write_text("{")
     partial = peakline("fleet", folder, code=3)

@@ -140,8 +140,8 @@ def write_cards(folder: Path, count: int, name: str = "NVIDIA H200") -> list[Pat
     return files
 
 
-def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
-    """The output of a command on a terminal of this width."""
+def on_terminal(columns: int, *arguments: Any, stream: str = "stdout", code: int | None = 0) -> str:
+    """The output of a command on a terminal of this width; checks its exit code, if given."""
     ours, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -155,7 +155,7 @@ def on_terminal(columns: int, *arguments: Any, stream: str = "stdout") -> str:
         while chunk := os.read(ours, 4096):
             text += chunk
     os.close(ours)
-    assert process.wait(PATIENCE_S) == 0
+    assert process.wait(PATIENCE_S) == code or code is None
     return text.decode()
 
 

@@ -35,6 +35,7 @@ if __name__ == "__main__":
 
 import peakline
 from peakline.commands.documents import page_of
+from peakline.models.fields import ConfigError
 from peakline.profile import ProfileError
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.counters import is_wanted
@@ -79,7 +80,6 @@ def _finite(values: Iterable[float]) -> bool:
 def _kernels_hold(found: list[Kernel]) -> bool:
     return bool(found) and all(
         kernel.launches >= 1
-        and kernel.name.isprintable()
         and _finite((kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()))
         for kernel in found
     )
@@ -234,7 +234,7 @@ def _fleets() -> list[bytes]:
 
 READERS = {
     "fleet": Reader(page_of, ProfileError, lambda found: True, _fleets),
-    "hf_config": Reader(peakline.from_hf_config, ValueError, _model_holds, _configs),
+    "hf_config": Reader(peakline.from_hf_config, ConfigError, _model_holds, _configs),
     "ncu": Reader(read_kernels, WorkloadError, _kernels_hold, _ncu),
     "population": Reader(peakline.load_populations, ProfileError, bool, _populations),
     "profile": Reader(peakline.load, ProfileError, _profile_holds, _profiles),

@@ -35,12 +35,13 @@ DATA = Path(__file__).parent / "data"
 CONFIGS, RECORDED, CAUSES = (DATA / name for name in ("configs", "recorded", "causes"))
 # A quick profile of one H200.
 QUICK = ROOT / "reports/reference/cards/nvidia-h200/localhost-20261124T163619Z.json.gz"
-sys.path.insert(0, str(ROOT / "reports"))
+sys.path[:0] = [str(ROOT / "reports"), str(ROOT / "tests/corpus")]
 
 import peakline  # noqa: E402
 import peakline.commands.llm  # noqa: E402
 import peakline.commands.mfu  # noqa: E402
 import peakline.commands.report  # noqa: E402
+from hostile import HOSTILE  # noqa: E402
 from made_traces import Made, export  # noqa: E402
 from peakline import commands, pictures  # noqa: E402
 from peakline.page.screen import Screen, read_screen  # noqa: E402
@@ -311,11 +312,6 @@ def analyzed(tmp_path: Path) -> Callable[..., Analysis]:
         return found
 
     return analysis
-
-
-HOSTILE = (
-    "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
-)
 
 
 def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for") -> str:

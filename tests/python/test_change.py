@@ -4,7 +4,7 @@ import functools
 import re
 
 import pytest
-from conftest import ONE_GPU, RECORDED, figure_of, reference, unfolded
+from conftest import CAUSES, ONE_GPU, RECORDED, figure_of, reference, unfolded
 from made_traces import Made
 from peakline.pictures import Canvas
 from peakline.pictures.change import change_pictures
@@ -14,6 +14,7 @@ from peakline.workload.change_text import headline
 from peakline.workload.part import Part
 
 BEFORE, AFTER = (str(RECORDED / f"{name}.json.gz") for name in ("before", "after"))
+OTHER = str(CAUSES / "item.json.gz")  # of another model
 
 
 @functools.cache
@@ -117,7 +118,8 @@ def test_other_devices_and_ranks_are_named(tmp_path):
     profile = reference(ONE_GPU)
     several = compare(analyze(profile, [first]), analyze(profile, ranks))
     assert "the number of ranks was 1 before and is 2 after" in several.findings[0].text
-    assert not changed(first, first).findings
+    assert not several.comparable and not changed(first, other).comparable
+    assert not changed(first, first).findings and changed(first, first).comparable
 
 
 def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path):
@@ -171,8 +173,10 @@ def test_bars_lead_from_one_step_to_the_other():
         (BEFORE, AFTER, "slower>53%", 0),
         (AFTER, BEFORE, "slower>1%", 0),
         (BEFORE, BEFORE, "slower>0%", 0),
+        (BEFORE, OTHER, "slower>99%", 3),
+        (OTHER, BEFORE, "", 3),
     ],
 )
 def test_failing_where_a_step_became_slower(report, before, after, what, code):
-    options = ("--trace", before, "--against", after, "--json", "--fail-on", what)
-    assert report(ONE_GPU, *options)[0] == code
+    options = ["--trace", before, "--against", after, "--json"]
+    assert report(ONE_GPU, *options, *(["--fail-on", what] if what else []))[0] == code

@@ -1,6 +1,8 @@
 """Formats, bytes and types of weights from config.json and synthetic safetensors files."""
 
 import json
+import os
+import tracemalloc
 
 import pytest
 from peakline import Formats, checkpoint
@@ -136,7 +138,8 @@ def test_folders_that_cannot_be_used(tmp_path):
     path.write_bytes(b"\xff" * 64)
     with pytest.raises(ValueError, match="no safetensors file"):
         checkpoint(tmp_path)
-    for bad in ({"dtype": "BF16"}, 1, tensor("BF16", 9, 3), {**whole["a"], "dtype": 3}):
+    long = {"dtype": "BF16", "data_offsets": [0, 10**400]}
+    for bad in ({"dtype": "BF16"}, 1, tensor("BF16", 9, 3), {**whole["a"], "dtype": 3}, long):
         write(path, {"a": bad})
         with pytest.raises(ValueError, match="a tensor has no dtype and data_offsets"):
             checkpoint(tmp_path)
@@ -144,3 +147,27 @@ def test_folders_that_cannot_be_used(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ValueError, match=r"config.json: not JSON"):
         checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "hf_quant_config.json", "a.safetensors"])
+def test_a_pipe_in_a_folder_is_not_awaited(tmp_path, name):
+    config(tmp_path)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name}: not a regular file"):
+        checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("unit", "mebibytes", "said"),
+    [(b'"ab",', 90, "header is larger than 32 MiB"), (b"[],", 31, "more than 1048576 objects")],
+)
+def test_large_headers_are_refused_in_little_memory(tmp_path, unit, mebibytes, said):
+    config(tmp_path)
+    text = b'{"a": [' + unit * ((mebibytes << 20) // len(unit)) + b"0]}"
+    (tmp_path / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=said):
+        checkpoint(tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 70 << 20
+    tracemalloc.stop()

@@ -4,7 +4,7 @@ import copy
 import re
 
 import pytest
-from conftest import unfolded
+from conftest import HOSTILE, unfolded
 from drawing import on_both_canvases
 from peakline.commands.documents import page_of
 from peakline.page import comparison_page
@@ -13,9 +13,6 @@ from peakline.pictures import draw
 from peakline.pictures.comparison import VERDICTS, ratios
 from peakline.profile import ProfileError
 from test_chromium import needs_chromium, probed
-
-HOSTILE = "</script><img src=x onerror=alert(1)>"
-
 
 LABELS = {"hbm.read": "HBM read", "l2.read": "L2 read"}
 
@@ -36,8 +33,7 @@ def device(name, *ceilings):
     return found | {"differences": [{"what": "driver", "base": "580.1", "new": "580.2"}]}
 
 
-@pytest.fixture
-def document():
+def compared():
     """Two GPUs; the second one's L2 is slower, but not beyond what one run can prove."""
     reason = {"code": "slower", "name": "gpu0/hbm.read/measured", "outcome": "fail"}
     reason |= {"text": "0.900", "allowed": False}
@@ -50,6 +46,11 @@ def document():
         device("GPU 1 · NVIDIA H200", row("l2.read", 0.941, "inconclusive")),
     ]
     return found
+
+
+@pytest.fixture
+def document():
+    return compared()
 
 
 def test_the_page_says_what_compare_says(document):

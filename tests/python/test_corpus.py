@@ -1,12 +1,7 @@
 """The loaders against the files that every reader of profiles and populations is tested with."""
 
-import sys
-
 import peakline
 import pytest
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "corpus"))
 from cases import CASES, POPULATION_CASES
 
 

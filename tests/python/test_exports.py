@@ -9,7 +9,8 @@ import types
 
 import peakline
 import pytest
-from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
+import yaml
+from conftest import HOSTILE, NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
 from peakline.peaks.export import EXPORTS, export
 
 DOCUMENTS = ("json", "tracelens", "simumax")
@@ -93,16 +94,36 @@ def test_values_of_the_exports(profile):
     assert document["share_is_called"] == "of achievable (burst)"
 
 
-def test_names_from_a_profile_cannot_leave_their_comment(document):
-    document["devices"][0]["name"] = 'X"\nimport os\n# \\'
+TEXTS = (
+    HOSTILE,
+    'X"\nimport os\n# \\',
+    "coding: utf-7 +AAo-import os",
+    "'''",
+    "{peak}",
+    "%d",
+    "😀",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_are_no_code_in_exports(document, text):
+    plain = loaded(only(document))
+    document["devices"][0]["name"] = text
     for row in document["ceilings"]:
-        row["note"] = "a\nraise SystemExit"
-    profile = loaded(only(document))
+        row |= {"note": text, "measurement": text} if row["unit"] == "B/s" else {"note": text}
+    changed = loaded(only(document), text)
     for tool in EXPORTS:
-        if tool not in (*DOCUMENTS, "aiconfigurator"):
-            for line in export(profile, tool, "bf16").splitlines():
-                assert not line.startswith(("import os", "raise"))
-            ast.parse(export(profile, tool, "bf16"))
+        usual, found = (export(of, tool, "bf16", basis="burst") for of in (plain, changed))
+        if tool in DOCUMENTS:
+            usual, found = (json.loads(document) for document in (usual, found))
+            assert text in found.values()
+            assert found.keys() == usual.keys()
+        elif tool == "aiconfigurator":
+            assert yaml.safe_load(found) == yaml.safe_load(usual)
+        else:
+            # Bytes, as in a file: their comments may state an encoding.
+            usual, found = (ast.dump(ast.parse(code.encode())) for code in (usual, found))
+            assert found == usual.replace(repr(NAME), repr(text))
 
 
 def test_export_command(mfu, ceilings_path):

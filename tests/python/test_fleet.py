@@ -4,11 +4,10 @@ import json
 import re
 
 import pytest
+from conftest import HOSTILE
 from peakline.commands.documents import page_of
 from peakline.page import fleet_page
 from test_chromium import chromium, needs_chromium
-
-HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def row(value, standing="usual"):
@@ -25,8 +24,7 @@ def member(node, value, standing="usual"):
     return found | {"sound": False, "verdict": "fail", "reasons": why}
 
 
-@pytest.fixture
-def fleet():
+def made_fleet():
     members = [member(f"node{i}", i / 1000) for i in range(9)]
     members += [member("slow", -0.07, "low"), member(HOSTILE, 0.001)]
     count = len(members)
@@ -38,6 +36,11 @@ def fleet():
     group |= {"labels": {"hbm.read": "HBM read"}, "ceilings": [ceiling]}
     document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "fail"}
     return document | {"profiles": count, "devices": count, "superseded": 0, "groups": [group]}
+
+
+@pytest.fixture
+def fleet():
+    return made_fleet()
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_of_a_product_whose_flops_were_not_counted_its_bytes_are_claimed(profile
     assert [p.missing for p in placed.values()] == [formats, formats]
     gemm = placed["gemm"].as_written
     assert not gemm.complete and gemm.units == ("hbm",)
-    text = table(profile, list(placed.values()), 200)
+    text = "\n".join(table(profile, list(placed.values()), 200))
     assert "at least 2.1 % of HBM; at most 979 µs to gain; not known: tensor FLOPs" in text
     assert TENSOR["bf16"] in " ".join(advice(profile, list(placed.values())))
 
@@ -278,7 +278,7 @@ def test_a_kernel_without_counters_costs_itself_alone(profile):
     assert [p.label for p in placed[len(whole) :]] == ["timed", "bare"]
     assert placed[-1].missing[-2:] == ("hbm", "time")
     assert [p.as_written for p in placed[len(whole) :]] == [None, None]
-    lines = table(profile, placed, 200).splitlines()
+    lines = table(profile, placed, 200)
     assert lines[-2].split()[:5] == ["5", "bare", "1", "–", "–"]
     assert lines[-1].strip().startswith("not known: tensor FLOPs, ")
     text = " ".join(advice(profile, placed))

@@ -271,7 +271,7 @@ def test_a_quick_profile_holds_too(placed):
         specified = truth.rewritten in ("tensor.fp64", "tensor.int8")
         assert p.published == ({truth.rewritten} if specified else set())
     double = found["gemm_f64f64"]
-    assert "FP64 Tensor Cores (theoretical) 91.3 %" in table(profile, [double], 200)
+    assert "FP64 Tensor Cores (theoretical) 91.3 %" in "".join(table(profile, [double], 200))
     (reason,) = [p.reason for p in place(profile, [idle(blocks=20.0, sms=132.0)])]
     assert (reason.kind, reason.topic) == ("waves", "")
 
@@ -384,7 +384,7 @@ def test_why_no_unit_is_busy(profile, kernel, kind, text, topic):
     curve = profile.curve(p.device, p.reason.topic)
     expected = SHOWN.get(p.reason.kind) or curve.title
     assert p.reason.shown == expected
-    assert p.reason.shown in " ".join(table(profile, [p], 400).split())
+    assert p.reason.shown in " ".join(" ".join(table(profile, [p], 400)).split())
 
 
 @pytest.mark.parametrize(

@@ -336,13 +336,6 @@ def test_no_launch_of_an_export_is_dropped():
     assert sum(k.launches for k in parse(edited(fill("ID", "1,000", 2)))) == 15
 
 
-def test_names_from_an_export_do_not_steer_the_terminal():
-    names = ["\x1b[31mred", "a\u2028b", "c\x0bd", "e\nf", "g\x00h"]
-    text = edited(lambda rows: [fill("Kernel Name", n, i)(rows) for i, n in enumerate(names)])
-    found = [k.name for k in parse(text)][: len(names)]
-    assert found == ["\ufffd[31mred", "a\ufffdb", "c\ufffdd", "e\ufffdf", "g\ufffdh"]
-
-
 def test_the_sum_of_a_duration_counts():
     text = edited(fill("gpu__time_duration.avg", "0.5"))
     assert [k.seconds for k in parse(text)] == [k.seconds for k in read(REAL_EXPORT)]

@@ -22,11 +22,12 @@ from conftest import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
-from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
+from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES, style
 from peakline.profile import HOST, NODE
 from peakline.report import build
 from peakline.workload.kernel import Kernel
@@ -327,3 +328,13 @@ def test_a_page_leaves_out_what_no_reader_sees(profile, drawn):
         assert re.findall(r"<g>(?!<title>)", text) == []
         assert re.findall(r'style="[^"]*[:;] ', text) == []
     assert "<g><title>1: a: &lt;b&gt;</title>" in inline_svg(named, Canvas(), "p1-")
+
+
+def test_matplotlib_stays_as_it_was():
+    plain = Text.set_text
+    with style():
+        assert Text.set_text is not plain
+        assert Text(text="a\x1b\nb").get_text() == "a\ufffd\nb"
+    with pytest.raises(ZeroDivisionError), style():
+        _ = 1 / 0
+    assert Text.set_text is plain

@@ -41,12 +41,12 @@ def test_places_and_order(profile):
     assert gains == sorted(gains, reverse=True)
     assert len(gains) == 3
     assert reached(profile, add).startswith("HBM 84.9 %, FP32 CUDA cores 1.5 %")
-    lines = table(profile, placed).splitlines()
+    lines = table(profile, placed)
     (row,) = [i for i, line in enumerate(lines) if " gemm " in line]
     assert lines[row].split()[:2] == ["2", "gemm"]
     assert lines[row + 1].strip() == "at least 60.1 % of BF16 Tensor Cores; at most 399 µs to gain"
     for width in (40, 60, 80, 200):
-        lengths = map(len, table(profile, placed, width).split("\n"))
+        lengths = map(len, table(profile, placed, width))
         assert max(lengths) <= max(width, 54)
 
 
@@ -122,7 +122,7 @@ def test_names_stay_different_where_they_are_shortened(profile):
     placed = place(profile, parse(f"name,flop,bytes,seconds\n{lines}"))
     names = shortened((p.label for p in placed), 40)
     assert sorted(names.values()) == sorted(ALIKE.values())
-    rows = table(profile, placed).splitlines()
+    rows = table(profile, placed)
     page = tables.kernels(profile, placed, "kernels")
     for p in placed:
         assert len([row for row in rows if f" {names[p.label]} " in row]) == 1
@@ -191,7 +191,7 @@ def test_units_without_a_ceiling_are_named(profile):
     assert not placed.rewritten.complete
     text = " ".join(advice(profile, [placed]))
     assert "FLOPs of fp4 are not judged: the profile has no ceiling for them" in text
-    assert "not known: a ceiling for what it uses" in table(profile, [placed], 120)
+    assert "not known: a ceiling for what it uses" in "".join(table(profile, [placed], 120))
 
 
 def test_what_was_not_measured_has_its_specification(document):
@@ -224,7 +224,7 @@ def test_more_than_a_ceiling_allows_is_impossible(profile, flop, moved, impossib
     if impossible:
         assert (placed.as_written, placed.rewritten) == (None, None)
         assert "k does more than a ceiling allows (" in text
-        assert "more than a ceiling allows" in table(profile, [placed])
+        assert "more than a ceiling allows" in "".join(table(profile, [placed]))
     else:
         assert (placed.as_written.share, placed.as_written.gain_s) == (1, 0)
         assert "more than" not in text

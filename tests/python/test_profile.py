@@ -156,12 +156,6 @@ def test_a_repeated_key_among_many_is_found_soon():
     assert time.process_time() - start < 5
 
 
-def test_control_characters_do_not_reach_terminals():
-    document = document_of(GOLDEN)
-    document["host"]["hostname"] = "a\x1b[31mb\x00"
-    assert peakline.loads(json.dumps(document)).host.hostname == "a\ufffd[31mb\ufffd"
-
-
 @CHECKS
 @given(st.integers(min_value=0, max_value=len(TEXT) - 1))
 def test_any_truncation_is_refused(length):

@@ -240,6 +240,28 @@ def test_every_command_is_guarded(monkeypatch, name):
     assert [pkgutil.resolve_name(script)() for script in scripts] == [130]
 
 
-def test_paths_do_not_steer_the_terminal(report, write, tmp_path):
-    out = report.stdout(write(of_a_host()), "-o", tmp_path / "a\x1b[2Jb")
-    assert out.endswith("/a\ufffd[2Jb/report.html\n")
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("a\x1b[2J"), "KeyError: 'a\\x1b[2J' ("),
+        (ValueError("b\x1b\nc"), "ValueError: b\ufffd\ufffdc ("),
+        (RecursionError("deep"), "RecursionError: deep ("),
+    ],
+)
+def test_a_defect_is_no_finding(capsys, monkeypatch, error, said):
+    llm = pkgutil.resolve_name("peakline.__main__:llm")
+    monkeypatch.setattr("peakline.commands.llm.main", mock.Mock(side_effect=error))
+    assert llm() == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"peakline: a defect of peakline, please report it: {said}")
+    monkeypatch.setenv("PEAKLINE_TRACEBACK", "1")
+    assert llm() == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_unforeseen_file_is_named(capsys, monkeypatch):
+    error = PermissionError(errno.EACCES, "Permission denied", "/a\x1bb")
+    monkeypatch.setattr("peakline.commands.llm.main", mock.Mock(side_effect=error))
+    assert pkgutil.resolve_name("peakline.__main__:llm")() == 2
+    assert capsys.readouterr().err == "peakline: /a\ufffdb: Permission denied\n"

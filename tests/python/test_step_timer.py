@@ -97,14 +97,18 @@ def test_a_sink_that_fails_does_not_end_the_training(caplog):
     def careless(number, figures):
         figures.clear()
 
-    timer, device, got = timed(broken, careless)
+    def impatient(number, figures):
+        timer.step()
+
+    timer, device, got = timed(broken, careless, impatient)
     said = list(run(timer, device, [0.1, 0.2, 0.3]))
     assert [number for number, _ in got] == [1, 2, 3]
     assert got[2][1] == said[2]
     assert said[2]["peakline/step_s"] == pytest.approx(0.3)
-    (record,) = caplog.records
-    assert "broken" in record.message and "at step 1" in record.message
-    assert "no server" in caplog.text
+    first, second = caplog.records
+    assert "broken" in first.message and "at step 1" in first.message
+    assert "impatient" in second.message
+    assert "no server" in caplog.text and "must not call step()" in caplog.text
 
 
 def test_impossible_shares_are_left_out_and_said_once(caplog):

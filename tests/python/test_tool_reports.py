@@ -1,9 +1,10 @@
 """Reports of NVIDIA's tools in their own formats."""
 
 import gzip
+import os
 import sys
+import threading
 from collections.abc import Mapping
-from types import SimpleNamespace
 
 import pytest
 from conftest import RECORDED
@@ -47,9 +48,9 @@ def test_without_the_package_the_extra_is_named(report, monkeypatch):
         read(report)
 
 
+# What NVIDIA's package makes of a report that was cut: parts that answer with nothing.
+DAMAGED = """
 class Damaged:
-    """What NVIDIA's package makes of a report that was cut: parts that answer with nothing."""
-
     NameBase_DEMANGLED = 0
 
     def __init__(self, name, value):
@@ -60,29 +61,52 @@ class Damaged:
             "num_ranges": 1, "num_actions": 1, "metric_names": ("gpu__time_duration.sum",),
             "name": self.called, "has_value": True, "kind": 9, "as_double": self.value,
             "unit": "ns",
-        }  # fmt: skip
+        }
         return lambda *_: answers.get(name, self)
+"""
 
 
 @pytest.mark.parametrize(
-    ("damaged", "said"),
+    ("body", "said"),
     [
-        (Damaged(None, 5.0), "a damaged one: a kernel without a name"),
-        (Damaged("k", -5.0), r"gpu__time_duration.sum is -5, but a count cannot be negative"),
-        (Damaged("k", 1e300), r"gpu__time_duration.sum is 1e\+300 ns"),
-        (None, "a damaged one: 'NoneType'"),
+        ("return Damaged(None, 5.0)", "a damaged one: a kernel without a name"),
+        ("return Damaged('k', -5.0)", "gpu__time_duration.sum is -5, but a count cannot be"),
+        ("return Damaged('k', 1e300)", "gpu__time_duration.sum is 1e+300 ns"),
+        ("pass", "a damaged one: 'NoneType'"),
+        ("import os; print('log'); os.abort()", "a damaged one: Aborted"),
+        ("raise RuntimeError('cut \\x1b[2J')", "a damaged one: cut \ufffd[2J"),
     ],
 )
-def test_a_damaged_report_of_ncu_is_refused(report, monkeypatch, damaged, said):
-    module = SimpleNamespace(load_report=lambda _: damaged)
-    monkeypatch.setitem(sys.modules, "ncu_report", module)
-    with pytest.raises(WorkloadError, match=said):
+def test_a_damaged_report_of_ncu_is_refused(report, tmp_path, monkeypatch, body, said):
+    (tmp_path / "ncu_report.py").write_text(f"{DAMAGED}\ndef load_report(path):\n    {body}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(WorkloadError) as caught:
         read(report)
+    assert said in str(caught.value)
+
+
+def test_no_cut_of_a_report_ends_the_process(report):
+    pytest.importorskip("ncu_report", reason="ncu-report is not installed (scripts/test --tools)")
+    whole = report.read_bytes()
+    for part in range(1, 8):
+        report.write_bytes(whole[: len(whole) * part // 8])
+        with pytest.raises(WorkloadError, match=str(report)):
+            read(report)
 
 
 def test_a_packed_report_is_to_be_unpacked():
     with pytest.raises(WorkloadError, match="unpack it first"):
         read(RECORDED / "kernels.ncu-rep.gz")
+
+
+def test_a_report_from_a_pipe_is_refused(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[b"SQLite format 3\0"])
+    writer.start()
+    with pytest.raises(WorkloadError, match="pipe: not a regular file"):
+        read(path)
+    writer.join()
 
 
 @pytest.fixture

@@ -229,7 +229,7 @@ def test_a_float_product_faster_than_the_cuda_cores_claims_its_bytes_alone(profi
     assert (product.missing, product.impossible) == (("precision",), ())
     assert not product.as_written.complete
     assert list(product.shares) == ["hbm.triad"]
-    said = table(profile, [product], 200)
+    said = "\n".join(table(profile, [product], 200))
     assert "not known: the precision it computed in" in said
 
 

@@ -107,7 +107,7 @@ def test_parts_add_up_to_the_steps(tmp_path_factory, activities, marks, others):
             assert sum(parts.values()) == step.length
     shown = microseconds(found.parts, found.steps)
     assert sum(shown.values()) == round(found.nanoseconds / found.steps / 1000)
-    assert table(found).splitlines()[-1].split()[2] == f"{sum(shown.values()) / 1000:.3f}"
+    assert table(found)[-1].split()[2] == f"{sum(shown.values()) / 1000:.3f}"
 
 
 # --- Steps ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed):
         "The trace takes 35.0 µs; the lower bound of kernels that take 71.4 % is not known; the "
         "most to save is launching kernels, at most 9.32 µs (26.6 %)"
     )
-    lines = table(found).splitlines()
+    lines = table(found)
     assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")
     assert lines[0].endswith("of trace")
 

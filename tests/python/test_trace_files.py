@@ -130,15 +130,6 @@ def test_a_trace_is_read_event_by_event(tmp_path):
     assert peaks[1] - peaks[0] < 300 * 4000
 
 
-def test_names_from_a_trace_are_fit_for_a_terminal(analyzed):
-    made = Made()
-    made.event("user_annotation", "a\x1b[2Jb", 0, 5)
-    made.kernel(0, 10, 0.0)
-    with pytest.raises(WorkloadError) as raised:
-        analyzed(made, "step")
-    assert str(raised.value).isprintable()
-
-
 def test_an_export_of_nsight_systems(analyzed):
     process, thread = 3 << 24, (3 << 24) | 77
     rows = {
@@ -337,6 +328,17 @@ def test_another_vendor_is_refused(tmp_path, call, device, reader):
     path = made.write(tmp_path / "t.json", deviceProperties=[{"id": 0, "name": "", **device}])
     with pytest.raises(WorkloadError, match="with AMD's ROCm"):
         reader(path)
+
+
+@pytest.mark.parametrize("text", ["²", "9" * 5000, "-1", "x", "", None, [1], 1.5, True, 10**30])
+def test_a_number_that_is_none_is_not_known(analyzed, text):
+    made = regular(2)
+    made.activity("gpu_memset", "Memset", 90_000, 90_001, 1, "cudaMemsetAsync", 1, 1, bytes=text)
+    device = {"id": 0, "name": "NVIDIA H200", "computeMajor": text, "computeMinor": text}
+    found = analyzed(made, distributedInfo={"rank": text}, deviceProperties=[device])
+    trace = found.ranks[0].timeline.trace
+    assert (trace.rank, trace.capabilities) == (None, {})
+    assert trace.activities["bytes"][-1] == 0
 
 
 def test_another_compute_capability_is_told(analyzed):

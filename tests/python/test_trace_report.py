@@ -3,22 +3,21 @@
 import re
 
 import pytest
-from conftest import CAUSES, GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
+from conftest import CAUSES, GPU, ONE_GPU, document_of, figure_of, loaded, only, reference
 from made_traces import Made
 from peakline import units
 from peakline.commands.condition import condition
-from peakline.page.html import escape
 from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
 from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
+from peakline.text import escape
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
 from peakline.workload.text import headline, lines, table
 
 ITEM = str(CAUSES / "item.json.gz")
 QUICK = loaded(only(document_of()))  # a page with only ceilings
-HOSTILE = "</script><script>alert(1)</script>\"'&"
 
 
 def test_the_terminal_gets_parts_that_add_up(report, profile, ceilings_path, tmp_path):
@@ -100,18 +99,6 @@ def test_a_condition_that_is_none(text):
         condition(text)
 
 
-def test_a_page_takes_no_markup_from_a_trace(analyzed):
-    made = Made()
-    made.kernel(0, 100, 0.0, HOSTILE)
-    made.kernel(2000, 5000, 1000, f"{HOSTILE}2")
-    analysis = analyzed(made)
-    page = build([QUICK], ["html"], analysis.ranks[0].bounds.table, analysis)["report.html"]
-    text = unfolded(page.decode())
-    assert escape("</script><script>alert") in text
-    assert "<script>alert" not in text
-    assert text.count("<script>") == 1
-
-
 def test_the_picture_of_the_parts():
     analysis = analyze(reference(ONE_GPU), [ITEM])
     waterfall, idle = waterfall_pictures(analysis)
@@ -158,7 +145,7 @@ def test_several_ranks_have_columns(tmp_path):
     assert f"The step in figures {mean}" in page
     assert all(f">of step, rank {rank}<" in page for rank in (2, 5))
     assert headline(analysis).startswith(f"A step takes 1.00 ms {mean}")
-    assert table(analysis).startswith(f"part of a step {mean} ")
+    assert table(analysis)[0].startswith(f"part of a step {mean} ")
     assert figure_of(waterfall_pictures(analysis)[0]).axes[0].get_xlabel() == f"µs of a step {mean}"
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean

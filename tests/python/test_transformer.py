@@ -126,7 +126,10 @@ def test_sparse_attention_of_known_models():
 
 
 def test_layers_with_a_state():
-    nano = from_hf_config(config("nemotron-3-nano-30b"))
+    values = config("nemotron-3-nano-30b")
+    with pytest.raises(ValueError, match="hybrid_override_pattern is missing"):
+        from_hf_config({k: v for k, v in values.items() if k != "hybrid_override_pattern"})
+    nano = from_hf_config(values)
     states = [layer for layer in nano.layers if layer.state]
     assert len(states) == 23
     assert states[0].state == 64 * 64 * 128 + 3 * (64 * 64 + 2 * 8 * 128)

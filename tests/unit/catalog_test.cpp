@@ -16,6 +16,7 @@
 
 #include "bench/gemm/curves.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/profile/rule.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"
@@ -182,7 +183,7 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
       for (const FigureKind& kind : rule.figures) {
         SCOPED_TRACE(benchmark.id + ", " + rule.topic + ": " + kind.name);
         EXPECT_TRUE(std::regex_match(kind.name, name));
-        EXPECT_FALSE(kind.unit.empty());
+        EXPECT_THAT(profile_format::kFigureUnits, testing::Contains(kind.unit));
         EXPECT_THAT(std::set(kind.by.begin(), kind.by.end()), testing::SizeIs(kind.by.size()));
         for (const std::string& by : kind.by)
           EXPECT_TRUE(std::regex_match(by, std::regex("[a-z][a-z0-9_]*"))) << by;

@@ -40,6 +40,7 @@ TEST(Printable, ReplacesWhatIsNotSeen) {
   EXPECT_EQ(printable("a\u00ad\u061c\u180e\u200b\u200f\u2010"), "a�����\u2010");
   EXPECT_EQ(printable("\u205f\u2060\u2066\u206f\u2070"), "\u205f���\u2070");
   EXPECT_EQ(printable("\ufeff\ufff8\ufff9\ufffb\ufffc"), "�\ufff8��\ufffc");
+  EXPECT_EQ(printable("\ufffe\uffff\U0001fffd\U0001fffe"), "��\U0001fffd�");
   EXPECT_EQ(printable("\U0001d173\U000e0001\U000e007f\U000e0100"), "���\U000e0100");
 }
 

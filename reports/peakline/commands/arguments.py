@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from peakline.commands.terminal import refused
 from peakline.profile.schema import magnitudes
 
 
@@ -67,5 +68,5 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program with exit code 2."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        """Ends the program with the exit code of bad usage."""
+        self.exit(refused(self.prog, f"{message} (see {self.prog} --help)"))

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from peakline.page import comparison_page, fleet_page
-from peakline.profile import ProfileError, printable, shown_path
+from peakline.profile import ProfileError
 from peakline.profile.document import parse
 from peakline.profile.errors import FieldError
 from peakline.profile.untrusted import Limit, opened
+from peakline.text import short
 
 # Enough for some 10,000 cards.
 _MOST = Limit(128 << 20, "document")
@@ -32,20 +33,19 @@ def page_of(path: str | Path) -> tuple[str, str] | None:
         try:
             document = parse(file.read(), _MOST_OBJECTS)
         except FieldError as error:
-            raise ProfileError(f"{shown_path(path)}: {error}") from error
+            raise ProfileError(f"{path}: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in _KNOWN:
         return None
     version, command, name, check, page = _KNOWN[schema]
     if document.get("schema_version") != version:
-        raise ProfileError(f"{shown_path(path)}: expected version {version} of {schema}")
+        raise ProfileError(f"{path}: expected version {version} of {schema}")
     try:
         check(document)
         return name, page(document)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProfileError(
-            f"{shown_path(path)}: not what peakline {command} --json prints: "
-            f"{printable(repr(error)):.200}"
+            f"{path}: not what peakline {command} --json prints: {short(repr(error), 200)}"
         ) from error
 
 

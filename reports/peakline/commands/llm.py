@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from peakline import units
 from peakline.commands.arguments import Parser, number
+from peakline.commands.terminal import refused, show, show_document
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
 from peakline.models.served import (
@@ -110,10 +109,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     return decoding(profile, of, options.batch, options.context, rate)
 
 
-def _text(result: dict[str, Any]) -> str:
+def _lines(result: dict[str, Any]) -> list[str]:
     lines = [result["device"] + (f" x {result['tp']}" if result["tp"] > 1 else "")]
+    lines.append(f"{'':15} {'tokens/s':>9} {'library':>9}")
     lines.append(
-        f"{'':15} {'tokens/s':>9} {'library':>9}\n"
         f"{'batch':>6} {'context':>8} {'at most':>9} {'kernels':>9}  {'limiter':12} memory"
     )
     for row in result["decode"]:
@@ -148,7 +147,7 @@ def _text(result: dict[str, Any]) -> str:
                 "Above 100 %: check the format of weights and KV cache, speculative decoding, "
                 "a prefix cache, and how experts were chosen."
             )
-    return "\n".join([*lines, *result["notes"], answer(result)])
+    return [*lines, *result["notes"], answer(result)]
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") -> int:
@@ -158,7 +157,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") 
     try:
         result = _run(options, parser)
     except (ProfileError, PeakError, ValueError, OSError, DrawingUnavailable) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(result, indent=2) if options.json else _text(result))
+        return refused(program, error)
+    if options.json:
+        show_document(result)
+    else:
+        show(_lines(result))
     return 0

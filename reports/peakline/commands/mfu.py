@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from peakline import units
 from peakline.commands.mfu_options import export_parser, mfu_parser
+from peakline.commands.terminal import refused, show, show_document
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
@@ -279,8 +279,8 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return found
 
 
-def _text(result: dict[str, Any], every: bool) -> str:
-    """The result as text; every: shares of all peaks, not just the named ones."""
+def _lines(result: dict[str, Any], every: bool) -> list[str]:
+    """The result in lines; every: shares of all peaks, not just the named ones."""
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
     lines = [
@@ -324,8 +324,7 @@ def _text(result: dict[str, Any], every: bool) -> str:
             "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
             "what is achievable under load."
         )
-    lines += [*result["notes"], _published(result)]
-    return "\n".join(lines)
+    return [*lines, *result["notes"], _published(result)]
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") -> int:
@@ -334,22 +333,23 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
     try:
         if given[:1] == ["export"]:
             options = export_parser(program).parse_args(given[1:])
-            print(
+            show(
                 export(
                     load(options.profile),
                     options.tool,
                     options.dtype,
                     basis=options.basis,
                     device=options.device,
-                ),
-                end="",
+                ).splitlines()
             )
             return 0
         parser = mfu_parser(program)
         options = parser.parse_args(given)
         result = _run(options, parser)
     except (ProfileError, PeakError, ValueError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(result, indent=2) if options.json else _text(result, options.every))
+        return refused(program, error)
+    if options.json:
+        show_document(result)
+    else:
+        show(_lines(result, options.every))
     return 0

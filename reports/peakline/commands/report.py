@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import shutil
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any
 from peakline.commands.arguments import Parser, number, size
 from peakline.commands.condition import SLOWER, Condition, condition
 from peakline.commands.documents import page_of
+from peakline.commands.terminal import CANNOT_JUDGE, note, refused, show, show_document
 from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
@@ -24,7 +22,7 @@ from peakline.page import Screen, first_screen
 from peakline.peaks.mfu import Utilization, mfu
 from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
-from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
+from peakline.profile import PeakError, Profile, ProfileError, load
 from peakline.profile.peaks import known_peaks
 from peakline.report import build, refuse_existing, stem, write
 from peakline.workload import change_text, kernel_text
@@ -35,7 +33,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND
 from peakline.workload.placement import Placement, place
 from peakline.workload.read import read_kernels
-from peakline.workload.text import lines
+from peakline.workload.text import lines, wrapped
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -129,7 +127,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         action="extend",
         metavar="FILE",
         help="traces of a later run: what changed from those of --trace, part by part and kernel "
-        "by kernel",
+        "by kernel; exit code 3 where the runs are not comparable",
     )
     steps.add_argument(
         "--range",
@@ -246,18 +244,18 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
 def _write_page(name: str, page: str, options: argparse.Namespace, program: str) -> int:
     others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
-        return _refused(
+        return refused(
             program,
             f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
     folder = options.output or Path(options.profiles[0]).with_suffix("")
-    for path in write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite):
-        print(shown_path(path))
+    show(write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite))
     return 0
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
-    """Runs the command; returns 0, 1 for what --fail-on names, or 2 for unusable input."""
+    """Runs the command; returns 0, 1 for what --fail-on names, 2 for unusable input, or 3 for runs
+    that are not comparable."""
     # Figures have thousands of cyclic objects; the default collection costs 10 % of a page's time.
     gc.set_threshold(100_000)
     # The environment's backend may be missing here: a notebook's shell names Jupyter's.
@@ -276,7 +274,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         found = _found(profiles[0], options)
         need, bound, model = _asked(profiles[0], options)
         if options.json:
-            print(json.dumps(_document(profiles[0], found, bound), indent=2))
+            show_document(_document(profiles[0], found, bound))
             return _failed(found, options)
         screen: Screen | str = ""
         if "html" in formats and len(profiles) == 1:
@@ -284,25 +282,24 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         files = build(profiles, formats, found.placements, found.ran, need, model, screen)
         paths = write(files, folder, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
-        return _refused(program, str(error))
+        return refused(program, error)
     except FileExistsError as error:
-        return _refused(
+        return refused(
             program,
-            f"{shown_path(error.filename)} already exists and is not overwritten: give "
+            f"{error.filename} already exists and is not overwritten: give "
             "--overwrite, or another directory by -o",
         )
     except OSError as error:
-        where = shown_path(error.filename) if error.filename else "the report"
-        return _refused(program, f"{where} cannot be written: {error.strerror or error}")
+        where = error.filename or "the report"
+        return refused(program, f"{where} cannot be written: {error.strerror or error}")
     _print(profiles[0], found, bound, model)
     if not files:
-        return _refused(
+        return refused(
             program, "nothing to draw: the profile has no measurement that a picture shows"
         )
     if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
-        print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
-    for path in paths:
-        print(shown_path(path))
+        note(program, "note: the profile has no ceilings")
+    show(paths)
     return _failed(found, options)
 
 
@@ -311,19 +308,18 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
     said: list[str] = []
     called = kernel_text.YOURS
     if isinstance(found.ran, Change):
-        print("\n".join(change_text.lines(found.ran, width)))
+        show(change_text.lines(found.ran, width))
     elif found.ran:
-        print("\n".join(lines(found.ran, found.shares, width)))
         called = found.ran.kernels_called
-        print(f"{called}:")
+        show([*lines(found.ran, found.shares, width), f"{called}:"])
     if found.placements:
-        print(kernel_text.table(profile, found.placements, width))
+        show(kernel_text.table(profile, found.placements, width))
         said += kernel_text.advice(profile, found.placements, called)
     said += [str(bound)] if bound else []
     if model:
         said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))
     for text in said:
-        print(textwrap.fill(text, max(width, 40), break_long_words=False))
+        show(wrapped(text, width))
 
 
 def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict[str, Any]:
@@ -334,11 +330,6 @@ def _document(profile: Profile, found: _Found, bound: InputBound | None) -> dict
     if found.ran:
         return document(found.ran, found.shares.values())
     return kernel_document(profile, found.placements)
-
-
-def _refused(program: str, text: str) -> int:
-    print(f"{program}: {text}", file=sys.stderr)
-    return 2
 
 
 def _asked(
@@ -384,6 +375,8 @@ def _shares(
 
 
 def _failed(found: _Found, options: argparse.Namespace) -> int:
+    if isinstance(found.ran, Change) and not found.ran.comparable:
+        return CANNOT_JUDGE
     if isinstance(options.fail_on, Condition):
         return int(found.ran is not None and options.fail_on.holds(found.ran))
     return int(options.fail_on == "impossible" and any(p.impossible for p in found.placements))

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.models.fields import config_path, parsed
+from peakline.models.fields import ConfigError, config_path, parsed
 from peakline.models.formats import WEIGHT_FORMATS, Formats
-from peakline.profile import shown_path
+from peakline.profile.untrusted import Limit, require_regular
 
-# Maximum of the safetensors format.
-_MOST_OF_HEADER = 100_000_000
+# A header of every tensor of DeepSeek-V3 would take 12 MiB. Parsed, it may take 16 times as much.
+_MOST_OF_HEADER = Limit(32 << 20, "header")
+_MOST_PARTS = 1 << 20  # objects and lists, which take more
+_MOST_BYTES = 1 << 62
 # Format by the prevailing type, if no quantization is stated.
 _BY_TYPE = {"BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8"}
 
@@ -56,7 +58,7 @@ class Checkpoint:
         weights = _weights(self.quantization)
         if weights is None:
             method = _method(self.quantization) or "without a method"
-            raise ValueError(
+            raise ConfigError(
                 f"{self.path}: the quantization {method} is not known: name --weights, one of "
                 f"{', '.join(WEIGHT_FORMATS)}"
             )
@@ -82,17 +84,17 @@ def checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     beside = config.parent if config.name == "config.json" else None
     types: Counter[str] = Counter()
     if beside:
-        tool = beside / "hf_quant_config.json"
-        if tool.is_file():
+        tool = require_regular(beside / "hf_quant_config.json", ConfigError)
+        if tool.exists():
             quantization = _document(tool).get("quantization") or quantization
         for file in sorted(beside.glob("*.safetensors")):
             types.update(_types(file))
     quantization = quantization or {}
     if not isinstance(quantization, Mapping):
-        raise ValueError(f"{shown_path(config)}: quantization_config is no object; name --weights")
+        raise ConfigError(f"{config}: quantization_config is no object; name --weights")
     limits = (part.get("max_position_embeddings") for part in (values, inner))
     longest = next((size for size in limits if type(size) is int and size > 0), None)
-    return Checkpoint(shown_path(config), quantization, dict(sorted(types.items())), longest)
+    return Checkpoint(str(config), quantization, dict(sorted(types.items())), longest)
 
 
 def _method(stated: Mapping[str, Any]) -> str:
@@ -150,32 +152,38 @@ def _is_fp8(stated: Mapping[str, Any]) -> bool:
 def _document(path: Path) -> Mapping[str, Any]:
     found = parsed(path)
     if not isinstance(found, Mapping):
-        raise ValueError(f"{shown_path(path)}: must be a JSON object")
+        raise ConfigError(f"{path}: must be a JSON object")
     return found
 
 
 def _types(path: Path) -> Counter[str]:
-    name = shown_path(path)
+    require_regular(path, ConfigError)
     try:
         # Not `untrusted.opened`: a header's length may look like gzip's first bytes.
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            text = file.read(length) if length <= _MOST_OF_HEADER else b""
+            if _MOST_OF_HEADER.bytes < length <= os.path.getsize(path):
+                raise ConfigError(f"{path}: its header is {_MOST_OF_HEADER.too_large()}")
+            text = file.read(length) if length <= _MOST_OF_HEADER.bytes else b""
     except OSError as error:
-        raise ValueError(f"{name}: cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if text.count(b"{") + text.count(b"[") > _MOST_PARTS:
+        raise ConfigError(f"{path}: its header has more than {_MOST_PARTS} objects and lists")
     try:
         header = json.loads(text) if len(text) == length else None
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise ValueError(f"{name}: no safetensors file, or cut off in its header")
+        raise ConfigError(f"{path}: no safetensors file, or cut off in its header")
     types: Counter[str] = Counter()
     for key, tensor in header.items():
         if key == "__metadata__":
             continue
         match tensor:
-            case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end:
+            case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if (
+                0 <= begin <= end <= _MOST_BYTES
+            ):
                 types[kind] += end - begin
             case _:
-                raise ValueError(f"{name}: a tensor has no dtype and data_offsets")
+                raise ConfigError(f"{path}: a tensor has no dtype and data_offsets")
     return types

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline.models.families import FAMILIES
-from peakline.models.fields import config_path, parsed
+from peakline.models.fields import ConfigError, config_path, parsed
 from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
-from peakline.profile import shown_path
 from peakline.profile.errors import shown
 
 # Suggested if no family's name is similar.
@@ -75,13 +74,13 @@ def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transf
     name, values = "the config", source
     if not isinstance(source, Mapping):
         path = config_path(source)
-        name, values = shown_path(path), parsed(path)
+        name, values = str(path), parsed(path)
     if not isinstance(values, Mapping):
-        raise ValueError(f"{name}: not a config.json of a model")
+        raise ConfigError(f"{name}: not a config.json of a model")
     try:
         return _transformer(values)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        raise ConfigError(f"{name}: {error}") from error
 
 
 def _transformer(values: Mapping[str, Any]) -> Transformer:

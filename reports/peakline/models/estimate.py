@@ -70,6 +70,15 @@ def _medians(
     ]
 
 
+def _by(profile: Profile, device: str, id_: str, name: str) -> dict[int, float]:
+    """Seconds of each measurement by a parameter."""
+    return {
+        value: m.summary.median_s
+        for m in profile.of(device, id_)
+        if m.id == id_ and m.summary and (value := m.integer(name))
+    }
+
+
 def _line(profile: Profile, device: str) -> tuple[float, float]:
     """Seconds a and B/s b of GEMMs with M = 1: least squares of time over bytes."""
     rows = [
@@ -90,7 +99,7 @@ def _line(profile: Profile, device: str) -> tuple[float, float]:
 
 def _turn(profile: Profile, device: str, batch: int) -> float:
     """Time of a GEMM with `batch` rows over one with a single row, at least 1."""
-    curve = {int(params["m"]): seconds for params, seconds, _ in _medians(profile, device, _CURVE)}
+    curve = _by(profile, device, _CURVE, "m")
     if 1 not in curve:
         raise _missing(profile, device, "products by rows", "^gemm.skinny")
     return max(1.0, interpolated(curve, batch) / curve[1])
@@ -98,10 +107,7 @@ def _turn(profile: Profile, device: str, batch: int) -> float:
 
 def _launch(profile: Profile, device: str) -> float:
     """Seconds per node of a CUDA graph."""
-    curve = {
-        int(params["nodes"]): seconds
-        for params, seconds, _ in _medians(profile, device, "launch.graph")
-    }
+    curve = _by(profile, device, "launch.graph", "nodes")
     if len(curve) < 2:
         raise _missing(profile, device, "CUDA graphs", "^launch.graph")
     least, most = min(curve), max(curve)

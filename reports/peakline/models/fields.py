@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peakline.profile import shown_path
 from peakline.profile.errors import shown
-from peakline.profile.untrusted import Limit, opened
+from peakline.profile.untrusted import Limit, opened, require_regular
+from peakline.text import OneLine
 
 _MOST_OF_FILE = Limit(1 << 20, "config.json")
 
@@ -22,17 +22,23 @@ _MOST_LAYERS = 1 << 16
 Flag = bool | tuple[str, bool]
 
 
+class ConfigError(OneLine, ValueError):
+    """An unusable file of a model. Names file and field, and what would be valid."""
+
+
 def parsed(path: str | os.PathLike[str]) -> Any:
-    with opened(path, _MOST_OF_FILE, ValueError) as file:
+    with opened(path, _MOST_OF_FILE, ConfigError) as file:
         try:
             return json.load(file)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
+            raise ConfigError(f"{path}: not JSON: {error}") from error
 
 
 def config_path(path: str | os.PathLike[str]) -> Path:
-    """The config.json of a folder, or the path itself."""
-    return Path(path, "config.json") if os.path.isdir(path) else Path(path)
+    """The config.json of a folder, or the path itself. Raises ConfigError."""
+    if not os.path.isdir(path):
+        return Path(path)
+    return require_regular(Path(path, "config.json"), ConfigError)
 
 
 class Fields:

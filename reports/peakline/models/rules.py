@@ -257,6 +257,8 @@ def nemotron_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
                 f"{', '.join(NEMOTRON_KINDS)}"
             )
         kinds = [NEMOTRON_KINDS[letter] for letter in pattern]
+    if kinds is None:
+        raise ValueError("hybrid_override_pattern is missing, which says what each layer is")
     count = len(kinds) if isinstance(kinds, list) else values.get("num_hidden_layers")
     return {"head_dim": values.get("attention_head_dim"), **values} | {
         "layer_types": kinds,

@@ -14,7 +14,8 @@ from peakline.page.screen import Screen, Section
 from peakline.page.sections import findings, list_of
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
-from peakline.profile import NODE, Profile, shown_path
+from peakline.profile import NODE, Profile
+from peakline.text import shell_word
 
 # CSS class by outcome; others look like a verdict that could not be given.
 _LOOKS = {"pass": "pass", "fail": "fail"}
@@ -33,10 +34,10 @@ def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) ->
 def verdict_of(profile: Profile, screen: Screen | str) -> str:
     if isinstance(screen, Screen):
         return verdict(screen.word, screen.code, screen.sentence, screen.reasons)
-    file = shown_path(Path(profile.path).name) or "PROFILE"
+    command = f"peakline show {shell_word(Path(profile.path).name) or 'PROFILE'}"
     return (
         '<div class="verdict open"><p><b>NO VERDICT</b> <span>None was computed: '
-        f"{escape(screen)}. <code>peakline show {escape(file)}</code> computes one.</span></p>"
+        f"{escape(screen)}. <code>{escape(command)}</code> computes one.</span></p>"
         "</div>"
     )
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import base64
 import gzip
-import html
 from collections.abc import Callable, Sequence
 
+from peakline.text import escape
+
 _NUMBER = '<td class="n"'
-
-
-def escape(text: object) -> str:
-    """Text that is safe anywhere in HTML, quoted attributes included."""
-    return html.escape(str(text), quote=True)
 
 
 def cell(text: object, *, number: bool = False, raw: object = None) -> str:

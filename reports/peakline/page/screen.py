@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.profile import shown_text
+from peakline.text import short
 
 _SECONDS = 60  # time limit; a busy machine takes three
 _MOST_OF_A_REASON = 300  # characters
@@ -102,4 +102,4 @@ def _program() -> str | None:
 
 
 def _failed(program: str, why: str) -> str:
-    return shown_text(f"{program} show failed: {why}", _MOST_OF_A_REASON)
+    return short(f"{program} show failed: {why}", _MOST_OF_A_REASON)

@@ -16,6 +16,7 @@ from peakline.page.steps import of_change, of_steps
 from peakline.page.tables import kernels
 from peakline.pictures import Picture
 from peakline.profile import Profile
+from peakline.text import shell_word
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.kernel_text import YOURS
@@ -71,11 +72,13 @@ def work_page(
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
-    file = Path(profile.path).name or "the profile"
+    file = Path(profile.path).name
+    command = f"peakline-report {shell_word(file) or 'PROFILE'}"
     header = (
-        f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what {escape(file)} '
-        f"measured on {profile.created[:10]}. <code>peakline-report {escape(file)}</code> draws "
-        f"that machine itself: roofline, ceilings, links.</p>{verdict_of(profile, screen)}</header>"
+        f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what '
+        f"{escape(file or 'the profile')} measured on {profile.created[:10]}. "
+        f"<code>{escape(command)}</code> draws that machine itself: roofline, ceilings, links.</p>"
+        f"{verdict_of(profile, screen)}</header>"
     )
     return page(title, entries, [header, *body])
 

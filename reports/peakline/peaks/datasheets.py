@@ -23,9 +23,9 @@ from peakline.profile import (
     load,
     normalize_dtype,
     population,
-    shown_text,
 )
 from peakline.profile.peaks import COMPUTE_FAMILIES
+from peakline.text import short
 
 # Search order if no basis is asked for.
 _MEASURED = ("burst", "measured", "instruction")
@@ -201,9 +201,7 @@ def peak_flops(
         if isinstance(found, Peak):
             return found
         why.append(found)
-    raise PeakError(
-        f"no {basis or 'known'} {name} peak of {shown_text(gpu.name)}: {'; '.join(why)}"
-    )
+    raise PeakError(f"no {basis or 'known'} {name} peak of {short(gpu.name)}: {'; '.join(why)}")
 
 
 def _of_profile(
@@ -328,7 +326,7 @@ def _at_hand() -> _Gpu:
     kinds = {(gpu.name, gpu.mig): gpu for gpu in gpus}
     if len(kinds) != 1:
         found = ", ".join(gpu.name for gpu in kinds.values()) or "none"
-        raise PeakError(f"name the GPU: this machine has {shown_text(found)}")
+        raise PeakError(f"name the GPU: this machine has {short(found)}")
     # The process may use any of several GPUs of one model.
     (gpu,) = kinds.values()
     return gpu if len(gpus) == 1 else dataclasses.replace(gpu, uuid="")

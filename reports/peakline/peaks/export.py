@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from peakline.peaks.mfu import utilization_name
 from peakline.profile import Device, Peak, PeakError, Profile
+from peakline.text import printable
 
 # Denominators of published MFU, in order of preference.
 PUBLISHED = ("datasheet", "theoretical")
@@ -84,16 +85,11 @@ def _needed(bandwidth: Peak | None, tool: str) -> Peak:
     return bandwidth
 
 
-def _one_line(text: str) -> str:
-    # A line break would end the comment and run the rest as code.
-    return " ".join(text.split())
-
-
 def _provenance(peak: Peak) -> list[str]:
     lines = [
-        f"# {peak.resource} of {_one_line(peak.device)}, {peak.basis}, dense: "
+        f"# {peak.resource} of {peak.device}, {peak.basis}, dense: "
         f"{float(peak):.6g} {peak.unit}{f', {peak.work}' if peak.work else ''}",
-        f"# from {_one_line(peak.source)}",
+        f"# from {peak.source}",
     ]
     if not peak.published:
         lines.append(
@@ -167,7 +163,7 @@ def _snippet(tool: str, request: Request) -> list[str]:
         "peak": _number(request.peak),
         "rounded": round(request.peak),
         "tflops": _number(request.peak / 1e12),
-        "device": json.dumps(request.peak.device),
+        "device": ascii(request.peak.device),
     }
     if "{torch_dtype}" in _SNIPPETS[tool]:
         values["torch_dtype"] = _torch_dtype(tool, request.peak)
@@ -176,7 +172,7 @@ def _snippet(tool: str, request: Request) -> list[str]:
         bandwidth = _needed(request.bandwidth(), tool)
         lines.append(_bandwidth_line(bandwidth))
         values["tbps"] = _number(bandwidth / 1e12)
-    return [*lines, _SNIPPETS[tool].format(**values)]
+    return [*lines, *(line.format(**values) for line in _SNIPPETS[tool].splitlines())]
 
 
 def _bandwidth_line(bandwidth: Peak) -> str:
@@ -203,7 +199,7 @@ def _torchao(request: Request) -> list[str]:
         *lines,
         "from torchao.testing.training.roofline_utils import gpu_name_to_specs",
         "",
-        f"gpu_name_to_specs[{json.dumps(request.peak.device)}] = {{",
+        f"gpu_name_to_specs[{request.peak.device!a}] = {{",
         *(f'    "{key}": {_number(value)},' for key, value in entries.items() if value is not None),
         "}",
     ]
@@ -234,7 +230,7 @@ def _inductor(request: Request) -> list[str]:
         f"    dram_bw_gbs={_number(bandwidth / 1e9)},",
         f"    dram_gb={_number(memory / 1e9)},",
         ")",
-        f"name = {json.dumps(request.peak.device)}",
+        f"name = {request.peak.device!a}",
         "device_info._device_mapping[name] = info",
         "device_info._device_mapping[name.upper()] = info  # where newer torch looks",
     ]
@@ -269,7 +265,7 @@ def _tracelens(request: Request) -> list[str]:
         "_reference": f"max_achievable_tflops: {request.peak.basis}; {_note(request)}; "
         f"mem_bw_gbps: {_bandwidth_line(bandwidth).removeprefix('# ')}",
     }
-    return [json.dumps(document, indent=2)]
+    return json.dumps(document, indent=2).splitlines()
 
 
 def _simumax(request: Request) -> list[str]:
@@ -297,7 +293,7 @@ def _simumax(request: Request) -> list[str]:
             "mode": "roofline",
         },
     }
-    return [json.dumps(document, indent=2)]
+    return json.dumps(document, indent=2).splitlines()
 
 
 def _plain(value: float) -> str:
@@ -343,13 +339,16 @@ def _json(request: Request) -> list[str]:
         "share_is_called": utilization_name(peak),
         "source": peak.source,
     }
-    return [json.dumps(document, indent=2)]
+    return json.dumps(document, indent=2).splitlines()
 
 
-EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
+_PYTHON: Mapping[str, Callable[[Request], list[str]]] = {
     **{tool: functools.partial(_snippet, tool) for tool in _SNIPPETS},
     "torchao": _torchao,
     "inductor": _inductor,
+}
+EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
+    **_PYTHON,
     "tracelens": _tracelens,
     "simumax": _simumax,
     "aiconfigurator": _aiconfigurator,
@@ -378,4 +377,8 @@ def export(
         raise ValueError(f"unknown tool {tool!r}: use one of {', '.join(EXPORTS)}")
     basis = basis or _BASES.get(tool, "datasheet")
     peak = profile.peak(dtype, basis=basis, device=device)
-    return "\n".join(EXPORTS[tool](Request(profile, peak, device))) + "\n"
+    # Python takes a file's encoding from its first comments, in which UTF-7 could hide code.
+    lines = ["# coding: utf-8"] if tool in _PYTHON else []
+    lines += EXPORTS[tool](Request(profile, peak, device))
+    # Printable: a line break in a comment would run the rest as code.
+    return "".join(f"{printable(line)}\n" for line in lines)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline.pictures.style import INK, MUTED
+from peakline.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +219,8 @@ def text_width(text: str, font: float, weight: str = "normal") -> float:
     from matplotlib.textpath import text_to_path
 
     properties = FontProperties(family="DejaVu Sans", size=font, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
+    line = printable(text)
+    return float(text_to_path.get_text_width_height_descent(line, properties, ismath=False)[0])
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:

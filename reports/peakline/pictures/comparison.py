@@ -11,7 +11,7 @@ from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED, SERIES
-from peakline.profile import shown_text
+from peakline.text import short
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
@@ -52,7 +52,7 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     rows = device["ceilings"]
     if not rows:
         return None
-    names = [shown_text(ceiling_name(row), _MOST_OF_A_NAME) for row in rows]
+    names = [short(ceiling_name(row), _MOST_OF_A_NAME) for row in rows]
     kinds = [verdict for verdict in VERDICTS if any(row["verdict"] == verdict for row in rows)]
     legend = [verdict_name(verdict) for verdict in kinds]
 

@@ -8,9 +8,10 @@ from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
-from peakline.profile import Profile, shown_text
+from peakline.profile import Profile
 from peakline.profile.conclusions import Curve
 from peakline.profile.declared import DeclaredPanel, DeclaredSeries, Mark, Numbers
+from peakline.text import short
 
 # More lines or rows are illegible; the page's tables have all.
 MOST_LINES = 12
@@ -126,7 +127,7 @@ def name_of(value: int | str, names: Mapping[str, str]) -> str:
 
 def _whole(text: str) -> str:
     """A text cut to the room beside a panel: names in a profile may be long."""
-    return shown_text(text, MOST_OF_A_LABEL)
+    return short(text, MOST_OF_A_LABEL)
 
 
 def _lines(

@@ -7,7 +7,8 @@ from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, MUTED, SERIES
-from peakline.profile import Profile, shown_text
+from peakline.profile import Profile
+from peakline.text import short
 
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
@@ -69,4 +70,4 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _name(op: str) -> str:
-    return shown_text(op.replace("_", " "), _MOST_OF_A_NAME)
+    return short(op.replace("_", " "), _MOST_OF_A_NAME)

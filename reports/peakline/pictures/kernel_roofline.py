@@ -10,7 +10,7 @@ from peakline import units
 from peakline.limits.roofline import Limit, Limits, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
-from peakline.pictures.picture import HOVER, Picture
+from peakline.pictures.picture import Picture, hover
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
@@ -163,7 +163,7 @@ def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
         mark = axes.scatter(
             [x], [height], s=size, color=color, alpha=0.75, edgecolors=CARD, zorder=3
         )
-        mark.set_gid(f"{HOVER}{number}: {p.kernel.name[:_HOVERED]}")
+        mark.set_gid(hover(f"{number}: {p.kernel.name[:_HOVERED]}"))
 
 
 def _number(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
-from peakline.pictures.picture import HOVER, Picture
+from peakline.pictures.picture import Picture, hover
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
@@ -119,7 +119,7 @@ def _draw_row(
         # The gain is also capped by ncu's summaries.
         share = 1 - p.as_written.gain_s / (p.kernel.seconds or 1.0)
     pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
-    pale[0].set_gid(f"{HOVER}{number}: {p.kernel.name}")
+    pale[0].set_gid(hover(f"{number}: {p.kernel.name}"))
     pale[0].set_label(f"_kernel {number}")
     if share:
         axes.barh(row, seconds * share, height=_BAR, color=color)

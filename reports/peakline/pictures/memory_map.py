@@ -9,7 +9,8 @@ from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
 from peakline.pictures.groups import MEMORY
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, SERIES
-from peakline.profile import MemoryLevel, Profile, shown_text
+from peakline.profile import MemoryLevel, Profile
+from peakline.text import short
 
 _MOST_OF_A_LABEL = 20  # characters; names in a profile may be long
 
@@ -20,7 +21,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
     if sum(level.latency_s is not None for level in levels) < 2:
         return None
     rated = any(level.bytes_per_s for level in levels)
-    labels = [shown_text(level.label, _MOST_OF_A_LABEL) for level in levels]
+    labels = [short(level.label, _MOST_OF_A_LABEL) for level in levels]
     sizes = [
         f"{label}\n{_size(level)}".rstrip() for label, level in zip(labels, levels, strict=True)
     ]

@@ -10,6 +10,7 @@ from peakline.pictures.curves import Points, amount, highest, plot, size_of, siz
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
 from peakline.profile import Profile
+from peakline.text import whole
 
 _WAYS = {"p2p.read.ce": "reads", "p2p.write.ce": "writes", "p2p.bidirectional.ce": "both ways"}
 _CEILINGS = {"reads": "nvlink.read", "writes": "nvlink.write", "both ways": "nvlink.bidirectional"}
@@ -117,12 +118,12 @@ def _matrix(profile: Profile, device: str, id_: str) -> Matrix:
     largest = max((size_of(m) or 0 for m in rows), default=0)
     found: Matrix = {}
     for m in rows:
-        one, dash, other = str(m.params.get("pair")).partition("-")
-        if size_of(m) != largest or not dash:
+        one, other = (whole(gpu) for gpu in str(m.params.get("pair")).partition("-")[::2])
+        if size_of(m) != largest or one is None or other is None:
             continue
-        found[int(one), int(other)] = amount(m)
+        found[one, other] = amount(m)
         if "bidirectional" in id_:
-            found[int(other), int(one)] = amount(m)
+            found[other, one] = amount(m)
     return found
 
 

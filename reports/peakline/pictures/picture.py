@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from peakline.pictures.canvas import Canvas, Figure, enlarge, text_width
 from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
 from peakline.profile import Profile
+from peakline.text import printable
 
 
 class DrawingUnavailable(RuntimeError):
@@ -56,14 +57,17 @@ def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> 
         return _saved(figure, file_format, picture)
 
 
-# Artists with this prefix of their gid show the rest on hovering, in SVG.
-HOVER = "hover-"
 _HOVERED = re.compile(rb'<g id="hover-([^"]*)">')
+
+
+def hover(text: str) -> str:
+    """The gid of an artist that shows a text on hovering, in SVG."""
+    return f"hover-{printable(text)}"
 
 
 def _saved(figure: Figure, file_format: str, picture: Picture) -> bytes:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format, {})
-    about = {"Title": f"{picture.headline or picture.title} ({picture.stamp})"}
+    about = {"Title": printable(f"{picture.headline or picture.title} ({picture.stamp})")}
     target = io.BytesIO()
     figure.savefig(target, format=file_format, dpi=150, metadata={**dates, **about})
     if file_format == "svg":

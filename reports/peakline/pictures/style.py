@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import typing
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from typing import Any
 
 from peakline.profile import Profile
+from peakline.text import printable
 
 INK = "#1b2026"
 MUTED = "#59646f"
@@ -42,6 +45,7 @@ CSS_VARIABLES = {
     **{color: f"--s{i + 1}" for i, color in enumerate(SERIES)},
 }
 
+_DRAWING = threading.RLock()
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "text.color": INK,
@@ -81,7 +85,23 @@ def precision_color(profile: Profile, name: str) -> str:
     return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
 
 
-def style() -> AbstractContextManager[None]:
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """matplotlib's settings for pictures, in which each line of a text is printable. They hold for
+    the process, so one thread draws at a time."""
     import matplotlib
+    from matplotlib.text import Text
 
-    return matplotlib.rc_context(typing.cast(Any, _RC))
+    with _DRAWING, matplotlib.rc_context(typing.cast(Any, _RC)):
+        plain: Any = Text.set_text
+
+        def set_text(text: Text, content: object) -> None:
+            lines = str("" if content is None else content).split("\n")
+            plain(text, "\n".join(map(printable, lines)))
+
+        # All texts pass here: also those of ticks and legends, which matplotlib makes as it draws.
+        Text.set_text = set_text  # type: ignore[method-assign,assignment]
+        try:
+            yield
+        finally:
+            Text.set_text = plain  # type: ignore[method-assign]

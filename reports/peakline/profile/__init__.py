@@ -16,7 +16,7 @@ from peakline.profile.conclusions import (
     Roofline,
     RooflinePoint,
 )
-from peakline.profile.errors import ProfileError, printable, shown_path, shown_text
+from peakline.profile.errors import ProfileError
 from peakline.profile.facts import Device
 from peakline.profile.measurement import Measurement, Series
 from peakline.profile.peaks import Peak, PeakError, normalize_dtype

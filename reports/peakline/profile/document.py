@@ -10,16 +10,13 @@ from typing import Any
 from peakline.profile.errors import FieldError, shown
 from peakline.profile.schema import limits
 
-# Control characters are harmful in terminals, and invalid in SVG.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 # An object or list takes two bytes of text, but far more memory.
 _MOST_OBJECTS = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse(data: bytes | str, objects: int = _MOST_OBJECTS) -> Any:
-    """The document in `data`, without control characters and with at most `objects` objects and
-    lists. Raises FieldError."""
+    """The document in `data`, with at most `objects` objects and lists. Raises FieldError."""
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         if not text.strip(" \t\r\n"):
@@ -39,7 +36,8 @@ def parse(data: bytes | str, objects: int = _MOST_OBJECTS) -> Any:
         raise
     except ValueError as error:
         raise FieldError(f"not valid JSON: {error}") from error
-    return _checked(document, 0)
+    _check(document, 0)
+    return document
 
 
 def _refuse_constant(text: str) -> float:
@@ -58,31 +56,24 @@ def _too_deep() -> FieldError:
     return FieldError(f"nested deeper than {limits()['depth']} levels: not a peakline profile")
 
 
-def _checked(value: Any, depth: int) -> Any:
+def _check(value: Any, depth: int) -> None:
     if isinstance(value, str):
-        return _checked_text(value)
-    if isinstance(value, (dict, list)):
-        if depth == limits()["depth"]:
-            raise _too_deep()
-        if isinstance(value, dict) and len(value) > limits()["keys"]:
-            raise FieldError(f"expected at most {limits()['keys']} keys, found {len(value)}")
-        key: Any = None
+        _check_text(value)
+    if not isinstance(value, (dict, list)):
+        return
+    if depth == limits()["depth"]:
+        raise _too_deep()
+    if isinstance(value, dict) and len(value) > limits()["keys"]:
+        raise FieldError(f"expected at most {limits()['keys']} keys, found {len(value)}")
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         try:
-            if isinstance(value, list):
-                result = []
-                for key, inner in enumerate(value):  # noqa: B007 (the error names it)
-                    result.append(_checked(inner, depth + 1))
-                return result
-            named = {}
-            for key, inner in value.items():
-                named[_checked_text(key)] = _checked(inner, depth + 1)
-            return named
+            if isinstance(key, str):
+                _check_text(key)
+            _check(inner, depth + 1)
         except FieldError as error:
             raise (error if error.message == _too_deep().message else error.below(key)) from None
-    return value
 
 
-def _checked_text(text: str) -> str:
+def _check_text(text: str) -> None:
     if _SURROGATE.search(text):
         raise FieldError("holds half a surrogate pair, which is not Unicode text")
-    return _UNPRINTABLE.sub("\ufffd", text)

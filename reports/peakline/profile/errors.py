@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
-MOST_SHOWN = 60
-MOST_SHOWN_OF_PATH = 4096  # PATH_MAX on Linux
+from peakline.text import OneLine, short
+
+_MOST_OF_PATH = 200  # characters
 
 
-class ProfileError(ValueError):
+class ProfileError(OneLine, ValueError):
     """An unreadable profile or population. Names file and field, and valid values."""
 
 
-class FieldError(ValueError):
+class FieldError(OneLine, ValueError):
     """An error at a place in a document."""
 
     def __init__(self, message: str, path: str = "") -> None:
         self.message = message
         self.path = path
-        super().__init__(f"{shown_text(path, 200)}: {message}" if path else message)
+        super().__init__(f"{short(path, _MOST_OF_PATH)}: {message}" if path else message)
 
     def below(self, key: str | int) -> FieldError:
         """This error, with its path starting at the object or array that has `key`."""
@@ -34,27 +34,12 @@ def expected(what: str, found: Any, path: str = "") -> FieldError:
     return FieldError(f"expected {what}, found {shown(found)}", path)
 
 
-def shown_text(text: str, most: int = MOST_SHOWN) -> str:
-    """A text for a message on a terminal: short, and without control characters."""
-    return printable(text if len(text) <= most else text[:most] + "...")
-
-
-def printable(text: str) -> str:
-    """A text without control characters, line breaks included."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
-
-
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """A path for a message on a terminal: without control characters."""
-    return shown_text(os.fspath(path), MOST_SHOWN_OF_PATH)
-
-
 def shown(value: Any) -> str:
     """A document's value, shortened for a message."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "an array"
     if isinstance(value, str):
-        return f'"{shown_text(value)}"'
+        return f'"{short(value)}"'
     return _shown(json.dumps, value)
 
 
@@ -65,6 +50,6 @@ def shown_argument(value: Any) -> str:
 
 def _shown(write: Callable[[Any], str], value: Any) -> str:
     try:
-        return shown_text(write(value))
+        return short(write(value))
     except ValueError:  # an integer of thousands of digits
         return "a number that is far too long"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from peakline.profile import document, schema, untrusted
-from peakline.profile.errors import FieldError, ProfileError, shown_path, shown_text
+from peakline.profile.errors import FieldError, ProfileError
+from peakline.text import short
 
 _T = TypeVar("_T")
 _BUNDLED = Path(__file__).parents[1] / "reference_profiles"
@@ -29,7 +30,7 @@ def parsed(data: bytes | str, name: str, build: Callable[[Any], _T]) -> _T:
         data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     )
     source = io.BufferedReader(content)
-    with untrusted.bounded(source, shown_path(name), _limit(), ProfileError) as file:
+    with untrusted.bounded(source, name, _limit(), ProfileError) as file:
         return _built(file.read(), name, build)
 
 
@@ -41,7 +42,7 @@ def _built(data: bytes, name: str, build: Callable[[Any], _T]) -> _T:
     try:
         return build(document.parse(data))
     except FieldError as error:
-        raise ProfileError(f"{shown_path(name)}: {error}") from error
+        raise ProfileError(f"{name}: {error}") from error
 
 
 def bundled(folder: str, what: str, model: str) -> Path:
@@ -51,5 +52,5 @@ def bundled(folder: str, what: str, model: str) -> Path:
     files = {path.stem.removeprefix(_VENDOR): path for path in paths}
     path = files.get(model.lower().replace(" ", "-").removeprefix(_VENDOR))
     if path is None:
-        raise ProfileError(f"no {what} of {shown_text(model)!r}; there is: {', '.join(files)}")
+        raise ProfileError(f"no {what} of {short(model)!r}; there is: {', '.join(files)}")
     return path

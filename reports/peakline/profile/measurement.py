@@ -89,9 +89,9 @@ class Measurement:
         )
 
     def integer(self, name: str) -> int | None:
-        """An integer parameter; None if there is none of that name."""
+        """A size or count among the parameters; None if there is none of that name above 0."""
         value = self.params.get(name)
-        return value if isinstance(value, int) else None
+        return value if isinstance(value, int) and value > 0 else None
 
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of `value`, in its unit; None unless the value rests on the median."""

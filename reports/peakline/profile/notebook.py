@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from peakline.profile.measurement import Measurement
+from peakline.text import escape
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"<p>{html.escape(title)}</p><table>", _row("th", heads)]
+    lines = [f"<p>{escape(title)}</p><table>", _row("th", heads)]
     return "".join([*lines, *(_row("td", row) for row in rows), "</table>"])
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def row(m: Measurement, device: str) -> dict[str, Any]:

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from peakline.profile.conclusions import PUBLISHED_BASES
-from peakline.profile.errors import shown_text
+from peakline.text import OneLine, short
 
 
-class PeakError(LookupError):
+class PeakError(OneLine, LookupError):
     """A figure or population that does not exist, or a request that is ambiguous."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class Peak(float):
@@ -107,7 +104,7 @@ def normalize_dtype(dtype: str) -> str:
     A resource such as "tensor.bf16" or "cuda_core.fp16" is returned as it is. Raises PeakError for
     an unknown or sparse precision.
     """
-    given = shown_text(str(dtype))
+    given = short(str(dtype))
     text = str(dtype).strip().lower().removeprefix("torch.")
     if "sparse" in text or "2:4" in text:
         raise PeakError(

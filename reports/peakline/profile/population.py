@@ -10,7 +10,7 @@ from typing import Any, Literal
 from peakline.profile import files, rules, schema
 from peakline.profile.build import build
 from peakline.profile.conclusions import Basis
-from peakline.profile.errors import FieldError, expected, shown_path
+from peakline.profile.errors import FieldError, expected
 from peakline.profile.peaks import PeakError
 
 
@@ -136,8 +136,7 @@ def load_population(
     number = f"{len(found)} populations" if found else "no population"
     listed = ", ".join(f"{p.facts.model} {p.mode} ({p.cards} cards)" for p in there)
     raise PeakError(
-        f"{shown_path(path)} has {number} {wanted}; load_populations gives all that it has: "
-        f"{listed or 'none'}"
+        f"{path} has {number} {wanted}; load_populations gives all that it has: {listed or 'none'}"
     )
 
 

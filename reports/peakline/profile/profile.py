@@ -29,6 +29,7 @@ from peakline.profile.facts import Device, Host, Software
 from peakline.profile.measurement import Measurement
 from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
 from peakline.profile.population import Population, population
+from peakline.text import printable, whole
 
 HOST = "host"
 # Device of measurements between GPUs, or of all GPUs at once.
@@ -80,7 +81,7 @@ class Profile:
     def __repr__(self) -> str:
         models = Counter(d.name or d.uuid for d in self.devices) or {self.device_name(HOST): 1}
         devices = ", ".join(f"{n} × {name}" if n > 1 else name for name, n in models.items())
-        return (
+        return printable(
             f"<Profile {Path(self.path).name}: {devices}; {self.mode} run of {self.created}, "
             f"{len(self.measurements)} measurements, {len(self.ceilings)} ceilings>"
         )
@@ -341,8 +342,8 @@ class Profile:
 
 def _called(gpus: Sequence[Device], text: str) -> list[str]:
     """The GPUs with an index, a name, a UUID's beginning or a word of one model's name."""
-    if text.isdigit():
-        return [d.uuid for d in gpus if d.index == int(text)]
+    if (index := whole(text)) is not None:
+        return [d.uuid for d in gpus if d.index == index]
     if not text:
         return []
     word = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)

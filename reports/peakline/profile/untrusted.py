@@ -9,9 +9,8 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-from peakline.profile.errors import shown_path
 
 _GZIP = b"\x1f\x8b"
 _HEAD = 1 << 16
@@ -50,6 +49,14 @@ class _Bounded(io.RawIOBase):
         return count
 
 
+def require_regular(path: Path, error: type[ValueError]) -> Path:
+    """The path, unless it is a pipe or a device: for files that a folder has, or that are read
+    twice. Raises `error`; a missing file is left to its reader."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise error(f"{path}: not a regular file")
+    return path
+
+
 @contextlib.contextmanager
 def opened(
     path: str | os.PathLike[str], limit: Limit | Callable[[bytes], Limit], error: type[ValueError]
@@ -60,7 +67,7 @@ def opened(
     names the file, here and while reading: if it cannot be read, is a broken gzip file, or exceeds
     the limit.
     """
-    name = shown_path(path)
+    name = os.fspath(path)
     try:
         file = open(path, "rb")  # noqa: SIM115 (the next function closes it)
     except OSError as reason:

@@ -108,11 +108,14 @@ class StepTimer:
         self._steps = 0
         self._usual: deque[float] = deque(maxlen=_HISTORY)
         self._is_slow = False
+        self._reporting = False  # to the sinks
         self._warned: list[object] = []  # causes; a list, since sinks may not be hashable
         self.latest: dict[str, float] = {}  # the figures of the last finished step
 
     def step(self) -> dict[str, float]:
         """Marks the end of a step; returns the figures of the last newly finished one, if any."""
+        if self._reporting:
+            raise RuntimeError("a sink must not call step(), which calls it")
         mark = self._event()
         mark.record()
         self._pending.append((self._steps, mark))
@@ -145,10 +148,13 @@ class StepTimer:
         self._watch(number, seconds)
         self.latest = figures
         for sink in self._sinks:
+            self._reporting = True
             try:
                 sink(number, dict(figures))
             except Exception:  # figures must not stop a training run
                 self._warn_once(sink, "sink %r failed at step %d", sink, number, exc_info=True)
+            finally:
+                self._reporting = False
         return figures
 
     def _shares(self, number: int, seconds: float) -> dict[str, float]:

@@ -7,7 +7,7 @@ are compared where name and work are the same; others are marked as not comparab
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from peakline.workload.modules import modules
 from peakline.workload.part import Part
 
 _SIDES = ("before", "after")
+_LITTLE = 0.01  # of a step
 _OTHER = {True: "other shapes", False: "its work is not known in both runs"}
 _WITHOUT = "without shapes"
 INTO = " / "  # separates a module from one inside it
@@ -73,6 +74,17 @@ class Change:
     @property
     def share(self) -> float:
         return self.change_s / self.before.step_s
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the runs did the same, but for kernels that hardly count: else the change of a
+        step says nothing."""
+        if any(finding.code in _FACTS for finding in self.findings):
+            return False
+        other = [row for row in self.kernels if not row.comparable]
+        before = sum(row.before.seconds for row in other if row.before)
+        after = sum(row.after.seconds for row in other if row.after)
+        return before <= _LITTLE * self.before.step_s and after <= _LITTLE * self.after.step_s
 
     @property
     def overlap(self) -> bool:
@@ -199,18 +211,12 @@ def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
 
 def _differences(before: Analysis, after: Analysis) -> Iterator[Finding]:
     """Differences between the runs that may explain other times."""
-    facts = {
-        "devices": ("the device", _devices),
-        "ranks": ("the number of ranks", lambda run: str(len(run.ranks))),
-        "steps": ("what a step is", lambda run: run.ranks[0].by or "the whole trace"),
-        "shapes": ("the recording", _shapes),
-    }
-    for code, (what, of) in facts.items():
+    for code, (what, of) in _FACTS.items():
         values = [of(run) for run in (before, after)]
         if values[0] != values[1]:
             text = f"Not comparable: {what} was {values[0]} before and is {values[1]} after."
-            yield Finding(f"other_{code}", "warning", text)
-        elif code == "shapes" and values[0] == _WITHOUT:
+            yield Finding(code, "warning", text)
+        elif code == "other_shapes" and values[0] == _WITHOUT:
             text = "Shapes were not recorded, so kernels of one name may do other work."
             yield Finding("no_shapes", "note", text)
 
@@ -223,3 +229,12 @@ def _devices(run: Analysis) -> str:
 def _shapes(run: Analysis) -> str:
     has = any(rank.timeline.trace.has_shapes for rank in run.ranks)
     return "with shapes" if has else _WITHOUT
+
+
+# In which runs must agree, by the code of the finding where they do not.
+_FACTS: Mapping[str, tuple[str, Callable[[Analysis], str]]] = {
+    "other_devices": ("the device", _devices),
+    "other_ranks": ("the number of ranks", lambda run: str(len(run.ranks))),
+    "other_steps": ("what a step is", lambda run: run.ranks[0].by or "the whole trace"),
+    "other_shapes": ("the recording", _shapes),
+}

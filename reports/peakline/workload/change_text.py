@@ -95,7 +95,7 @@ def lines(change: Change, width: int) -> list[str]:
     """The whole text for a terminal."""
     texts = [f"{headline(change)}.", spread(change), *(found.text for found in change.findings)]
     return [
-        *(wrapped(text, width) for text in texts),
+        *(line for text in texts for line in wrapped(text, width)),
         "",
         *(line for table in tables(change, _WORTH) for line in printed(table, width)),
     ]

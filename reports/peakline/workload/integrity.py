@@ -34,6 +34,8 @@ _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 def doubt(trace: Trace) -> Trace:
     """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
     _check_vendor(trace)
+    sizes = trace.activities["bytes"]
+    np.maximum(sizes, 0, out=sizes)  # a size below 0 is not known
     _leave_out(trace)
     trace.findings += [*_lost_kernels(trace), *_lost_launches(trace), *_skew(trace)]
     return trace

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from peakline.text import OneLine
+
 # The unit of FLOPs whose precision the file does not state.
 UNKNOWN_UNIT = "unknown"
 
 
-class WorkloadError(ValueError):
+class WorkloadError(OneLine, ValueError):
     """An unusable profiler file. Names the file, and what would be valid."""
 
 

@@ -283,8 +283,8 @@ def _names(placements: Sequence[Placement]) -> str:
     return ", ".join(names[:_NAMED]) + others
 
 
-def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> str:
-    """The placements as text, most to gain first; below each kernel stand its two answers.
+def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> list[str]:
+    """The placements in lines, most to gain first; below each kernel stand its two answers.
 
     width: characters of a line, of which a name takes what the numbers leave.
     """
@@ -304,7 +304,7 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
             lines += textwrap.wrap(
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
-    return "\n".join(lines)
+    return lines
 
 
 def launches(p: Placement) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from peakline.profile import printable
+from peakline.text import whole
 from peakline.workload.events import trace_events
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import (
@@ -30,7 +30,7 @@ _MOST_EVENTS = 40_000_000
 _MOST_SEEN = 20_000
 _AXES = 3  # of a grid
 _LARGEST_NS = 1 << 62
-_NUMBER = re.compile(r"(\d{1,16})(?:\.(\d+))?")
+_NUMBER = re.compile(r"([0-9]{1,16})(?:\.([0-9]+))?")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
 _COPY = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
 _HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
@@ -81,8 +81,8 @@ def read_kineto(file: TextIO, name: str) -> Trace:
             raise WorkloadError(f"{name}: not a torch.profiler trace: {where}{error}") from error
     _devices(trace, beside)
     distributed = beside.get("distributedInfo")
-    rank = distributed.get("rank") if isinstance(distributed, dict) else None
-    trace.rank = int(rank) if isinstance(rank, (int, str)) and str(rank).isdigit() else None
+    rank = _integer(distributed.get("rank") if isinstance(distributed, dict) else None, -1)
+    trace.rank = rank if rank >= 0 else None
     if not len(trace.activities):
         raise WorkloadError(
             f"{name}: the trace holds no GPU kernel or copy: record with "
@@ -97,7 +97,7 @@ def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
     for device in found if isinstance(found, list) else []:
         if not isinstance(device, dict) or not isinstance(number := device.get("id"), int):
             continue
-        trace.models[number] = printable(str(device.get("name", "")))
+        trace.models[number] = str(device.get("name", ""))
         major, minor = (_integer(device.get(key), -1) for key in ("computeMajor", "computeMinor"))
         if 0 < major < 100 and 0 <= minor < 10:
             trace.capabilities[number] = major + minor / 10
@@ -200,7 +200,7 @@ class _Reader:
             _integer(arguments.get("In msg nelems")), _integer(arguments.get("Out msg nelems"))
         )
         size = _ELEMENT_BYTES.get(str(arguments.get("dtype", "")).lower(), 0)
-        group = printable(str(arguments.get("Process Group Name", "")))
+        group = str(arguments.get("Process Group Name", ""))
         self._trace.messages.append(
             Message(operation, group, _integer(arguments.get("Group size")), elements * size)
         )
@@ -249,6 +249,5 @@ def _integer(value: object, otherwise: int = 0) -> int:
     """An integer that fits a column, else `otherwise`."""
     if type(value) is int and -_LARGEST_NS < value < _LARGEST_NS:
         return value
-    return (
-        int(value) if isinstance(value, str) and value.isdigit() and len(value) < 19 else otherwise
-    )
+    number = whole(value) if isinstance(value, str) else None
+    return otherwise if number is None else number

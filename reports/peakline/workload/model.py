@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peakline.profile import printable
 from peakline.workload.works import Work
 
 Int = NDArray[np.int64]
@@ -219,11 +218,11 @@ class Trace:
     _work_ids: dict[tuple[Work, ...], int] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int:
-        """The index of a name in `names`, which are safe for a terminal."""
+        """The index of a name in `names`."""
         found = self._ids.get(name)
         if found is None:
             found = self._ids[name] = len(self.names)
-            self.names.append(printable(name))
+            self.names.append(name)
         return found
 
     def named(self, rows: Rows, test: Callable[[str], object]) -> NDArray[np.bool_]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import itertools
-import math
+import json
 import os
 import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from peakline.profile import printable, shown_path, shown_text
+from peakline.text import shell_word, short
 from peakline.workload.counters import Counters, is_amount, is_time, is_wanted
 from peakline.workload.kernel import (
     Kernel,
@@ -22,7 +26,7 @@ from peakline.workload.kernel import (
     short_name,
     table_lines,
 )
-from peakline.workload.numbers import RANGE, checked, has_decimal_comma, parse_number, unit_scale
+from peakline.workload.numbers import RANGE, has_decimal_comma, parse_number, unit_scale
 
 NCU_COMMAND = (
     "ncu --set full --clock-control none --cache-control none --csv --page raw "
@@ -75,10 +79,8 @@ def _kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
 _FIXED = ("ID", "Kernel Name", "Metric Value")
 _SHOWN_WITHIN = 100_000  # lines to search for a number that shows the locale
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-_MODEL = "device__attribute_display_name"
+MODEL = "device__attribute_display_name"
 NCU_REPORT = b"NVR\0"  # magic bytes
-_CAPABILITY = "device__attribute_compute_capability_"
-_TEXT = 2  # highest kind of metric that is text
 
 
 @dataclass(slots=True)
@@ -102,13 +104,13 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
             header, units, details = row, {}, {}
         elif header and (cells := _cells(header, row, name)):
             identity = cells["ID"].strip()
-            where = f"{name}: kernel {shown_text(identity)}"
+            where = f"{name}: kernel {short(identity)}"
             if not identity and not units:
                 units = cells
             elif not _ID.fullmatch(identity):
                 raise WorkloadError(
-                    f"{name}: a row of {shown_text(cells['Kernel Name'])} has the ID "
-                    f"{shown_text(identity)!r} instead of a whole number"
+                    f"{name}: a row of {short(cells['Kernel Name'])} has the ID "
+                    f"{short(identity)!r} instead of a whole number"
                 )
             elif "Metric Name" in cells:
                 # --csv with --metrics, but without --page raw, has one metric per row.
@@ -121,12 +123,12 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
                 launch.metrics |= _wanted(
                     {cells["Metric Name"]: (value, unit)}, where, decimal_comma
                 )
-                if cells["Metric Name"] == _MODEL:
+                if cells["Metric Name"] == MODEL:
                     launch.device = value.strip()
             else:
                 found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
                 metrics = _wanted(found, where, decimal_comma)
-                model = cells.get(_MODEL, "").strip()
+                model = cells.get(MODEL, "").strip()
                 yield Launch(cells["Kernel Name"], _capability(cells), model, metrics)
     if details and not any(launch.metrics for launch in details.values()):
         raise WorkloadError(
@@ -141,7 +143,7 @@ def _check_header(header: list[str], name: str) -> None:
     for column in header:
         known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
         if known and header.count(column) > 1:
-            raise WorkloadError(f"{name}: the column {shown_text(column)} appears twice: keep one")
+            raise WorkloadError(f"{name}: the column {short(column)} appears twice: keep one")
 
 
 def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
@@ -157,7 +159,7 @@ def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
     # An application's output has few commas.
     if _ID.fullmatch(identity) or len(row) > len(header) // 2:
         raise WorkloadError(
-            f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
+            f"{name}: the row of kernel {short(identity) or '?'} has {len(row)} "
             f"columns instead of {len(header)}: the file is truncated"
         )
     return {}
@@ -200,7 +202,7 @@ def _number(metric: str, value: str, unit: str, where: str, decimal_comma: bool)
         number = parse_number(value, decimal_comma)
     except ValueError as error:
         raise WorkloadError(
-            f"{where}: {metric} is {shown_text(value)!r}, but must be {RANGE}"
+            f"{where}: {metric} is {short(value)!r}, but must be {RANGE}"
         ) from error
     if number is None or not is_amount(metric):
         return number
@@ -211,69 +213,51 @@ def _number(metric: str, value: str, unit: str, where: str, decimal_comma: bool)
         )
     if number < 0:
         raise WorkloadError(
-            f"{where}: {metric} is {shown_text(value)!r}, but a count cannot be negative"
+            f"{where}: {metric} is {short(value)!r}, but a count cannot be negative"
         )
     try:
         return number * unit_scale(unit)
     except ValueError as error:
         raise WorkloadError(
-            f"{where}: {metric} has the unknown unit {shown_text(unit)!r}: export with "
+            f"{where}: {metric} has the unknown unit {short(unit)!r}: export with "
             "--print-units base"
         ) from error
 
 
 def read_ncu_report(path: str | os.PathLike[str]) -> list[Kernel]:
     """The kernels of a report of Nsight Compute. Raises WorkloadError."""
-    name = shown_path(path)
-    try:
-        import ncu_report  # an extra, since it takes 50 MB
-    except ImportError as error:
+    name = os.fspath(path)
+    if importlib.util.find_spec("ncu_report") is None:  # an extra, since it takes 50 MB
+        command = RAW_PAGE.replace("REPORT.ncu-rep", shell_word(Path(name).name))
         raise WorkloadError(
             f"{name}: a report of ncu needs NVIDIA's package: pip install 'peakline[ncu]' (or "
-            f"ncu-report); or export it with {RAW_PAGE.replace('REPORT.ncu-rep', Path(name).name)}"
-        ) from error
-    try:
-        return _kernels_of(_reported(ncu_report.load_report(os.fspath(path))), name)
-    except WorkloadError:
-        raise
-    except (RuntimeError, OSError, LookupError, AttributeError, TypeError, ValueError) as error:
+            f"ncu-report); or export it with {command}"
+        )
+    return _kernels_of(_reported(name), name)
+
+
+def _reported(name: str) -> Iterator[Launch]:
+    """The launches in a report, read by a process of its own: NVIDIA's package may abort."""
+    command = [sys.executable, "-m", "peakline.workload.ncu_process", name]
+    paths = os.pathsep.join(filter(None, sys.path))
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env={**os.environ, "PYTHONPATH": paths},
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            if line.endswith(b"\n"):  # else it ended there
+                yield Launch(*json.loads(line))
+        code = process.wait()
+        said.seek(0)
+        last = (said.read().decode("utf-8", "replace").splitlines() or [""])[-1]
+    if code:
+        why = last if code > 0 else signal.strsignal(-code)
         raise WorkloadError(
-            f"{name}: not a report of ncu, or a damaged one: {printable(str(error))[:200]}"
-        ) from error
-
-
-def _reported(report: Any) -> Iterator[Launch]:
-    for number in range(report.num_ranges()):
-        part = report.range_by_idx(number)
-        for place in range(part.num_actions()):
-            action = part.action_by_idx(place)
-            names = action.metric_names()
-            metrics = {n: _value(action.metric_by_name(n), n) for n in names if is_wanted(n)}
-            major, minor = (
-                action.metric_by_name(_CAPABILITY + which).as_uint64()
-                if _CAPABILITY + which in names
-                else None
-                for which in ("major", "minor")
-            )
-            capability = None if major is None or minor is None else major + minor / 10
-            model = action.metric_by_name(_MODEL).as_string() if _MODEL in names else ""
-            called = action.name(action.NameBase_DEMANGLED)
-            if not called:
-                raise ValueError("a kernel without a name")
-            yield Launch(called, capability, model or "", metrics)
-
-
-def _value(metric: Any, name: str) -> float | None:
-    """A metric in its base unit; None if the report has no number."""
-    if not metric.has_value() or metric.kind() <= _TEXT:
-        return None
-    value = float(metric.as_double())
-    if not math.isfinite(value):
-        return None
-    try:
-        scaled = checked(value * unit_scale(metric.unit()) if is_amount(name) else value)
-    except ValueError as error:
-        raise ValueError(f"{name} is {value:g} {metric.unit()}") from error
-    if scaled < 0 and is_amount(name):
-        raise ValueError(f"{name} is {value:g}, but a count cannot be negative")
-    return scaled
+            f"{name}: not a report of ncu, or a damaged one: {short(why or 'no message', 200)}"
+        )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.profile import printable, shown_path
+from peakline.text import shell_word, short
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import is_collective, operation_of
 from peakline.workload.model import Activity, Call, Finding, Host, Kind, Message, Range, Trace, Way
@@ -53,28 +53,28 @@ def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
             return _Export(base, name).trace()
     except (sqlite3.Error, OverflowError, TypeError, UnicodeDecodeError) as error:
         raise WorkloadError(
-            f"{name}: not an export of Nsight Systems: {printable(str(error))[:200]}; export with "
+            f"{name}: not an export of Nsight Systems: {short(str(error), 200)}; export with "
             f"{_EXPORT}"
         ) from error
 
 
 def read_nsys_report(path: str | os.PathLike[str]) -> Trace:
     """The trace in a report, through `nsys export`. Raises WorkloadError."""
-    name, given = shown_path(path), os.path.abspath(path)
+    name, given = os.fspath(path), os.path.abspath(path)
     with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
         target = os.path.join(folder, "report.sqlite")
         command = ["nsys", "export", "--type", "sqlite", "--output", target, given]
         if shutil.which("nsys") is None:
             raise WorkloadError(
                 f"{name}: a report of Nsight Systems, and nsys, which reads it, is not on PATH: "
-                f"export it with nsys export --type sqlite {Path(name).name}"
+                f"export it with nsys export --type sqlite {shell_word(Path(name).name)}"
             )
         try:
             done = subprocess.run(command, capture_output=True, timeout=_MOST_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise WorkloadError(f"{name}: nsys export: {error}") from error
         if done.returncode or not os.path.exists(target):
-            said = printable((done.stderr or done.stdout).decode("utf-8", "replace").strip())
+            said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
             raise WorkloadError(f"{name}: nsys export failed: {said[-300:] or 'no message'}")
         return read_nsight(target, name)
 
@@ -208,7 +208,7 @@ class _Export:
         """Nsight Systems' own warnings about the recording."""
         rows = self._rows("DIAGNOSTIC_EVENT", ("severity", "text"))
         said = [str(text) for severity, text in rows if severity >= _WARNING]
-        return " ".join(f"“{printable(text)[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
+        return " ".join(f"“{text[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
 
     def _migrations(self) -> None:
         rows = self._trace.activities

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from peakline.profile import PeakError, normalize_dtype, shown_text
+from peakline.profile import PeakError, normalize_dtype
+from peakline.text import short
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, check_count, merge
 from peakline.workload.ncu import NCU_COMMAND
 from peakline.workload.numbers import RANGE, parse_number
@@ -51,7 +52,7 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
         launches, seconds = values["launches"], values["seconds"]
         if launches is not None and (launches < 1 or launches % 1):
             raise WorkloadError(
-                f"{where}: launches is {shown_text(cells['launches'])!r}, but must be a whole "
+                f"{where}: launches is {short(cells['launches'])!r}, but must be a whole "
                 "number from 1"
             )
         if not seconds:
@@ -76,9 +77,7 @@ def _value(text: str, key: str, where: str) -> float | None:
     try:
         value = parse_number(text)
     except ValueError as error:
-        raise WorkloadError(
-            f"{where}: {key} is {shown_text(text)!r}, but must be {RANGE}"
-        ) from error
+        raise WorkloadError(f"{where}: {key} is {short(text)!r}, but must be {RANGE}") from error
     if (value or 0.0) < 0:
         raise WorkloadError(f"{where}: {key} must not be negative")
     return value

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import codecs
 import csv
-import dataclasses
 import io
 import itertools
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-from peakline.profile import printable, shown_path
-from peakline.profile.untrusted import Limit, opened
+from peakline.profile.untrusted import Limit, opened, require_regular
 from peakline.workload.bounds import kernels_of
 from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines
@@ -40,7 +39,7 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
     A trace of torch.profiler and a report of Nsight Systems or its SQLite export give a Trace; a
     report of Nsight Compute, its export and a plain CSV give kernels. Raises WorkloadError.
     """
-    name = shown_path(path)
+    name = os.fspath(path)
     try:
         with opened(path, _limit, WorkloadError) as file:
             head = file.peek()
@@ -49,6 +48,7 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
             known = head.startswith((_SQLITE, NCU_REPORT))
             if not known and not str(path).endswith(NSYS_SUFFIXES):
                 return _kernels_of_table(file.read().decode("utf-8-sig"), name)
+            require_regular(Path(path), WorkloadError)  # the tools read it again
             with open(path, "rb") as plain:
                 if plain.read(len(NCU_REPORT)) != head[: len(NCU_REPORT)]:
                     raise WorkloadError(f"{name}: unpack it first: it cannot be read while packed")
@@ -69,14 +69,14 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     if isinstance(found, Trace):
         return found
     raise WorkloadError(
-        f"{shown_path(path)}: neither a torch.profiler trace nor a report of Nsight "
+        f"{os.fspath(path)}: neither a torch.profiler trace nor a report of Nsight "
         "Systems, but a table of kernels: use --kernels"
     )
 
 
 def read_kernels(path: str | os.PathLike[str]) -> list[Kernel]:
     """The kernels of any readable file. Raises WorkloadError."""
-    return _kernels(read(path), shown_path(path))
+    return _kernels(read(path), os.fspath(path))
 
 
 def parse_kernels(text: str, name: str = "kernels") -> list[Kernel]:
@@ -99,17 +99,16 @@ def _limit(head: bytes) -> Limit:
 
 
 def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
-    """Makes names safe for a terminal. Raises WorkloadError for a sum that is out of range."""
+    """Raises WorkloadError for a sum that is out of range."""
     if isinstance(found, Trace):
         found = kernels_of(timelines(found), name)
-    kernels = [dataclasses.replace(kernel, name=printable(kernel.name)) for kernel in found]
-    for kernel in kernels:
+    for kernel in found:
         for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
             try:
                 checked(total)
             except ValueError as error:
                 raise WorkloadError(f"{name}: kernel {kernel.name[:80]!r}: {error}") from error
-    return kernels
+    return found
 
 
 def _kernels_of_table(text: str, name: str) -> list[Kernel]:

@@ -92,7 +92,7 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
     return whole
 
 
-def table(analysis: Analysis) -> str:
+def table(analysis: Analysis) -> list[str]:
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     head = f"part of a {one}{analysis.mean}"
     width = max(len(head), *(len(part.label) for part in shown)) + 2
@@ -102,7 +102,7 @@ def table(analysis: Analysis) -> str:
         for part, time in shown.items()
     ]
     lines.append(f"{f'the {one}':{width}}{sum(shown.values()) / 1000:12.3f}{'100.0 %':>10}")
-    return "\n".join(lines)
+    return lines
 
 
 def module_table(analysis: Analysis) -> Table:
@@ -158,22 +158,23 @@ def said(found: Finding, step_s: float) -> str:
     )
 
 
-def wrapped(text: str, width: int, first: str = "") -> str:
-    """A sentence wrapped for a terminal, after the prefix `first`."""
+def wrapped(text: str, width: int, first: str = "") -> list[str]:
+    """A sentence in lines for a terminal, after the prefix `first`."""
     following = " " * len(first)
-    return textwrap.fill(
+    return textwrap.wrap(
         first + text, max(width, 40), subsequent_indent=following, break_long_words=False
     )
 
 
 def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
     """All that a terminal gets of the steps; shares: of peaks, by basis."""
-    found = [wrapped(f"{headline(analysis)}.", width), wrapped(spread(analysis), width), ""]
-    found += [table(analysis), ""]
+    found = [*wrapped(f"{headline(analysis)}.", width), *wrapped(spread(analysis), width), ""]
+    found += [*table(analysis), ""]
     reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
     if reached:
-        found += [wrapped(f"A step reaches {reached}.", width), ""]
+        found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
-        found.append(wrapped(said(one, analysis.step_s), width, f"{number}. "))
-    found += [wrapped(note, width) for note in analysis.notes]
+        found += wrapped(said(one, analysis.step_s), width, f"{number}. ")
+    for note in analysis.notes:
+        found += wrapped(note, width)
     return [*found, "", *printed(module_table(analysis), width)]

@@ -38,7 +38,7 @@ def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
     points = [
         (size & -size, rate / base)
         for m in rows
-        if (size := m.integer("size")) and size > 0 and (rate := per_clock(m))
+        if (size := m.integer("size")) and (rate := per_clock(m))
     ]
     return _Aligned(format_of(rows[0]), tuple(sorted(points)))
 

@@ -1,0 +1,60 @@
+"""Standard output and standard error: nothing else of the package writes there."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from peakline.text import printable, short
+
+# Exit codes beside 0 and 1, a finding that was to fail.
+REFUSED = 2  # bad usage, unreadable input
+CANNOT_JUDGE = 3
+_TRACEBACK = "PEAKLINE_TRACEBACK"
+_MOST_OF_NOTE = 5000  # characters; a path may have 4096
+
+
+def show(lines: Iterable[object]) -> None:
+    """Prints a result, line by line."""
+    for line in lines:
+        print(printable(line))
+
+
+def show_document(document: Mapping[str, Any]) -> None:
+    """Prints a result as JSON, in ASCII."""
+    print(json.dumps(document, indent=2).replace("\x7f", "\\u007f"))
+
+
+def flush() -> None:
+    print(end="", flush=True)
+
+
+def note(program: str, text: object) -> None:
+    """Prints a line on standard error."""
+    print(printable(short(f"{program}: {text}", _MOST_OF_NOTE)), file=sys.stderr)
+
+
+def broken(error: Exception) -> int:
+    """Reports a defect of this package; returns the exit code of bad usage, since that of a failed
+    program, 1, is a finding's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if os.environ.get(_TRACEBACK):
+        for part in traceback.format_exception(error):
+            for line in part.splitlines():
+                note("peakline", line)
+    return refused(
+        "peakline",
+        f"a defect of peakline, please report it: {type(error).__name__}: {short(str(error), 200)} "
+        f"({Path(frames[-1].filename).name}:{frames[-1].lineno}; {_TRACEBACK}=1 shows more)",
+    )
+
+
+def refused(program: str, reason: object) -> int:
+    """Says why a command does nothing; returns its exit code."""
+    note(program, reason)
+    return REFUSED
