@@ -56,7 +56,7 @@ std::string why_missing(const Profile& profile, std::string_view device, const W
   for (const MissingCeiling& row : profile.missing_ceilings)
     if (row.device == device && row.resource == wanted.resource && row.basis == wanted.basis)
       return row.reason;
-  return std::string(kNotMeasured);
+  return std::string(kNotTried);
 }
 
 Headline headline(const Profile& profile, const DeviceView& device, const Wanted& wanted) {

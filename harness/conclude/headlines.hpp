@@ -8,7 +8,7 @@
 namespace peakline {
 
 // Reason for a figure that was not attempted.
-inline constexpr std::string_view kNotMeasured = "not measured in this run";
+inline constexpr std::string_view kNotTried = "not measured in this run";
 
 // Headline figures per measured device, most important first; from profile.ceilings and
 // profile.missing_ceilings.

@@ -71,8 +71,9 @@ double clock_seen(const DeviceFacts& gpu) {
 
 RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& peaks) {
   const Measurement* source = device.source(row);
-  RunFigure figure{
-      .resource = row.resource, .basis = row.basis, .unit = row.unit, .value = row.value};
+  RunFigure figure{{row.resource, row.basis}};
+  figure.unit = row.unit;
+  figure.value = row.value;
   figure.measurement = row.measurement;
   if (source != nullptr) figure.method_version = source->method_version;
   figure.theory = peak(peaks, row.resource, Basis::kTheoretical);

@@ -15,11 +15,8 @@
 
 namespace peakline {
 
-struct RunFigure {
-  std::string resource;
-  Basis basis = Basis::kMeasured;
-  bool beside_siblings = false;
-  std::string unit;
+struct RunFigure : FigureKey {
+  std::string unit = {};
   std::optional<int> method_version = {};
   double value = 0;  // above 0
   std::optional<double> theory = {}, datasheet = {};

@@ -16,8 +16,6 @@
 namespace peakline {
 namespace {
 
-using CeilingId = std::pair<std::string, Basis>;
-
 // A ceiling in every run that has it.
 struct CeilingRuns {
   std::vector<const Ceiling*> rows;
@@ -30,8 +28,8 @@ struct CeilingRuns {
 
 // One side's measured ceilings, in the order of its profiles.
 struct SideCeilings {
-  std::vector<CeilingId> order;
-  std::map<CeilingId, CeilingRuns> runs;
+  std::vector<FigureKey> order;
+  std::map<FigureKey, CeilingRuns> runs;
 };
 
 SideCeilings ceilings_of(const Runs& runs) {
@@ -128,15 +126,15 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
   const DeviceView& first = pair.base[0];
   const bool cards = out.same_model && different_cards(pair);
   const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
-  for (const CeilingId& id : next.order) {
-    if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
+  for (const FigureKey& id : next.order) {
+    if (!base.runs.contains(id)) out.only_next.push_back(to_string(id));
   }
   const Site site = {.is_host = out.is_host, .virtual_machine = out.virtual_machine};
   const ResourceLabels labels(*first.profile);
-  for (const CeilingId& id : base.order) {
+  for (const FigureKey& id : base.order) {
     const auto found = next.runs.find(id);
     if (found == next.runs.end()) {
-      out.only_base.push_back(ceiling_name(id.first, id.second));
+      out.only_base.push_back(to_string(id));
       continue;
     }
     const CeilingRuns& before = base.runs.at(id);
@@ -144,11 +142,11 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     ComparedFigure& figure = figures.emplace_back();
     figure.base = before.values;
     figure.next = after.values;
-    figure.expected = &usual_spread(id.first, id.second, site);
+    figure.expected = &usual_spread(id.resource, id.basis, site);
     figure.widened = widened(first);
     if (first.facts != nullptr && out.judged())
       figure.kept =
-          kept_spread(options.kept, card_facts(first), first.profile->mode, id.first, id.second);
+          kept_spread(options.kept, card_facts(first), first.profile->mode, id.resource, id.basis);
     const double usual = figure.expected->usual_half_width;
     figure.disturbance = disturbance(before, after, usual, std::numeric_limits<double>::infinity());
     figure.believed_disturbance = disturbance(
@@ -156,8 +154,8 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     if (out.different_modes) figure.offset = figure.expected->between_modes;
     if (depends_on_clock(first, *before.rows[0])) figure.offset += clock_offset(pair);
     CeilingComparison& c = out.ceilings.emplace_back();
-    std::tie(c.resource, c.basis) = id;
-    c.label = labels(c.resource, c.basis);
+    static_cast<FigureKey&>(c) = id;
+    c.label = labels(c);
     c.unit = before.rows[0]->unit;
     c.base = side_value(before, figure.base);
     c.next = side_value(after, figure.next);
@@ -167,7 +165,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     }
     if (cards) {
       const CardScatter scatter = card_scatter(options.populations, card_facts(first),
-                                               first.profile->mode, id.first, id.second);
+                                               first.profile->mode, id.resource, id.basis);
       figure.between_cards = scatter.deviation;
       figure.cards = c.cards = scatter.cards;
       c.assumed_from = scatter.assumed_from;

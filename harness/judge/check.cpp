@@ -26,10 +26,6 @@
 namespace peakline {
 namespace {
 
-std::string rule_name(std::string_view resource, Basis basis, bool beside_siblings) {
-  return ceiling_name(std::string(resource), basis) + (beside_siblings ? "/siblings" : "");
-}
-
 // Rates this many times those of healthy cards were measured wrongly. Multicast gains NCCL less,
 // and PCIe, in which hosts differ, has its own limit.
 constexpr double kImplausiblyFast = 2;
@@ -55,70 +51,59 @@ bool below_floor(const RunFigure& figure, std::span<const Yardstick> yardsticks)
 }
 
 void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known, double least,
-                  JudgedRule& rule) {
+                  Judged& rule) {
   const std::vector<Yardstick> yardsticks = yardsticks_for(known, run.facts, figure);
   const Assessment found =
       judge(reading_of(figure, run.facts, least), yardsticks, run.figures.size());
   rule.group = rule_group_of(figure.resource);
   rule.value = figure.value;
   rule.unit = figure.unit;
-  rule.vouched = found.vouched;
-  rule.widened = found.widened;
-  rule.too_wide = found.too_wide;
   rule.limit = found.limit;
-  if (found.limit) rule.yardstick = found.by;
-  rule.deviations = found.deviations;
+  if (found.limit) rule.found = found;
   if (!found.distrusted.empty())
     rule.cause = fmt::format("the median of {} lies below {}, and is not trusted", found.distrusted,
                              found.by.source);
   // judge_coverage() reports what was not judged, or only by peers.
   rule.outcome = found.outcome == Outcome::kFail ? Outcome::kFail : Outcome::kPass;
   const PopulationFigure* f =
-      known.population == nullptr
-          ? nullptr
-          : find_figure(*known.population, figure.resource, figure.basis, figure.beside_siblings);
+      known.population == nullptr ? nullptr : find_figure(*known.population, figure);
   if (f != nullptr && !same_method(*f, figure)) {
-    rule.code = "method";
+    rule.kind = RuleKind::kMethod;
     rule.outcome = Outcome::kCannotJudge;
-    rule.vouched = false;
     rule.value.reset();
-    rule.yardstick.reset();
+    rule.found.reset();
     rule.text = fmt::format("{}: measured by method {}, the population by method {}", rule.label,
                             *figure.method_version, *f->method_version);
   } else if (implausibly_fast(figure, yardsticks)) {
     rule.outcome = Outcome::kCannotJudge;
-    rule.vouched = false;
+    if (rule.found) rule.found->vouched = false;
     rule.cause = "implausibly fast";
-  } else if (rule.outcome == Outcome::kFail && rule.yardstick && !below_floor(figure, yardsticks) &&
-             neighbours_may_slow(run.facts, figure.resource,
-                                 figure.value / rule.yardstick->centre)) {
+  } else if (rule.outcome == Outcome::kFail && rule.found && !below_floor(figure, yardsticks) &&
+             neighbours_may_slow(run.facts, figure.resource, rule.share(figure.value))) {
     rule.outcome = Outcome::kWarn;
     rule.cause = "others on the host can cause that";
   }
 }
 
-// "/burst/siblings" for "gpu0/tensor.bf16/burst/siblings"; empty for other rules.
-std::string_view siblings_of(std::string_view rule) {
-  return rule.ends_with("/siblings") ? rule.substr(rule.find('/', rule.find('/') + 1)) : "";
+bool beside_siblings(const Judged& rule) {
+  return rule.name.figure && rule.name.figure->beside_siblings;
 }
 
 // A precision that is faster than on healthy cards, as by another cuBLASLt, says nothing of its
 // siblings.
-void excuse_siblings(std::span<JudgedRule> rules) {
-  const auto fast = [&](std::string_view siblings) {
-    return std::ranges::find_if(rules, [&](const JudgedRule& rule) {
-      if (rule.group != RuleGroup::kTensor || !rule.value || !rule.yardstick || !rule.limit ||
-          rule.yardstick->kind == YardstickKind::kFloor || rule.unit == "1")
+void excuse_siblings(std::span<Judged> rules) {
+  const auto fast = [&](Basis basis) {
+    return std::ranges::find_if(rules, [&](const Judged& rule) {
+      if (rule.group != RuleGroup::kTensor || !rule.value || !rule.found ||
+          rule.by(YardstickKind::kFloor) || beside_siblings(rule))
         return false;
-      const double centre = rule.yardstick->centre;
-      return siblings.starts_with(rule.name.substr(rule.name.rfind('/')) + '/') &&
-             *rule.value > centre * centre / *rule.limit;
+      const double centre = rule.found->by.centre;
+      return rule.name.figure->basis == basis && *rule.value > centre * centre / *rule.limit;
     });
   };
-  for (JudgedRule& rule : rules) {
-    const std::string_view siblings = siblings_of(rule.name);
-    if (siblings.empty() || rule.outcome != Outcome::kFail) continue;
-    if (const auto found = fast(siblings); found != rules.end()) {
+  for (Judged& rule : rules) {
+    if (!beside_siblings(rule) || rule.outcome != Outcome::kFail) continue;
+    if (const auto found = fast(rule.name.figure->basis); found != rules.end()) {
       rule.outcome = Outcome::kWarn;
       rule.cause = fmt::format("{} is faster than on healthy cards", found->label);
     }
@@ -129,11 +114,8 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
                     RulesOf& rules) {
   const ResourceLabels labels(*view.profile);
   for (const RunFigure& figure : run.figures) {
-    JudgedRule& rule =
-        rules.add("figure", rule_name(figure.resource, figure.basis, figure.beside_siblings),
-                  Outcome::kPass, "");
-    rule.label = figure.label.empty() ? labels(figure.resource, figure.basis) : figure.label;
-    if (figure.beside_siblings) rule.label += " beside other precisions";
+    Judged& rule = rules.add(RuleKind::kFigure, figure, Outcome::kPass);
+    rule.label = figure.label.empty() ? labels(figure) : figure.label;
     rule.measurement = figure.measurement;
     judge_figure(figure, run, device.known, least, rule);
   }
@@ -142,23 +124,26 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
   judge_missing(view, run, device.known, labels, rules);
   const bool known = device.known.population != nullptr || device.known.donor != nullptr ||
                      device.known.peers != nullptr;
-  std::set<std::pair<std::string_view, Basis>> seen;
+  std::set<FigureKey> seen;
   for (const Ceiling* row : view.ceilings) {
-    if (!seen.insert({row->resource, row->basis}).second)
-      rules.add("duplicate", rule_name(row->resource, row->basis, false) + "/twice",
-                Outcome::kCannotJudge,
-                fmt::format("{}: the profile has it twice", labels(row->resource, row->basis)));
+    const FigureKey key{row->resource, row->basis};
+    if (!seen.insert(key).second)
+      rules
+          .add(RuleKind::kDuplicate, key, Outcome::kCannotJudge,
+               fmt::format("{}: the profile has it twice", labels(key)))
+          .name.aspect = RuleName::Aspect::kTwice;
     const OwnScatter own = own_scatter(view, *row);
     if (!own.excessive || row->measurement.empty()) continue;
-    JudgedRule& rule =
-        rules.add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
+    Judged& rule =
+        rules.add(RuleKind::kUnsteady, key,
                   neighbours_may_slow(run.facts, row->resource, 1 - *own.excessive) ? Outcome::kWarn
                   : known                                                           ? Outcome::kFail
                           : Outcome::kCannotJudge,
                   fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by "
                               "less than {}",
-                              labels(row->resource, row->basis), format_percent(*own.excessive),
+                              labels(key), format_percent(*own.excessive),
                               format_percent(own.unsteady_from)));
+    rule.name.aspect = RuleName::Aspect::kSteady;
     rule.group = rule_group_of(row->resource);
     rule.measurement = row->measurement;
   }
@@ -174,13 +159,13 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   for (const RuleGroup group : groups) {
     std::int64_t measured = 0, vouched = 0, alike = 0, wide = 0;
     bool floor = false;
-    for (const JudgedRule& rule : device.rules) {
+    for (const Judged& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
       ++measured;
-      vouched += rule.vouched ? 1 : 0;
-      wide += rule.too_wide ? 1 : 0;
-      alike += rule.yardstick && rule.yardstick->kind == YardstickKind::kPeers ? 1 : 0;
-      floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
+      vouched += rule.vouched() ? 1 : 0;
+      wide += rule.found && rule.found->too_wide && !rule.limited_by_site ? 1 : 0;
+      alike += rule.by(YardstickKind::kPeers) ? 1 : 0;
+      floor = floor || rule.by(YardstickKind::kFloor);
     }
     // Collectives are known by number of ranks, and have only floors at other numbers.
     const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
@@ -201,8 +186,8 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
         : by_peers   ? "like its peers; no such GPU known"
         : floor      ? "none below its floor"
                      : "no such GPU known";
-    JudgedRule& rule = rules.add("coverage", fmt::format("coverage/{}", to_string(group)),
-                                 by_peers ? Outcome::kWarn : Outcome::kCannotJudge, why);
+    Judged& rule = rules.add(RuleKind::kCoverage, fmt::format("coverage/{}", to_string(group)),
+                             by_peers ? Outcome::kWarn : Outcome::kCannotJudge, why);
     rule.group = group;
     rule.label = label_of(group);
   }
@@ -244,8 +229,8 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
         std::tuple(card.power_limit_w.has_value(), "power_limit", "power limit"),
         std::tuple(card.ecc_enabled.has_value(), "ecc", "ECC")})
     if (!known_fact)
-      rules.add("fact", name, Outcome::kCannotJudge, fmt::format("{}: not read", label)).group =
-          RuleGroup::kFacts;
+      rules.add(RuleKind::kFact, name, Outcome::kCannotJudge, fmt::format("{}: not read", label))
+          .group = RuleGroup::kFacts;
 }
 
 // Another process may slow a healthy GPU.
@@ -255,7 +240,7 @@ void name_other_users(std::span<const DeviceFacts> gpus, CheckedDevice& device) 
     if (const std::vector<std::string> names = other_users(gpu); !names.empty())
       users.push_back(fmt::format("{} used GPU {} too", shortened(names), gpu.index));
   if (users.empty()) return;
-  for (JudgedRule& rule : device.rules)
+  for (Judged& rule : device.rules)
     if (rule.outcome == Outcome::kFail && !rule.measurement.empty() && rule.cause.empty())
       rule.cause = fmt::format("{}", fmt::join(users, "; "));
 }
@@ -275,11 +260,12 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   judge_health(gpu, rules);
   judge_pairs(gpu, node, rules);
   if (!gpu.facts->unusable.empty()) {
-    rules.add("unusable", "", Outcome::kFail, "cannot be measured: " + gpu.facts->unusable);
+    rules.add(RuleKind::kUnusable, "", Outcome::kFail,
+              "cannot be measured: " + gpu.facts->unusable);
     return device;
   }
   if (!profile.complete && profile.asked.filter.empty())
-    rules.add("ended_early", "complete", Outcome::kCannotJudge, "the run ended early");
+    rules.add(RuleKind::kEndedEarly, "complete", Outcome::kCannotJudge, "the run ended early");
   const CardRun run = card_run(gpu, "");
   device.known = known_by(options, run);
   judge_card(gpu, device.known, rules);
@@ -303,9 +289,9 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
   const auto measured = std::ranges::count_if(
       profile.devices, [](const DeviceFacts& gpu) { return gpu.unusable.empty(); });
   if (options.gpus) {
-    JudgedRule& rule =
-        rules.add("gpus", "gpus", measured < *options.gpus ? Outcome::kFail : Outcome::kPass,
-                  fmt::format("{} of {} measured", measured, format_count(*options.gpus, "GPU")));
+    Judged& rule = rules.add(
+        RuleKind::kGpus, "gpus", measured < *options.gpus ? Outcome::kFail : Outcome::kPass,
+        fmt::format("{} of {} measured", measured, format_count(*options.gpus, "GPU")));
     rule.group = RuleGroup::kDevices;
     if (rule.outcome == Outcome::kFail && options.some_hidden)
       rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
@@ -319,8 +305,8 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
   name_other_users(profile.devices, device);
   if (site != nullptr) site->set_limits(node, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.
-  std::erase_if(device.rules, [](const JudgedRule& rule) {
-    return rule.code == "figure" && rule.group == RuleGroup::kHostLink && !rule.yardstick;
+  std::erase_if(device.rules, [](const Judged& rule) {
+    return rule.kind == RuleKind::kFigure && rule.group == RuleGroup::kHostLink && !rule.found;
   });
   judge_results(node, rules);
   judge_coverage(std::array{RuleGroup::kGpuLinks}, device);
@@ -328,7 +314,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
   return device;
 }
 
-bool waits_for_a_second(const JudgedRule& rule) {
+bool waits_for_a_second(const Judged& rule) {
   return rule.outcome == Outcome::kFail && !rule.measurement.empty();
 }
 
@@ -347,10 +333,10 @@ CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
                           : checked(device, node, options, site);
 }
 
-const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
+const Judged* CheckResult::worst(const CheckedDevice** device) const {
   const CheckedDevice* found = nullptr;
   for (const CheckedDevice& checked : devices) {
-    const JudgedRule* const own = peakline::worst(checked.rules);
+    const Judged* const own = peakline::worst(checked.rules);
     if (own == nullptr) continue;
     if (found == nullptr || more_severe(*own, *peakline::worst(found->rules))) found = &checked;
   }
@@ -359,7 +345,7 @@ const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
 }
 
 Outcome CheckResult::verdict() const {
-  const JudgedRule* const rule = worst();
+  const Judged* const rule = worst();
   const bool no_gpu = std::ranges::none_of(
       devices, [](const CheckedDevice& device) { return device.uuid != kNodeDevice; });
   if (rule == nullptr || (no_gpu && rule->outcome < Outcome::kCannotJudge))
@@ -391,11 +377,11 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
 std::vector<std::string> ids_to_measure_again(const CheckResult& result) {
   std::set<std::string> ids;
   for (const CheckedDevice& device : result.devices) {
-    for (const JudgedRule& rule : device.rules) {
+    for (const Judged& rule : device.rules) {
       if (!waits_for_a_second(rule)) continue;
-      const std::string_view siblings = siblings_of(rule.name);
-      for (const JudgedRule& other : device.rules)
-        if (&other == &rule || (!siblings.empty() && siblings_of(other.name) == siblings))
+      for (const Judged& other : device.rules)
+        if (&other == &rule || (beside_siblings(rule) && beside_siblings(other) &&
+                                rule.name.figure->basis == other.name.figure->basis))
           ids.insert(other.measurement.substr(0, other.measurement.find('/')));
     }
   }
@@ -406,13 +392,12 @@ void confirm(CheckResult& result, const CheckResult& again) {
   for (CheckedDevice& device : result.devices) {
     const auto second = std::ranges::find(again.devices, device.uuid, &CheckedDevice::uuid);
     if (second == again.devices.end()) continue;
-    for (JudgedRule& rule : device.rules) {
+    for (Judged& rule : device.rules) {
       if (!waits_for_a_second(rule)) continue;
-      const auto found = std::ranges::find(second->rules, rule.name, &JudgedRule::name);
+      const auto found = std::ranges::find(second->rules, rule.name, &Judged::name);
       if (!rule.value) {  // unsteady: present only if it fails
-        const std::string_view figure = std::string_view(rule.name).substr(0, rule.name.rfind('/'));
-        const bool measured = std::ranges::any_of(second->rules, [&](const JudgedRule& other) {
-          return other.value && other.name == figure;
+        const bool measured = std::ranges::any_of(second->rules, [&](const Judged& other) {
+          return other.value && other.name.figure == rule.name.figure;
         });
         if (found == second->rules.end() && measured) rule.outcome = Outcome::kWarn;
         continue;
@@ -442,7 +427,7 @@ CheckResult check_twice(const std::function<Attempt(const std::string& filter)>&
   }
   if (!stopped) return result;
   for (CheckedDevice& device : result.devices) {
-    for (JudgedRule& rule : device.rules) {
+    for (Judged& rule : device.rules) {
       if (!waits_for_a_second(rule)) continue;
       rule.outcome = Outcome::kCannotJudge;
       rule.cause = "no time to confirm";

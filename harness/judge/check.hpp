@@ -38,7 +38,7 @@ struct CheckResult {
 
   Outcome verdict() const;  // kPass, kWarn, kCannotJudge or kFail; excused rules pass
   // The rule that decides the verdict, and its device; nullptr without rules.
-  const JudgedRule* worst(const CheckedDevice** device = nullptr) const;
+  const Judged* worst(const CheckedDevice** device = nullptr) const;
 };
 
 void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,

@@ -14,7 +14,7 @@ struct CheckedDevice {
   std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
   std::string uuid = {};
   Known known = {};  // of the populations given
-  std::vector<JudgedRule> rules;
+  std::vector<Judged> rules;
 };
 
 }  // namespace peakline

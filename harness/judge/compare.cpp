@@ -82,7 +82,7 @@ void judge_uneven(const Runs& next, std::span<const Population> populations,
     const Known known = known_of(populations, populations, run.facts, run.mode);
     for (const RunFigure& figure : run.figures) {
       const auto c = std::ranges::find_if(device.ceilings, [&](const CeilingComparison& each) {
-        return each.resource == figure.resource && each.basis == figure.basis;
+        return static_cast<const FigureKey&>(each) == figure;
       });
       if (figure.beside_siblings || c == device.ceilings.end() || c->verdict != Verdict::kUneven)
         continue;
@@ -98,7 +98,7 @@ void judge_uneven(const Runs& next, std::span<const Population> populations,
 std::string_view CompareResult::verdict() const {
   const auto any_reason = [&](auto fits) {
     return std::ranges::any_of(gate.reasons,
-                               [&](const JudgedRule& r) { return !r.passes() && fits(r); });
+                               [&](const Judged& r) { return !r.passes() && fits(r); });
   };
   const auto any_ceiling = [&](Verdict wanted) {
     return std::ranges::any_of(devices, [&](const DeviceComparison& device) {
@@ -107,10 +107,9 @@ std::string_view CompareResult::verdict() const {
     });
   };
   for (const std::string_view code : {"slower", "unsteady"})
-    if (any_reason([&](const JudgedRule& r) { return r.code == code; })) return code;
-  if (any_reason([](const JudgedRule& r) { return r.outcome == Outcome::kFail; }))
-    return "different";
-  if (any_reason([](const JudgedRule&) { return true; })) return "cannot_judge";
+    if (any_reason([&](const Judged& r) { return to_string(r.kind) == code; })) return code;
+  if (any_reason([](const Judged& r) { return r.outcome == Outcome::kFail; })) return "different";
+  if (any_reason([](const Judged&) { return true; })) return "cannot_judge";
   if (any_ceiling(Verdict::kFaster)) return "faster";
   return any_ceiling(Verdict::kSame) ? "same" : "cannot_judge";
 }

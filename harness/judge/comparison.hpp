@@ -37,9 +37,7 @@ struct SideValue {
   std::optional<double> excessive_scatter = {};
 };
 
-struct CeilingComparison {
-  std::string resource;
-  Basis basis = Basis::kMeasured;
+struct CeilingComparison : FigureKey {
   std::string label = {};  // "BF16 Tensor Cores burst"
   std::string unit;
   SideValue base, next;
@@ -99,7 +97,7 @@ struct DeviceComparison {
 
 // Why the new side does not pass; gate.cpp has the codes.
 struct Gate {
-  std::vector<JudgedRule> reasons;  // rules that do not pass, unless excused
+  std::vector<Judged> reasons;      // rules that do not pass, unless excused
   std::vector<std::string> unused;  // allowed names without a rule
 
   bool passed() const;

@@ -22,7 +22,6 @@
 namespace peakline {
 namespace {
 
-using CeilingId = std::pair<std::string, Basis>;
 using Rows = std::vector<const Ceiling*>;
 
 // Standard deviation over median absolute deviation, for normal values.
@@ -34,7 +33,7 @@ struct Device {
   const FleetProfile* source = nullptr;
   std::string machine;  // its name
   const DeviceView *view = nullptr, *node = nullptr;
-  std::map<CeilingId, const Ceiling*> measured;
+  std::map<FigureKey, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
   std::optional<std::size_t> gpus = {};  // of a host whose GPUs were all requested
   const FleetProfile* lost = nullptr;    // its machine's newest run, which lacks it
@@ -60,8 +59,8 @@ Device device_of(const FleetProfile& source, std::string machine, const DeviceVi
 struct Peers {
   std::vector<Device> devices;
   bool judged = true;
-  std::vector<CeilingId> order;
-  std::map<CeilingId, Rows> ceilings;
+  std::vector<FigureKey> order;
+  std::map<FigureKey, Rows> ceilings;
   std::optional<Population> population;      // nullopt: a single device has no peers
   std::map<std::string, std::string> usual;  // most frequent value of each condition
   std::size_t usual_gpus = 0;                // of most hosts; 0: unknown
@@ -96,7 +95,7 @@ void find_usual(Peers& peers) {
   for (const Device& device : peers.devices) {
     for (const auto& [id, row] : device.measured) peers.ceilings[id].push_back(row);
     for (const Ceiling* row : device.view->ceilings) {
-      const CeilingId id(row->resource, row->basis);
+      const FigureKey id{row->resource, row->basis};
       if (device.measured.contains(id) && std::ranges::find(peers.order, id) == peers.order.end())
         peers.order.push_back(id);
     }
@@ -114,24 +113,24 @@ void find_usual(Peers& peers) {
   if (peers.judged) peers.population = population_of(peers.devices);
 }
 
-Distribution distribution_of(const CeilingId& id, const Rows& rows) {
+Distribution distribution_of(const FigureKey& id, const Rows& rows) {
   std::vector<double> values, logarithms;
   for (const Ceiling* row : rows) {
     values.push_back(row->value);
     logarithms.push_back(std::log(row->value));
   }
-  return {.resource = id.first,
-          .basis = id.second,
-          .unit = rows[0]->unit,
-          .devices = rows.size(),
-          .median = median(values),
-          .deviation = kPerMad * median_deviation(logarithms),
-          .lowest = quantile(values, 0),
-          .p5 = quantile(values, 0.05),
-          .p25 = quantile(values, 0.25),
-          .p75 = quantile(values, 0.75),
-          .p95 = quantile(values, 0.95),
-          .highest = quantile(values, 1)};
+  Distribution row{id};
+  row.unit = rows[0]->unit;
+  row.devices = rows.size();
+  row.median = median(values);
+  row.deviation = kPerMad * median_deviation(logarithms);
+  row.lowest = quantile(values, 0);
+  row.p5 = quantile(values, 0.05);
+  row.p25 = quantile(values, 0.25);
+  row.p75 = quantile(values, 0.75);
+  row.p95 = quantile(values, 0.95);
+  row.highest = quantile(values, 1);
+  return row;
 }
 
 // Setup and software that can limit a resource.
@@ -193,7 +192,7 @@ CheckedDevice checked_host(const Device& device, const Peers& peers, double leas
   RulesOf rules(host.name, host.rules);
   judge_findings(*device.view, rules);
   if (device.gpus && *device.gpus < peers.usual_gpus)
-    rules.add("gpus", "gpus", Outcome::kFail,
+    rules.add(RuleKind::kGpus, "gpus", Outcome::kFail,
               fmt::format("{}; most machines with this CPU have {}",
                           format_count(static_cast<std::int64_t>(*device.gpus), "GPU"),
                           peers.usual_gpus));
@@ -208,20 +207,20 @@ CheckedDevice checked(const Device& device, const Peers& peers, CheckOptions opt
   return check_device(*device.view, *device.node, options);
 }
 
-FleetCeiling standing_of(const Ceiling& row, const std::string& device,
-                         const std::vector<JudgedRule>& rules, const Peers& peers) {
-  FleetCeiling out{.resource = row.resource,
-                   .basis = row.basis,
-                   .value = row.value,
-                   .ci_low = row.ci_low,
-                   .ci_high = row.ci_high,
-                   .cause = {}};
+FleetCeiling standing_of(const Ceiling& row, const std::vector<Judged>& rules, const Peers& peers) {
+  const FigureKey key{row.resource, row.basis};
+  FleetCeiling out{key};
+  out.value = row.value;
+  out.ci_low = row.ci_low;
+  out.ci_high = row.ci_high;
   const PopulationFigure* const level =
-      peers.population ? find_figure(*peers.population, row.resource, row.basis, false) : nullptr;
+      peers.population ? find_figure(*peers.population, key) : nullptr;
   if (level != nullptr) out.deviation = row.value / level->median - 1;
-  const std::string name = fmt::format("{}/{}", device, ceiling_name(row.resource, row.basis));
-  const auto rule = std::ranges::find(rules, name, &JudgedRule::name);
-  const auto unsteady = std::ranges::find(rules, name + "/steady", &JudgedRule::name);
+  const auto find = [&](RuleKind kind) {
+    return std::ranges::find_if(
+        rules, [&](const Judged& each) { return each.kind == kind && each.name.figure == key; });
+  };
+  const auto rule = find(RuleKind::kFigure), unsteady = find(RuleKind::kUnsteady);
   if (rule != rules.end() && rule->outcome == Outcome::kFail) {
     out.standing = Standing::kLow;
     out.cause = rule->cause;
@@ -230,7 +229,7 @@ FleetCeiling standing_of(const Ceiling& row, const std::string& device,
   } else if (level != nullptr &&
              row.value > level->highest_state * level->lowest_state / level->limit) {
     out.standing = Standing::kHigh;
-  } else if (rule != rules.end() && rule->yardstick) {
+  } else if (rule != rules.end() && rule->found) {
     out.standing = Standing::kUsual;
   }
   return out;
@@ -248,21 +247,21 @@ FleetMember member_of(const Device& device, const Peers& peers, const CheckOptio
   CheckedDevice found = checked(device, peers, options);
   if (device.lost != nullptr)
     RulesOf(found.name, found.rules)
-        .add("lost", "lost", Outcome::kFail,
+        .add(RuleKind::kLost, "lost", Outcome::kFail,
              fmt::format("not in the machine's newest run, {} of {}", printable(device.lost->file),
                          device.lost->profile.created))
         .group = RuleGroup::kDevices;
-  for (const auto& [id, row] : device.measured) {
-    const std::string name = fmt::format("{}/{}", found.name, ceiling_name(id.first, id.second));
-    for (JudgedRule& rule : found.rules)
-      if (rule.name == name && rule.outcome == Outcome::kFail && rule.value && rule.cause.empty())
-        rule.cause = cause_of(*row, device, peers);
+  for (Judged& rule : found.rules) {
+    if (!rule.name.figure || rule.outcome != Outcome::kFail || !rule.value || !rule.cause.empty())
+      continue;
+    if (const auto row = device.measured.find(*rule.name.figure); row != device.measured.end())
+      rule.cause = cause_of(*row->second, device, peers);
   }
-  for (const CeilingId& id : peers.order)
+  for (const FigureKey& id : peers.order)
     if (const auto row = device.measured.find(id); row != device.measured.end())
-      member.ceilings.push_back(standing_of(*row->second, found.name, found.rules, peers));
+      member.ceilings.push_back(standing_of(*row->second, found.rules, peers));
   std::ranges::stable_sort(found.rules, more_severe);
-  for (JudgedRule& rule : found.rules) rule.name = fmt::format("{}/{}", member.node, rule.name);
+  for (Judged& rule : found.rules) rule.name.machine = member.node;
   member.rules = std::move(found.rules);
   return member;
 }
@@ -282,16 +281,16 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, const Chec
     group.members.push_back(member_of(device, peers, options));
     const ResourceLabels labels(device.source->profile);
     for (const auto& [id, row] : device.measured)
-      group.labels.try_emplace(id.first, labels(id.first));
+      group.labels.try_emplace(id.resource, labels(id.resource));
   }
   std::ranges::sort(group.members, {}, [](const FleetMember& member) {
     return std::tie(member.node, member.device, member.file);
   });
-  for (const CeilingId& id : peers.order) {
+  for (const FigureKey& id : peers.order) {
     Distribution& row = group.ceilings.emplace_back(distribution_of(id, peers.ceilings.at(id)));
     for (const FleetMember& member : group.members) {
       for (const FleetCeiling& ceiling : member.ceilings) {
-        if (CeilingId(ceiling.resource, ceiling.basis) != id) continue;
+        if (static_cast<const FigureKey&>(ceiling) != id) continue;
         row.low += ceiling.standing == Standing::kLow;
         row.high += ceiling.standing == Standing::kHigh;
       }
@@ -342,9 +341,9 @@ std::map<std::string, std::string> Fleet::faults() const {
     if (group.is_host || group.is_node) continue;
     for (const FleetMember& member : group.members) {
       if (member.verdict() != Outcome::kFail) continue;
-      const std::string& rule = member.rules[0].name;
-      const std::size_t device = rule.find('/', member.node.size() + 1);
-      faults.try_emplace(member.uuid, device == std::string::npos ? rule : rule.substr(device + 1));
+      const RuleName& rule = member.rules[0].name;
+      const std::string within = rule.within();
+      faults.try_emplace(member.uuid, within.empty() ? to_string(rule) : within);
     }
   }
   return faults;

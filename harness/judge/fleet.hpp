@@ -32,15 +32,13 @@ enum class Standing {
 // "usual", "low", "high", "unsteady", "undecided"
 std::string_view to_string(Standing standing);
 
-struct FleetCeiling {
-  std::string resource;
-  Basis basis = Basis::kMeasured;
+struct FleetCeiling : FigureKey {
   double value = 0;
-  std::optional<double> ci_low, ci_high;  // interval of the device's next run
+  std::optional<double> ci_low = {}, ci_high = {};  // interval of the device's next run
   double deviation = 0;                   // value / the peers' level - 1; 0: no peers
   Standing standing = Standing::kUndecided;
   // A difference from the peers that limits a low ceiling ("heat: 87 °C, peers 62 °C"), or "".
-  std::string cause;
+  std::string cause = {};
 };
 
 struct FleetMember {
@@ -50,18 +48,16 @@ struct FleetMember {
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
   // Worst first; named "node7/gpu0/tensor.bf16/burst".
-  std::vector<JudgedRule> rules;
+  std::vector<Judged> rules;
 
   Outcome verdict() const { return peakline::verdict(rules); }
   // Whether all rules pass or are excused.
-  bool sound() const { return std::ranges::all_of(rules, &JudgedRule::passes); }
+  bool sound() const { return std::ranges::all_of(rules, &Judged::passes); }
 };
 
 // A ceiling over the devices of a group.
-struct Distribution {
-  std::string resource;
-  Basis basis = Basis::kMeasured;
-  std::string unit;
+struct Distribution : FigureKey {
+  std::string unit = {};
   std::size_t devices = 0;
   double median = 0;
   // Median absolute deviation x 1.4826, a share: the standard deviation of normal values.

@@ -56,8 +56,8 @@ bool told_elsewhere(std::string_view code) {
 }
 
 // A device's problems in any of the runs, by rule name.
-std::map<std::string, JudgedRule> errors_of(const Runs& runs, const std::string& device) {
-  std::vector<JudgedRule> all;
+std::map<std::string, Judged> errors_of(const Runs& runs, const std::string& device) {
+  std::vector<Judged> all;
   RulesOf rules(device, all);
   for (const DeviceView& run : runs) {
     if (run.facts != nullptr)
@@ -65,11 +65,11 @@ std::map<std::string, JudgedRule> errors_of(const Runs& runs, const std::string&
     else
       judge_findings(run, rules);
   }
-  std::map<std::string, JudgedRule> errors;
-  for (JudgedRule& rule : all)
+  std::map<std::string, Judged> errors;
+  for (Judged& rule : all)
     if (!rule.passes() &&
-        !told_elsewhere(std::string_view(rule.name).substr(rule.name.rfind('/') + 1)))
-      errors.try_emplace(rule.name, std::move(rule));
+        !told_elsewhere(std::string_view(rule.name.other).substr(rule.name.other.rfind('/') + 1)))
+      errors.try_emplace(to_string(rule.name), std::move(rule));
   return errors;
 }
 
@@ -93,7 +93,8 @@ void new_machine_errors(std::span<const Profile> base, std::span<const Profile> 
   };
   const auto before = errors(base);
   for (const auto& [code, message] : errors(next))
-    if (!before.contains(code)) machine.add(code, code, std::string(message));
+    if (!before.contains(code))
+      machine.add(RuleKind::kHealth, std::string(code), std::string(message));
 }
 
 // "scatters by 23 % within a run, ..."
@@ -125,13 +126,12 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
   for (const CeilingComparison& c : device.ceilings) {
     any = any || decided(c.verdict);
-    const std::string name = ceiling_name(c.resource, c.basis);
     if (c.verdict == Verdict::kSlower)
-      out.add("slower", name, ratio_text(c.ratio, c.ratio_low, c.ratio_high));
+      out.add(RuleKind::kSlower, FigureKey(c), ratio_text(c.ratio, c.ratio_low, c.ratio_high));
     else if (c.verdict == Verdict::kUnsteady)
-      out.add("unsteady", name, unsteady_text(c));
+      out.add(RuleKind::kUnsteady, FigureKey(c), unsteady_text(c));
     else if (c.verdict == Verdict::kUneven)
-      out.add("uneven", name,
+      out.add(RuleKind::kUneven, FigureKey(c),
               fmt::format("runs differ by {} (standard deviation), more than healthy machines do; "
                           "the ratio {:.3f} cannot be judged",
                           format_percent(c.runs_differ), c.ratio));
@@ -139,7 +139,7 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   for (const CurveComparison& c : device.curves) {
     any = any || decided(c.verdict);
     if (c.verdict == Verdict::kSlower)
-      out.add("slower", c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
+      out.add(RuleKind::kSlower, c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
   }
   return any;
 }
@@ -158,7 +158,7 @@ void judge_coverage(const DeviceComparison& device, Reasons& out) {
   }
   for (const auto& [group, n] : groups)
     if (2 * n.judged < n.compared)
-      out.add("not_judged", fmt::format("coverage/{}", to_string(group)),
+      out.add(RuleKind::kNotJudged, fmt::format("coverage/{}", to_string(group)),
               fmt::format("{} of {} differ so much from run to run that a loss of {:.0f} % could "
                           "hide",
                           n.compared - n.judged, format_count(n.compared, "figure"),
@@ -171,7 +171,7 @@ void unverified_on_both(const DevicePair& pair, Reasons& out) {
         *run.points, [](const MeasuredPoint& point) { return lacks_verification(*point.what); });
   };
   if (std::ranges::any_of(pair.base, lacks) && std::ranges::any_of(pair.next, lacks))
-    out.add("not_verified", "verification", "results were verified on neither side");
+    out.add(RuleKind::kNotVerified, "verification", "results were verified on neither side");
 }
 
 // Facts that the runs agree on.
@@ -185,7 +185,7 @@ void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reas
   const CardFacts usual = facts_of(pair.base);
   std::set<std::string> told;
   for (const DeviceView& run : pair.next) {
-    std::vector<JudgedRule> rules;
+    std::vector<Judged> rules;
     RulesOf of_run(out.device, rules);
     CardFacts card = card_facts(run);
     // A link is read under load, and not in every restricted run.
@@ -193,24 +193,24 @@ void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reas
     // A GPU alone in its machine has no links that are up.
     if (run.profile->devices.size() < 2 && !card.nvlinks) card.nvlinks = usual.nvlinks;
     judge_facts(card, usual, "before", Usual::kEarlierRuns, of_run);
-    for (JudgedRule& rule : rules)
-      if (!rule.passes() && told.insert(rule.name).second) out.all.push_back(std::move(rule));
+    for (Judged& rule : rules)
+      if (!rule.passes() && told.insert(rule.name.other).second) out.all.push_back(std::move(rule));
   }
 }
 
 // Returns whether anything was judged.
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
-              const Restrictions& restrictions, std::vector<JudgedRule>& reasons) {
+              const Restrictions& restrictions, std::vector<Judged>& reasons) {
   Reasons out{device_key(pair.base[0]), reasons};
   new_errors(pair, out);
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
-    out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
+    out.add(RuleKind::kDeviceUnusable, "", "cannot be measured: " + worst->facts->unusable);
     if (std::ranges::all_of(pair.next, unusable))
       return false;  // explains everything that is missing
   }
   if (!device.same_model && !device.shared_host()) {
-    out.add("different_model", "model",
+    out.add(RuleKind::kDifferentModel, "model",
             fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
                         model_of(pair.next[0])));
     return false;
@@ -222,7 +222,8 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   const std::size_t before = reasons.size();
   const bool any_points = add_losses(pair, device, restrictions, out);
   if (!any_judged && device.judged() && any_points && reasons.size() == before)
-    out.add("not_judged", "judged", "no figure of both sides can be told apart or called the same");
+    out.add(RuleKind::kNotJudged, "judged",
+            "no figure of both sides can be told apart or called the same");
   return any_judged;
 }
 
@@ -247,7 +248,7 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
   for (const Profile& profile : next) {
     const std::string& filter = profile.asked.filter;
     if (left_out == std::set{filter} || !reported.insert(filter).second) continue;
-    machine.add("filtered", "filter",
+    machine.add(RuleKind::kFiltered, "filter",
                 fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
                             "cannot be told",
                             filter));
@@ -255,29 +256,29 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
 }
 
 void add_machine(std::span<const Profile> base, std::span<const Profile> next,
-                 std::vector<JudgedRule>& reasons) {
+                 std::vector<Judged>& reasons) {
   Reasons machine{"machine", reasons};
   new_machine_errors(base, next, machine);
   if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
-    machine.add("ended_early", "run", "a new run ended before it had measured everything");
+    machine.add(RuleKind::kEndedEarly, "run", "a new run ended before it had measured everything");
   add_filters(base, next, machine);
 }
 
 // Without earlier runs, a GPU is judged as check judges it.
 void judge_new_device(const DeviceView& run, std::span<const Population> populations,
-                      std::vector<JudgedRule>& reasons) {
+                      std::vector<Judged>& reasons) {
   if (run.is_host()) return;
   const std::vector<DeviceView> views = device_views(*run.profile);
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
-  for (JudgedRule& rule :
+  for (Judged& rule :
        check_device(run, node, {.populations = populations, .donors = populations}).rules)
-    if (!rule.passes() && std::ranges::find(reasons, rule.name, &JudgedRule::name) == reasons.end())
+    if (!rule.passes() && std::ranges::find(reasons, rule.name, &Judged::name) == reasons.end())
       reasons.push_back(std::move(rule));
 }
 
 }  // namespace
 
-bool Gate::passed() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
+bool Gate::passed() const { return std::ranges::all_of(reasons, &Judged::passes); }
 
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
@@ -294,7 +295,7 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
         pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
     if (pair.base.size() == base.size() && found < alike)
       Reasons{device_key(pair.base[0]), result.reasons}.add(
-          "missing", "",
+          RuleKind::kMissing, "",
           fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]), alike - found,
                       alike));
     any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
@@ -303,13 +304,14 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
     for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
   for (const Runs& runs : devices.only_base)
     Reasons{device_key(runs[0]), result.reasons}.add(
-        "missing", "", model_of(runs[0]) + ": not in the new profiles");
-  const bool told = std::ranges::any_of(result.reasons, [](const JudgedRule& reason) {
-    return reason.code == "not_judged" || reason.code == "different_model" ||
-           reason.code == "device_unusable";
+        RuleKind::kMissing, "", model_of(runs[0]) + ": not in the new profiles");
+  const bool told = std::ranges::any_of(result.reasons, [](const Judged& reason) {
+    return reason.kind == RuleKind::kNotJudged || reason.kind == RuleKind::kDifferentModel ||
+           reason.kind == RuleKind::kDeviceUnusable;
   });
   if (!any_judged && !told)
-    Reasons{"machine", result.reasons}.add("not_judged", "judged", "nothing could be judged");
+    Reasons{"machine", result.reasons}.add(RuleKind::kNotJudged, "judged",
+                                           "nothing could be judged");
   Allowed excused(allowed);
   excused.excuse(result.reasons);
   result.unused = excused.unused();

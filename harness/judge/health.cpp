@@ -51,8 +51,8 @@ void judge_findings(const DeviceView& device, RulesOf& rules) {
   for (Finding& finding : all_findings(device)) {
     const auto add = [&](Outcome outcome) {
       if (seen.insert(finding.code).second)
-        rules.add("health", "health/" + finding.code, outcome, std::move(finding.message)).group =
-            RuleGroup::kHealth;
+        rules.add(RuleKind::kHealth, "health/" + finding.code, outcome, std::move(finding.message))
+            .group = RuleGroup::kHealth;
     };
     if (finding.code == kMemoryUntested) add(Outcome::kCannotJudge);
     // The room may be to blame rather than the GPU, and links are judged by their figures.
@@ -77,16 +77,18 @@ void judge_results(const DeviceView& device, RulesOf& rules) {
     if (lacks_verification(m)) unknown.push_back(m.name());
   }
   if (!wrong.empty() && !found_wrong(device))
-    rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
+    rules
+        .add(RuleKind::kHealth, "health/unverified", Outcome::kFail,
+             "wrong results: " + shortened(wrong))
         .group = RuleGroup::kHealth;
   if (const bool verify = device.profile->asked.verify; !verify || !unknown.empty())
     rules
-        .add("health", "health/not_verified", Outcome::kCannotJudge,
+        .add(RuleKind::kHealth, "health/not_verified", Outcome::kCannotJudge,
              "results were not verified" + (verify ? ": " + shortened(unknown) : " (--no-verify)"))
         .group = RuleGroup::kHealth;
   if (!impossible.empty())
     rules
-        .add("implausible", "implausible", Outcome::kCannotJudge,
+        .add(RuleKind::kImplausible, "implausible", Outcome::kCannotJudge,
              "above what the hardware can do: " + shortened(impossible))
         .group = RuleGroup::kHealth;
 }
@@ -99,7 +101,7 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
     });
   };
   const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
-    rules.add("health", name, outcome, std::move(text)).group = RuleGroup::kHealth;
+    rules.add(RuleKind::kHealth, std::string(name), outcome, std::move(text)).group = RuleGroup::kHealth;
   };
   const DeviceHealth &before = gpu.facts->before, &health = gpu.facts->after;
   const bool remapped = before.remapped_rows_correctable && health.remapped_rows_correctable &&
@@ -131,7 +133,7 @@ void judge_pairs(const DeviceView& gpu, const DeviceView& node, RulesOf& rules) 
   }
   if (points.empty()) return;
   rules
-      .add("health", "health/pairs", Outcome::kFail,
+      .add(RuleKind::kHealth, "health/pairs", Outcome::kFail,
            fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
                        "two or the link is faulty ({})",
                        fmt::join(others, ", "), shortened(points)))

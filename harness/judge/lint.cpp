@@ -63,10 +63,10 @@ std::vector<std::string> figures_of(std::span<const Population> known, Benchmark
   std::vector<std::string> names;
   for (const Benchmark& benchmark : benchmarks)
     for (const CeilingRule& rule : benchmark.ceilings)
-      names.push_back(ceiling_name(rule.resource.name, rule.basis));
+      names.push_back(to_string(FigureKey{rule.resource.name, rule.basis}));
   for (const Population& population : known)
     for (const PopulationFigure& figure : population.figures)
-      names.push_back(ceiling_name(figure.resource, figure.basis));
+      names.push_back(to_string(FigureKey{figure.resource, figure.basis}));
   return names;
 }
 
@@ -98,7 +98,7 @@ bool describe_figure(std::string_view name, std::span<const Population> known,
   std::string unit;
   for (const Population& population : known) {
     const PopulationFigure* const figure =
-        find_figure(population, resource_name, *basis, beside_siblings);
+        find_figure(population, {std::string(resource_name), *basis, beside_siblings});
     if (figure == nullptr) continue;
     unit = figure->unit;
     if (rule.change.mode.empty() || rule.change.mode == population.mode)
@@ -107,7 +107,8 @@ bool describe_figure(std::string_view name, std::span<const Population> known,
   const std::string_view of_all = without_pair(resource_name);
   const Resource* const resource = find_resource(of_all);
   const bool is_known =
-      std::ranges::find(figures, ceiling_name(std::string(of_all), *basis)) != figures.end();
+      std::ranges::find(figures, to_string(FigureKey{std::string(of_all), *basis})) !=
+      figures.end();
   if (!is_known || (resource == nullptr && unit.empty())) return false;
   if (unit.empty()) unit = beside_siblings ? "1" : resource->unit;
   rule.label = ceiling_label(

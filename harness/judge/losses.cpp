@@ -193,44 +193,46 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
                                          fmt::join(before.methods, ", ")));
     }
   }
-  for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
-  for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
-  for (const auto& [id, lost] : skipped) out.add("not_measured", id, lost.text());
-  for (const auto& [id, lost] : unclocked) out.add("clock_unknown", id, lost.text());
-  for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
+  for (const auto& [id, lost] : failed) out.add(RuleKind::kFailed, std::string(id), lost.text());
+  for (const auto& [id, lost] : missing) out.add(RuleKind::kMissing, std::string(id), lost.text());
+  for (const auto& [id, lost] : skipped)
+    out.add(RuleKind::kNotMeasured, std::string(id), lost.text());
+  for (const auto& [id, lost] : unclocked)
+    out.add(RuleKind::kClockUnknown, std::string(id), lost.text());
+  for (const auto& [id, points] : changed)
+    out.add(RuleKind::kMethodChanged, std::string(id), points.text());
   if (unverified > 0) {
-    out.add("unverified", "verification", format_count(unverified, "result"));
+    out.add(RuleKind::kUnverified, "verification", format_count(unverified, "result"));
   }
 }
 
-std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
-  std::map<std::string, std::size_t> counts;
+std::map<FigureKey, std::size_t> runs_by_ceiling(const Runs& runs) {
+  std::map<FigureKey, std::size_t> counts;
   for (const DeviceView& run : runs) {
-    std::set<std::string> names;
+    std::set<FigureKey> keys;
     for (const Ceiling* row : run.ceilings)
-      if (!row->measurement.empty() && row->value > 0)
-        names.insert(ceiling_name(row->resource, row->basis));
-    for (const std::string& name : names) ++counts[name];
+      if (!row->measurement.empty() && row->value > 0) keys.insert({row->resource, row->basis});
+    for (const FigureKey& key : keys) ++counts[key];
   }
   return counts;
 }
 
 void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
                    Reasons& out) {
-  std::map<std::string, const MissingCeiling*> why;  // ceilings that a new run tried but lacks
+  std::map<FigureKey, const MissingCeiling*> why;  // ceilings that a new run tried but lacks
   for (const DeviceView& run : pair.next)
     for (const MissingCeiling* row : run.missing_ceilings)
-      why.try_emplace(ceiling_name(row->resource, row->basis), row);
+      why.try_emplace({row->resource, row->basis}, row);
   auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next),
        in_alike = runs_by_ceiling(expected.alike);
   for (const DeviceView& run : pair.base) {
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
       // Reported once, from the first old run that has it.
-      const std::string name = ceiling_name(row->resource, row->basis);
-      const std::size_t before = std::exchange(in_base[name], 0);
+      const FigureKey key{row->resource, row->basis};
+      const std::size_t before = std::exchange(in_base[key], 0);
       if (before == 0) continue;
-      const auto reason = why.find(name);
+      const auto reason = why.find(key);
       const auto point = next_points.find(row->measurement);
       const std::string_view id =
           std::string_view(row->measurement).substr(0, row->measurement.find('/'));
@@ -243,11 +245,13 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
                                                       : "";
       const bool skipped = reason != why.end() && reason->second->why == Absence::kSkipped &&
                            may_be_skipped(row->resource);
-      const char* const code = unclocked ? "clock_unknown" : skipped ? "not_measured" : "missing";
-      if (in_next[name] == 0 && tried)
-        out.add(code, name, known.empty() ? "not in the new profiles" : known);
-      else if (expected.lost_in_some(before, in_alike[name]))
-        out.add(code, name, with_reason(expected.share(in_alike[name]), known));
+      const RuleKind kind = unclocked ? RuleKind::kClockUnknown
+                            : skipped ? RuleKind::kNotMeasured
+                                      : RuleKind::kMissing;
+      if (in_next[key] == 0 && tried)
+        out.add(kind, key, known.empty() ? "not in the new profiles" : known);
+      else if (expected.lost_in_some(before, in_alike[key]))
+        out.add(kind, key, with_reason(expected.share(in_alike[key]), known));
     }
   }
 }

@@ -18,15 +18,18 @@ namespace peakline {
 
 struct Reasons {
   std::string device;  // "gpu0"
-  std::vector<JudgedRule>& all;
+  std::vector<Judged>& all;
 
-  void add(std::string_view code, std::string_view name, std::string text) {
-    static constexpr std::array<std::string_view, 8> kCannotTell = {
-        "clock_unknown", "method_changed",  "uneven",   "not_judged",
-        "not_measured",  "different_model", "filtered", "not_verified"};
-    const bool unknown = std::ranges::find(kCannotTell, code) != kCannotTell.end();
+  template <class Name>
+  void add(RuleKind kind, Name name, std::string text) {
+    static constexpr std::array kCannotTell = {RuleKind::kClockUnknown, RuleKind::kMethodChanged,
+                                               RuleKind::kUneven,       RuleKind::kNotJudged,
+                                               RuleKind::kNotMeasured,  RuleKind::kDifferentModel,
+                                               RuleKind::kFiltered,     RuleKind::kNotVerified};
+    const bool unknown = std::ranges::find(kCannotTell, kind) != kCannotTell.end();
     RulesOf(device, all)
-        .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
+        .add(kind, std::move(name), unknown ? Outcome::kCannotJudge : Outcome::kFail,
+             std::move(text));
   }
 };
 

@@ -35,20 +35,20 @@ bool speaks_against_hardware(Absence why, std::optional<RuleGroup> group) {
 }
 
 // Adds a rule for a ceiling that the run lacks, which fails if it was tried for in vain.
-void add_missing(const DeviceView& view, const std::string& resource, Basis basis,
-                 const ResourceLabels& labels, RulesOf& rules) {
+void add_missing(const DeviceView& view, const FigureKey& key, const ResourceLabels& labels,
+                 RulesOf& rules) {
   const auto missing = std::ranges::find_if(view.missing_ceilings, [&](const auto* m) {
-    return m->resource == resource && m->basis == basis;
+    return m->resource == key.resource && m->basis == key.basis;
   });
   const bool tried = missing != view.missing_ceilings.end();
-  const auto group = rule_group_of(resource);
+  const auto group = rule_group_of(key.resource);
   // After an early end, another of its points might have served.
   const bool fails =
       tried && view.profile->complete && speaks_against_hardware((*missing)->why, group);
-  JudgedRule& rule = rules.add("missing", ceiling_name(resource, basis),
-                               fails ? Outcome::kFail : Outcome::kCannotJudge, "");
+  Judged& rule =
+      rules.add(RuleKind::kMissing, key, fails ? Outcome::kFail : Outcome::kCannotJudge, "");
   rule.group = group;
-  rule.label = labels(resource, basis);
+  rule.label = labels(key);
   rule.cause = tried ? (*missing)->reason : "not measured";
 }
 
@@ -103,7 +103,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
       return m->resource == f.resource && m->basis == f.basis && m->why != Absence::kSkipped;
     });
     if (part_of(f.resource) == "nccl" && !failed) continue;
-    add_missing(view, f.resource, f.basis, labels, rules);
+    add_missing(view, f, labels, rules);
   }
 }
 
@@ -111,9 +111,9 @@ void judge_sources(const DeviceView& view, RulesOf& rules) {
   std::vector<std::string> lost;
   for (const Ceiling* row : view.ceilings)
     if (!row->measurement.empty() && view.source(*row) == nullptr)
-      lost.push_back(ceiling_name(row->resource, row->basis));
+      lost.push_back(to_string(FigureKey{row->resource, row->basis}));
   if (!lost.empty())
-    rules.add("lost", "measurements", Outcome::kCannotJudge,
+    rules.add(RuleKind::kLost, "measurements", Outcome::kCannotJudge,
               "the profile lacks the measurements of " + shortened(lost));
 }
 
@@ -134,7 +134,7 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
     for (const MissingCeiling* m : node.missing_ceilings)
       if (without_pair(m->resource) == of_all && of_all != m->resource &&
           pairs.insert(m->resource).second)
-        add_missing(node, m->resource, basis, labels, rules);
+        add_missing(node, {m->resource, basis}, labels, rules);
     const bool both_ways = of_all == kOfPairs.back();
     const auto has = [&, &all = of_all, &found = pairs](int from, int to) {
       return found.contains(fmt::format("{}.{}-{}", all, from, to));
@@ -142,7 +142,7 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
     for (const auto& [low, high] : linked)
       for (const auto& [from, to] : {std::pair(low, high), std::pair(high, low)})
         if (both_ways ? from < to && !has(from, to) && !has(to, from) : !has(from, to))
-          add_missing(node, fmt::format("{}.{}-{}", of_all, from, to), basis, labels, rules);
+          add_missing(node, {fmt::format("{}.{}-{}", of_all, from, to), basis}, labels, rules);
   }
 }
 

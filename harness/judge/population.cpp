@@ -25,8 +25,6 @@ constexpr double kFarthestStates = 0.04;
 // Window of one level: a share, or a multiple of the class's deviation.
 constexpr double kLeastWindow = 0.03, kWindowDeviations = 6;
 
-using FigureKey = std::tuple<std::string, Basis, bool>;
-
 // A list per card, in order; empty without values.
 using CardValues = std::vector<std::vector<double>>;
 
@@ -75,7 +73,7 @@ Level level_of(const FigureKey& key, const CardValues& values, const std::vector
                const UsualSpread& usual) {
   Level level;
   PopulationFigure& f = level.figure;
-  std::tie(f.resource, f.basis, f.beside_siblings) = key;
+  static_cast<FigureKey&>(f) = key;
   std::vector<double> sorted;
   double squares = 0;
   std::size_t degrees = 0;
@@ -123,7 +121,7 @@ Collected collect(std::span<const CardRun* const> runs) {
     if (places.try_emplace(run->card, places.size()).second) all.cards.push_back(run->card);
   for (const CardRun* run : runs) {
     for (const RunFigure& figure : run->figures) {
-      const FigureKey key{figure.resource, figure.basis, figure.beside_siblings};
+      const FigureKey& key = figure;
       const auto [found, added] = all.values.try_emplace(key, all.cards.size());
       if (added) all.order.push_back(key);
       // Only the newest method counts.
@@ -157,25 +155,23 @@ std::vector<LeftOutCard> leave_out(const Collected& all, std::span<const CardRun
     again = false;
     std::map<std::size_t, LeftOutCard> found;
     for (const FigureKey& key : all.order) {
-      const auto& [resource, basis, beside_siblings] = key;
-      const UsualSpread& usual = usual_of(resource, basis, beside_siblings, facts);
+      const UsualSpread& usual = usual_of(key, facts);
       const Level level = level_of(key, all.values.at(key), out, usual);
       if (level.figure.cards < 2) continue;
       Yardstick yardstick = yardstick_of(level.figure);
       yardstick.cards = level.within;
       yardstick.card_degrees = level.within - 1;
       const double limit =
-          limit_by(yardstick, {.least = least_loss(resource), .usual = &usual}, tail);
+          limit_by(yardstick, {.least = least_loss(key.resource), .usual = &usual}, tail);
       for (std::size_t card = 0; card < level.of_cards.size(); ++card) {
         const double share = level.of_cards[card] / level.figure.lowest_state;
         const bool apart =
             level.of_cards[card] < limit ||
             level.of_cards[card] > yardstick.centre / limit * level.figure.highest_state;
-        if (!apart || neighbours_may_slow(facts, resource, share)) continue;
+        if (!apart || neighbours_may_slow(facts, key.resource, share)) continue;
         const auto [place, added] = found.try_emplace(card);
         if (added || std::abs(std::log(share)) > std::abs(std::log(*place->second.share)))
-          place->second = {all.cards[card],
-                           ceiling_name(resource, basis) + (beside_siblings ? "/siblings" : ""),
+          place->second = {all.cards[card], to_string(key),
                            std::stod(fmt::format("{:.3g}", share))};
       }
     }
@@ -218,15 +214,13 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
   std::map<FigureKey, double> spreads;
   for (const FigureKey& key : all.order) {
-    const auto& [resource, basis, beside_siblings] = key;
-    Level level =
-        level_of(key, all.values.at(key), out, usual_of(resource, basis, beside_siblings, facts));
+    Level level = level_of(key, all.values.at(key), out, usual_of(key, facts));
     PopulationFigure& f = level.figure;
     if (f.cards == 0) continue;
     const double spread = spreads[key] = std::hypot(f.between_cards, f.between_runs);
     // Unrelated precisions say nothing about each other.
-    if (beside_siblings && f.cards > 1 &&
-        spread > kMostOfSiblings * spreads.at({resource, basis, false}))
+    if (key.beside_siblings && f.cards > 1 &&
+        spread > kMostOfSiblings * spreads.at({key.resource, key.basis}))
       continue;
     const RunFigure& example = *all.examples.at(key);
     std::tie(f.unit, f.method_version) = std::tie(example.unit, example.method_version);
@@ -237,7 +231,7 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
   population.limit_deviations = std::stod(
       fmt::format("{:.5g}", student_quantile(tail, kClassDegrees + population.cards - 1)));
   for (PopulationFigure& f : population.figures) {
-    const UsualSpread& usual = usual_of(f.resource, f.basis, f.beside_siblings, facts);
+    const UsualSpread& usual = usual_of(f, facts);
     f.limit = limit_by(yardstick_of(f), {.least = least_loss(f.resource), .usual = &usual}, tail);
     round_figure(f);
   }

@@ -71,7 +71,7 @@ void hold_pairs_against_each_other(const Group& runs, Study& study) {
       const CompareResult result = compare({base, 1}, {next, 1}, {});
       if (result.gate.passed()) continue;
       ++study.alarms;
-      for (const JudgedRule& reason : result.gate.reasons) ++study.causes[reason.name];
+      for (const Judged& reason : result.gate.reasons) ++study.causes[to_string(reason.name)];
     }
   }
 }

@@ -37,14 +37,16 @@ void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::op
                 std::string_view whose, Usual from, RulesOf& rules) {
   if (!usual) return;
   if (!own) {
-    rules.add("fact", fact.name, Outcome::kCannotJudge, fmt::format("{}: not read", fact.label))
+    rules
+        .add(RuleKind::kFact, std::string(fact.name), Outcome::kCannotJudge,
+             fmt::format("{}: not read", fact.label))
         .group = RuleGroup::kFacts;
     return;
   }
   const auto have = static_cast<double>(*own), expected = static_cast<double>(*usual);
   const std::string text = fmt::format("{}: {}", fact.label, text_of(*own, fact.unit));
   const std::string others = text_of(*usual, fact.unit);
-  JudgedRule& rule = rules.add("fact", fact.name, Outcome::kPass, text);
+  Judged& rule = rules.add(RuleKind::kFact, std::string(fact.name), Outcome::kPass, text);
   rule.group = RuleGroup::kFacts;
   rule.label = fact.label;
   rule.value = have;
@@ -85,63 +87,105 @@ std::optional<RuleGroup> rule_group_of(std::string_view resource) {
   return std::nullopt;
 }
 
-std::string ceiling_name(const std::string& resource, Basis basis) {
-  return resource + '/' + std::string(to_string(basis));
+std::string_view to_string(RuleKind kind) {
+  return name_of(
+      {"figure",         "method",          "unsteady",        "missing",    "duplicate",
+       "fact",           "health",          "implausible",     "coverage",   "lost",
+       "gpus",           "unusable",        "ended_early",     "slower",     "uneven",
+       "method_changed", "clock_unknown",   "not_measured",    "failed",     "unverified",
+       "not_verified",   "device_unusable", "different_model", "not_judged", "filtered"},
+      kind);
 }
 
-std::string value_text(const JudgedRule& rule, double value) {
-  return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
+std::string RuleName::within() const {
+  if (!figure) return other;
+  return to_string(*figure) + std::string(name_of({"", "/steady", "/twice"}, aspect));
 }
 
-std::string text_of(const JudgedRule& rule) {
-  std::string text = rule.text;
-  const auto written = [&](double value) { return value_text(rule, value); };
-  if (rule.code == "figure") {
-    text = fmt::format("{}: {}", rule.label, written(*rule.value));
-    const auto& y = rule.yardstick;
-    const bool site = !rule.reason.empty() && rule.limit;
-    if (y && !site && y->kind == YardstickKind::kFloor) {
-      text += fmt::format(", {} {}, {}", *rule.value < y->centre ? "below" : "above", y->source,
-                          written(y->centre));
-    } else if (y && !site) {
-      const double share = *rule.value / y->centre - 1;
-      text +=
-          fmt::format(", {:.1f} % {} {}{}", std::abs(share) * 100, share < 0 ? "below" : "above",
-                      y->kind == YardstickKind::kPrior ? "" : "the median of ", y->source);
-      if (rule.limit && rule.outcome != Outcome::kPass && *rule.value < *rule.limit)
-        text += fmt::format(", limit {:.1f} %", (1 - *rule.limit / y->centre) * 100);
-    }
-    if (site) text += fmt::format(", limit {} by the rules: {}", written(*rule.limit), rule.reason);
-    if (rule.first_value) text += fmt::format("; before: {}", written(*rule.first_value));
-  }
-  if (rule.code == "fact" && !rule.reason.empty() && rule.limit)
-    text += fmt::format(
-        ", limit {} by the rules: {}",
-        rule.unit == "1" ? fmt::format("{:g}", *rule.limit) : format_value(*rule.limit, rule.unit),
-        rule.reason);
-  if (rule.text.empty() && rule.code == "missing")
-    return fmt::format("{}: {}", rule.label, rule.cause);
-  if (rule.code == "figure" && rule.outcome == Outcome::kCannotJudge && !rule.cause.empty())
-    return fmt::format("{}: {}", rule.cause, text);
-  if (!rule.cause.empty()) text += (text.empty() ? "" : "; ") + rule.cause;
+std::string to_string(const RuleName& name) {
+  const std::string within = name.within();
+  return (name.machine.empty() ? "" : name.machine + '/') + name.device +
+         (within.empty() ? "" : '/' + within);
+}
+
+std::string value_text(const Judged& rule, double value) {
+  if (rule.unit != "1") return format_value(value, rule.unit);
+  return rule.kind == RuleKind::kFact ? fmt::format("{:g}", value) : fmt::format("{:.3f}", value);
+}
+
+namespace {
+
+// "9.1 % below the median of 16 cards, limit 4.0 %"
+std::string held_against(const Judged& rule) {
+  if (rule.limited_by_site || !rule.found) return {};
+  const Yardstick& y = rule.found->by;
+  if (y.kind == YardstickKind::kFloor)
+    return fmt::format(", {} {}, {}", *rule.value < y.centre ? "below" : "above", y.source,
+                       value_text(rule, y.centre));
+  const double share = rule.share(*rule.value) - 1;
+  std::string text =
+      fmt::format(", {:.1f} % {} {}{}", std::abs(share) * 100, share < 0 ? "below" : "above",
+                  y.kind == YardstickKind::kPrior ? "" : "the median of ", y.source);
+  if (rule.outcome != Outcome::kPass && *rule.value < *rule.limit)
+    text += fmt::format(", limit {:.1f} %", (1 - rule.share(*rule.limit)) * 100);
   return text;
 }
 
-JudgedRule& RulesOf::add(std::string_view code, std::string_view name, Outcome outcome,
-                         std::string text) {
-  JudgedRule& rule = all_.emplace_back();
-  rule.code = code;
-  rule.name = name.empty() ? device_ : fmt::format("{}/{}", device_, name);
-  rule.outcome = outcome;
-  rule.text = std::move(text);
-  return rule;
+std::string whole(const Judged& rule) {
+  std::string text = rule.text;
+  if (rule.kind == RuleKind::kFigure) {
+    text = fmt::format("{}: {}{}", rule.label, value_text(rule, *rule.value), held_against(rule));
+  } else if (text.empty() && rule.kind == RuleKind::kMissing) {
+    return fmt::format("{}: {}", rule.label, rule.cause);
+  }
+  if (rule.limited_by_site)
+    text += fmt::format(", limit {} by the rules: {}", value_text(rule, *rule.limit), rule.reason);
+  if (rule.first_value) text += fmt::format("; before: {}", value_text(rule, *rule.first_value));
+  if (rule.cause.empty()) return text;
+  if (rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kCannotJudge)
+    return fmt::format("{}: {}", rule.cause, text);
+  return text + (text.empty() ? "" : "; ") + rule.cause;
 }
 
-void Allowed::excuse(std::span<JudgedRule> rules) {
-  for (JudgedRule& rule : rules) {
-    if (rule.outcome == Outcome::kPass) continue;
+}  // namespace
+
+std::string describe(const Judged& rule, Length length) {
+  if (length == Length::kWhole) return whole(rule);
+  if (rule.kind == RuleKind::kCoverage) return fmt::format("{}: {}", rule.label, rule.text);
+  const bool low = rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kFail && rule.found &&
+                   !rule.limited_by_site;
+  if (!low) return whole(rule);
+  const std::string cause = rule.cause.empty() ? "" : "; " + rule.cause;
+  const double share = rule.share(*rule.value);
+  if (rule.by(YardstickKind::kFloor))
+    return fmt::format("{} {:.0f} % of {}{}", rule.label, share * 100, rule.found->by.source,
+                       cause);
+  return fmt::format(
+      "{} {:.1f} % low, limit {:.1f} %{}{}", rule.label, (1 - share) * 100,
+      (1 - rule.share(*rule.limit)) * 100,
+      rule.by(YardstickKind::kPrior) ? " by " + rule.found->by.source : std::string(), cause);
+}
+
+Judged& RulesOf::add(RuleKind kind, std::string name, Outcome outcome, std::string text) {
+  return all_.emplace_back(Judged{.kind = kind,
+                                  .name = {.device = device_, .other = std::move(name)},
+                                  .outcome = outcome,
+                                  .text = std::move(text)});
+}
+
+Judged& RulesOf::add(RuleKind kind, FigureKey figure, Outcome outcome, std::string text) {
+  return all_.emplace_back(Judged{.kind = kind,
+                                  .name = {.device = device_, .figure = std::move(figure)},
+                                  .outcome = outcome,
+                                  .text = std::move(text)});
+}
+
+void Allowed::excuse(std::span<Judged> rules) {
+  for (Judged& rule : rules) {
+    if (names_.empty() || rule.outcome == Outcome::kPass) continue;
+    const std::string name = to_string(rule.name);
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i] != rule.name) continue;
+      if (names_[i] != name) continue;
       used_[i] = true;
       rule.outcome = Outcome::kExcused;
     }
@@ -155,24 +199,25 @@ std::vector<std::string> Allowed::unused() const {
   return names;
 }
 
-bool more_severe(const JudgedRule& a, const JudgedRule& b) {
-  const auto severity = [](const JudgedRule& rule) {
-    const bool figure = rule.code != "fact" && rule.value && rule.limit;
-    const double explains = rule.code == "unsteady" ? -1 : 0;  // as a figure at its limit
-    return std::pair(rule.outcome, figure ? -*rule.value / *rule.limit : explains);
+bool more_severe(const Judged& a, const Judged& b) {
+  const auto severity = [](const Judged& rule) {
+    const bool figure = rule.kind != RuleKind::kFact && rule.value && rule.limit;
+    const double explains = rule.kind == RuleKind::kUnsteady ? -1 : 0;  // as a figure at its limit
+    const bool by_itself = !rule.name.figure || !rule.name.figure->beside_siblings;
+    return std::tuple(rule.outcome, by_itself, figure ? -*rule.value / *rule.limit : explains);
   };
   return severity(a) > severity(b);
 }
 
-const JudgedRule* worst(std::span<const JudgedRule> rules) {
-  const JudgedRule* found = nullptr;
-  for (const JudgedRule& rule : rules)
+const Judged* worst(std::span<const Judged> rules) {
+  const Judged* found = nullptr;
+  for (const Judged& rule : rules)
     if (found == nullptr || more_severe(rule, *found)) found = &rule;
   return found;
 }
 
-Outcome verdict(std::span<const JudgedRule> rules) {
-  const JudgedRule* rule = worst(rules);
+Outcome verdict(std::span<const Judged> rules) {
+  const Judged* rule = worst(rules);
   if (rule == nullptr) return Outcome::kCannotJudge;
   return rule->outcome == Outcome::kExcused ? Outcome::kPass : rule->outcome;
 }

@@ -32,36 +32,83 @@ std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "link
 // A ceiling's group; nullopt: not a GPU's.
 std::optional<RuleGroup> rule_group_of(std::string_view resource);
 
-// "tensor.bf16/burst"
-std::string ceiling_name(const std::string& resource, Basis basis);
+// What a rule is about; documents call it `code`.
+enum class RuleKind {
+  kFigure,
+  kMethod,  // a figure by another method than the population's
+  kUnsteady,
+  kMissing,
+  kDuplicate,
+  kFact,
+  kHealth,
+  kImplausible,
+  kCoverage,
+  kLost,  // measurements behind ceilings, or a GPU that the newest run lacks
+  kGpus,
+  kUnusable,
+  kEndedEarly,
+  // Of comparisons alone; gate.cpp explains them.
+  kSlower,
+  kUneven,
+  kMethodChanged,
+  kClockUnknown,
+  kNotMeasured,
+  kFailed,
+  kUnverified,
+  kNotVerified,
+  kDeviceUnusable,
+  kDifferentModel,
+  kNotJudged,
+  kFiltered
+};
+std::string_view to_string(RuleKind kind);  // "figure", "method", ...
 
-struct JudgedRule {
-  std::string code;  // its kind: "slower", "unsteady", "fact", "missing", ...
-  std::string name;  // "gpu0/tensor.bf16/burst"
+// Identifies a rule: "gpu0/tensor.bf16/burst", in a fleet "node7/gpu0/tensor.bf16/burst".
+struct RuleName {
+  enum class Aspect { kLevel, kSteady, kTwice };  // of a figure
+
+  std::string machine = {};  // empty: the only one
+  std::string device = {};   // "gpu0", "node", "host", "machine"
+  std::optional<FigureKey> figure = {};
+  Aspect aspect = Aspect::kLevel;
+  std::string other = {};  // "sm_count", "health/xid"; empty, without figure: the device itself
+
+  std::string within() const;  // the device: "tensor.bf16/burst/steady", "health/xid"
+  bool operator==(const RuleName&) const = default;
+};
+std::string to_string(const RuleName& name);
+
+struct Judged {
+  RuleKind kind;
+  RuleName name;
   Outcome outcome = Outcome::kPass;
-  std::string text = {};  // statement; text_of() for figures
+  std::string text = {};  // statement of a rule without a value
   std::optional<RuleGroup> group = {};
-  // For figures and facts:
-  std::string label = {};  // "BF16 Tensor Cores burst"
+  std::string label = {};  // of a figure, fact or group: "BF16 Tensor Cores burst"
+  // Of figures and facts. The limit is a yardstick's or the site's.
   std::optional<double> value = {}, limit = {};
   std::optional<double> first_value = {};  // before a second measurement
   std::string unit = {};
-  // For compared figures; `limit` is this yardstick's or the site's.
-  std::optional<Yardstick> yardstick = {};
-  double deviations = 0;                   // Student's t of the limit, if beyond the least loss
-  bool vouched = false;                    // judged by something that knows healthy devices
-  bool widened = false, too_wide = false;  // as in Assessment
-  std::string cause = {};                  // explanation besides the limit
-  std::string measurement = {};            // the point it came from
-  std::string reason = {};                 // the site's, if its rules changed this one
+  std::optional<Assessment> found = {};  // of a figure, if a yardstick has a limit
+  bool limited_by_site = false;
+  std::string cause = {};        // explanation besides the limit
+  std::string measurement = {};  // the point it came from
+  std::string reason = {};       // the site's, if its rules changed this one
 
   bool passes() const { return outcome < Outcome::kCannotJudge; }
+  // Judged by something that knows healthy devices.
+  bool vouched() const { return limited_by_site || (found && found->vouched); }
+  bool by(YardstickKind yardstick) const { return found && found->by.kind == yardstick; }
+  // A share of what healthy devices reach; needs `found`.
+  double share(double of) const { return of / found->by.centre; }
 };
 
 // A value in the rule's unit: "4.2 TB/s", "0.987" for a ratio.
-std::string value_text(const JudgedRule& rule, double value);
-// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %"
-std::string text_of(const JudgedRule& rule);
+std::string value_text(const Judged& rule, double value);
+// The only wording of rules. kBrief, for first lines: "HBM read 9.1 % low, limit 4.0 %"; kWhole:
+// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %".
+enum class Length { kBrief, kWhole };
+std::string describe(const Judged& rule, Length length = Length::kWhole);
 
 struct RuleChange {
   std::string name;                     // rule, with or without device
@@ -75,14 +122,14 @@ struct RuleChange {
 
 class RulesOf {
  public:
-  RulesOf(std::string device, std::vector<JudgedRule>& all)
-      : device_(std::move(device)), all_(all) {}
-  // name: within the device, "tensor.bf16/burst"; empty: the device itself.
-  JudgedRule& add(std::string_view code, std::string_view name, Outcome outcome, std::string text);
+  RulesOf(std::string device, std::vector<Judged>& all) : device_(std::move(device)), all_(all) {}
+  // name: within the device; empty: the device itself.
+  Judged& add(RuleKind kind, std::string name, Outcome outcome, std::string text = {});
+  Judged& add(RuleKind kind, FigureKey figure, Outcome outcome, std::string text = {});
 
  private:
   std::string device_;  // "gpu0"
-  std::vector<JudgedRule>& all_;
+  std::vector<Judged>& all_;
 };
 
 // Names that a user allows, and whether they were needed.
@@ -90,7 +137,7 @@ class Allowed {
  public:
   explicit Allowed(std::span<const std::string> names)
       : names_(names), used_(names.size(), false) {}
-  void excuse(std::span<JudgedRule> rules);
+  void excuse(std::span<Judged> rules);
   std::vector<std::string> unused() const;  // names that excused nothing
 
  private:
@@ -99,11 +146,12 @@ class Allowed {
 };
 
 // By outcome; then facts and errors, which may explain figures; then distance below the limit.
-bool more_severe(const JudgedRule& a, const JudgedRule& b);
-const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr without rules
+// Ratios to siblings come last.
+bool more_severe(const Judged& a, const Judged& b);
+const Judged* worst(std::span<const Judged> rules);  // nullptr without rules
 
 // The worst outcome, where excused rules pass; kCannotJudge without rules.
-Outcome verdict(std::span<const JudgedRule> rules);
+Outcome verdict(std::span<const Judged> rules);
 
 // Cards are distinguished by facts, so that more than others have cannot be judged; more than in
 // earlier runs is an improvement.

@@ -10,20 +10,19 @@
 namespace peakline {
 namespace {
 
-void set_limit(JudgedRule& rule, double limit, const std::string& reason) {
+void set_limit(Judged& rule, double limit, const std::string& reason) {
   rule.limit = limit;
-  rule.deviations = 0;
-  rule.vouched = true;
+  rule.limited_by_site = true;
   rule.reason = reason;
   rule.outcome = *rule.value < limit ? Outcome::kFail : Outcome::kPass;
   rule.cause.clear();
 }
 
-void limit_rule(const RuleChange& change, JudgedRule& rule) {
+void limit_rule(const RuleChange& change, Judged& rule) {
   if (change.limit) {
     set_limit(rule, *change.limit, change.reason);
-  } else if (rule.yardstick && rule.yardstick->kind != YardstickKind::kFloor) {
-    set_limit(rule, rule.yardstick->centre * (1 - *change.loss), change.reason);
+  } else if (rule.found && !rule.by(YardstickKind::kFloor)) {
+    set_limit(rule, rule.found->by.centre * (1 - *change.loss), change.reason);
   } else {
     rule.outcome = Outcome::kCannotJudge;
     rule.cause =
@@ -36,7 +35,7 @@ bool asks(const RuleChange& change) { return change.limit || change.loss; }
 
 void add_missing(const RuleChange& change, std::string_view name, CheckedDevice& device) {
   RulesOf(device.name, device.rules)
-      .add("missing", name, Outcome::kCannotJudge,
+      .add(RuleKind::kMissing, std::string(name), Outcome::kCannotJudge,
            fmt::format("not measured; the rules ask for it: {}", change.reason));
 }
 
@@ -53,10 +52,9 @@ std::string_view name_within(const RuleChange& change, const CheckedDevice& devi
   return name;
 }
 
-JudgedRule* find_rule(const RuleChange& change, CheckedDevice& device) {
-  const auto rule = std::ranges::find(
-      device.rules, fmt::format("{}/{}", device.name, name_within(change, device)),
-      &JudgedRule::name);
+Judged* find_rule(const RuleChange& change, CheckedDevice& device) {
+  const auto rule = std::ranges::find(device.rules, name_within(change, device),
+                                      [](const Judged& each) { return each.name.within(); });
   return rule == device.rules.end() ? nullptr : &*rule;
 }
 
@@ -85,7 +83,7 @@ SiteRules::SiteRules(std::span<const RuleChange> changes, std::string_view mode)
 void SiteRules::set_limits(const DeviceView& view, CheckedDevice& device) {
   for (auto& [change, applied, other_mode] : changes_) {
     if (other_mode || !asks(change)) continue;
-    if (JudgedRule* const rule = find_rule(change, device)) {
+    if (Judged* const rule = find_rule(change, device)) {
       if (rule->value && rule->outcome != Outcome::kCannotJudge) limit_rule(change, *rule);
       applied = true;
     } else if (asks_of(change, view, device)) {
@@ -97,7 +95,7 @@ void SiteRules::set_limits(const DeviceView& view, CheckedDevice& device) {
 
 void SiteRules::soften(CheckedDevice& device) {
   for (auto& [change, applied, other_mode] : changes_) {
-    JudgedRule* const rule = other_mode ? nullptr : find_rule(change, device);
+    Judged* const rule = other_mode ? nullptr : find_rule(change, device);
     if (rule == nullptr) continue;
     applied = true;
     if (!change.outcome || rule->outcome == Outcome::kPass) continue;

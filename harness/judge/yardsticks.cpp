@@ -54,7 +54,7 @@ std::optional<double> floor_of(const CardFacts& card, const RunFigure& figure) {
   if (figure.beside_siblings) return std::nullopt;
   if (figure.resource == "l2.read" && card.sm_count && card.sm_clock_max_hz)
     return kL2FloorPerClock * *card.sm_count * *card.sm_clock_max_hz;
-  const double share = usual_of(figure.resource, figure.basis, false, card).floor;
+  const double share = usual_of(figure, card).floor;
   if (share == 0 || !figure.theory || figure.clock_share == 0) return std::nullopt;
   const bool cut = part_of(figure.resource) == "tensor" && !figure.datasheet;
   // A product may have less than its architecture, such as half the rate with FP32 sums.
@@ -64,8 +64,8 @@ std::optional<double> floor_of(const CardFacts& card, const RunFigure& figure) {
 
 }  // namespace
 
-const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
-                            const CardFacts& facts) {
+const UsualSpread& usual_of(const FigureKey& figure, const CardFacts& facts) {
+  const auto& [resource, basis, beside_siblings] = figure;
   if (beside_siblings) return usual_spread_beside_siblings();
   // FP32 GEMMs barely reach the power cap: a card keeps its highest clock, or loses some percent.
   if (resource == "gemm.fp32" && basis == Basis::kSustained) {
@@ -118,17 +118,14 @@ Reading reading_of(const RunFigure& figure, const CardFacts& card, double least)
   return {.value = figure.value,
           .own = figure.own,
           .least = least_loss(figure.resource, least),
-          .usual = &usual_of(figure.resource, figure.basis, figure.beside_siblings, card)};
+          .usual = &usual_of(figure, card)};
 }
 
 std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
                                       const RunFigure& figure) {
   std::vector<Yardstick> all;
   const auto find = [&](const Population* population) {
-    const PopulationFigure* f =
-        population == nullptr
-            ? nullptr
-            : find_figure(*population, figure.resource, figure.basis, figure.beside_siblings);
+    const PopulationFigure* f = population == nullptr ? nullptr : find_figure(*population, figure);
     return f != nullptr && same_siblings(*f, figure) && same_method(*f, figure) ? f : nullptr;
   };
   if (const PopulationFigure* f = find(known.population)) {
@@ -189,7 +186,7 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
     return std::hypot(figure.between_cards,
                       (figure.highest_state - figure.lowest_state) / 2 / figure.median);
   };
-  const PopulationFigure* const known = find_figure(*population, resource, basis, false);
+  const PopulationFigure* const known = find_figure(*population, {std::string(resource), basis});
   for (const PopulationFigure& figure : population->figures) {
     if (figure.beside_siblings || (known != nullptr && known != &figure)) continue;
     if (known == nullptr && neighbours_may_slow(population->facts, figure.resource, 0.5)) continue;

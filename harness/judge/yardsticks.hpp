@@ -48,8 +48,7 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
 
-const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
-                            const CardFacts& facts);
+const UsualSpread& usual_of(const FigureKey& figure, const CardFacts& facts);
 // The least loss judged; larger for L2, which has two levels.
 double least_loss(std::string_view resource, double least = kLeastLoss);
 Yardstick yardstick_of(const PopulationFigure& figure);

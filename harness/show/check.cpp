@@ -31,32 +31,16 @@ std::string outcome_word(Outcome outcome) {
   }
 }
 
-// "tensor.bf16/burst 9.1 % low, limit 4.5 %"; other rules' text.
-std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
-  if (rule.outcome != Outcome::kFail || !rule.value || !rule.limit || !rule.yardstick ||
-      !rule.reason.empty())
-    return text_of(rule);
-  const Yardstick& y = *rule.yardstick;
-  const std::string name = rule.name.substr(device.name.size() + 1);
-  const std::string cause = rule.cause.empty() ? "" : "; " + rule.cause;
-  if (y.kind == YardstickKind::kFloor)
-    return fmt::format("{} {:.0f} % of {}{}", name, *rule.value / y.centre * 100, y.source, cause);
-  const auto below = [&](double value) { return (1 - value / y.centre) * 100; };
-  return fmt::format("{} {:.1f} % low, limit {:.1f} %{}{}", name, below(*rule.value),
-                     below(*rule.limit),
-                     y.kind == YardstickKind::kPrior ? " by " + y.source : std::string(), cause);
-}
-
 // "PCIe" if all host links are, "NVLink".
 std::string group_name(RuleGroup group, const CheckedDevice& device) {
   const auto has = [&](std::string_view part) {
-    return std::ranges::any_of(device.rules, [&](const JudgedRule& rule) {
-      return rule.name.find('/' + std::string(part)) != std::string::npos;
+    return std::ranges::any_of(device.rules, [&](const Judged& rule) {
+      return rule.name.figure && part_of(rule.name.figure->resource) == part;
     });
   };
-  if (group == RuleGroup::kHostLink && has("c2c.")) return "NVLink-C2C";
-  if (group == RuleGroup::kHostLink && has("pcie.")) return "PCIe";
-  if (group == RuleGroup::kGpuLinks && has("nvlink.")) return "NVLink";
+  if (group == RuleGroup::kHostLink && has("c2c")) return "NVLink-C2C";
+  if (group == RuleGroup::kHostLink && has("pcie")) return "PCIe";
+  if (group == RuleGroup::kGpuLinks && has("nvlink")) return "NVLink";
   return std::string(label_of(group));
 }
 
@@ -70,11 +54,11 @@ std::vector<std::string> groups_of(const Checks& checks, bool judged) {
     bool there = false, open = false;
     std::string name;
     for (const CheckedDevice* device : checks.devices()) {
-      for (const JudgedRule& rule : device->rules) {
+      for (const Judged& rule : device->rules) {
         if (rule.group != group) continue;
         there = true;
-        open = open || rule.code == "coverage";
-        if (name.empty() || rule.code != "coverage") name = group_name(group, *device);
+        open = open || rule.kind == RuleKind::kCoverage;
+        if (name.empty() || rule.kind != RuleKind::kCoverage) name = group_name(group, *device);
       }
     }
     if (there && open != judged) names.push_back(name);
@@ -84,7 +68,7 @@ std::vector<std::string> groups_of(const Checks& checks, bool judged) {
 
 struct Worst {
   std::string_view file;
-  const JudgedRule* rule = nullptr;  // nullptr: the file has no GPU
+  const Judged* rule = nullptr;  // nullptr: the file has no GPU
   const CheckedDevice* device = nullptr;
 };
 Worst worst_of(const Checks& checks) {
@@ -105,10 +89,10 @@ Worst worst_of(const Checks& checks) {
 std::string wide_limits(const Checks& checks) {
   std::vector<std::string> names;
   for (const CheckedDevice* device : checks.devices())
-    for (const JudgedRule& rule : device->rules)
-      if (rule.widened && rule.passes())
+    for (const Judged& rule : device->rules)
+      if (rule.found && rule.found->widened && rule.passes())
         names.push_back(fmt::format("{} of {} ({:.1f} %)", rule.label, device->name,
-                                    (1 - *rule.limit / rule.yardstick->centre) * 100));
+                                    (1 - rule.share(*rule.limit)) * 100));
   return names.empty() ? "" : "; limits wider than usual: " + shortened(names);
 }
 
@@ -121,6 +105,7 @@ std::string others_that_pass(const Checks& checks, const CheckedDevice& worst) {
     passing += verdict(device->rules) < Outcome::kCannotJudge ? 1 : 0;
   }
   if (passing == 0) return "";
+  if (worst.uuid == kNodeDevice && passing == others) return "; each GPU by itself passes";
   if (passing < others)
     return fmt::format("; {} of {} pass", passing, format_count(others, "other GPU"));
   return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
@@ -135,11 +120,11 @@ std::string group_table(const CheckedDevice& device, std::size_t width) {
     std::size_t count = 0;
     Outcome worst_outcome = Outcome::kPass;
     bool open = false;
-    for (const JudgedRule& rule : device.rules) {
+    for (const Judged& rule : device.rules) {
       if (rule.group != group) continue;
       ++count;
       worst_outcome = std::max(worst_outcome, rule.outcome);
-      open = open || (rule.code == "coverage" && rule.outcome == Outcome::kCannotJudge);
+      open = open || (rule.kind == RuleKind::kCoverage && rule.outcome == Outcome::kCannotJudge);
     }
     if (count == 0) continue;
     table.row({group_name(group, device),
@@ -154,21 +139,21 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
   TextTable table({left(2), left(2), right(2, 1), right(2), right(2), right(2, 2), left(2, 3)});
   table.row({"rule", "", "value", "of healthy", "limit", "healthy", "by"});
   std::string others;
-  for (const JudgedRule& rule : device.rules) {
-    if (!rule.yardstick || !rule.limit) {
-      const bool judged = rule.code != "figure" || rule.limit;
-      others += hanging(
-          fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "open", rule.name),
-          text_of(rule), width);
+  for (const Judged& rule : device.rules) {
+    if (!rule.found || !rule.limit) {
+      const bool judged = rule.kind != RuleKind::kFigure || rule.limit;
+      others += hanging(fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "open",
+                                    to_string(rule.name)),
+                        describe(rule), width);
       continue;
     }
-    const bool floor = rule.yardstick->kind == YardstickKind::kFloor;
+    const bool floor = rule.by(YardstickKind::kFloor);
     const auto share = [&](double value) {
-      return fmt::format("{:+.1f} %", (value / rule.yardstick->centre - 1) * 100);
+      return fmt::format("{:+.1f} %", (value / rule.found->by.centre - 1) * 100);
     };
-    table.row({rule.name, outcome_word(rule.outcome), value_text(rule, *rule.value),
+    table.row({to_string(rule.name), outcome_word(rule.outcome), value_text(rule, *rule.value),
                floor ? "" : share(*rule.value), floor ? "" : share(*rule.limit),
-               value_text(rule, rule.yardstick->centre), rule.yardstick->source});
+               value_text(rule, rule.found->by.centre), rule.found->by.source});
     if (!rule.reason.empty()) table.heading("      by the rules: " + rule.reason);
   }
   return group_table(device, width) + table.render(width) + others;
@@ -190,11 +175,11 @@ std::string runs_text(const Population& population) {
 }
 
 // The rule's text; for a judged figure, also its yardstick and limit. source: of populations.
-std::string explanation(const JudgedRule& rule, const CheckedDevice& device,
-                        const std::string& source, std::size_t width) {
-  std::string text = hanging(rule.name + "  ", text_of(rule), width);
-  if (!rule.yardstick || !rule.limit) return text;
-  const Yardstick& y = *rule.yardstick;
+std::string explanation(const Judged& rule, const CheckedDevice& device, const std::string& source,
+                        std::size_t width) {
+  std::string text = hanging(to_string(rule.name) + "  ", describe(rule), width);
+  if (!rule.found || !rule.limit) return text;
+  const Yardstick& y = rule.found->by;
   text += hanging(
       "  yardstick   ",
       y.kind == YardstickKind::kPopulation
@@ -207,8 +192,8 @@ std::string explanation(const JudgedRule& rule, const CheckedDevice& device,
                                 y.between_cards * 100, y.between_runs * 100),
                     width);
     const std::string deviations =
-        rule.deviations > 0
-            ? fmt::format("{:.1f} standard deviations of cards and runs", rule.deviations)
+        rule.found->deviations > 0
+            ? fmt::format("{:.1f} standard deviations of cards and runs", rule.found->deviations)
             : "the smallest loss that is reported";
     const std::string margin =
         y.margin > 0 ? fmt::format(", and {:.0f} % for another model", y.margin * 100) : "";
@@ -284,22 +269,23 @@ std::string check_sentence(const Checks& checks, bool count) {
                        fmt::join(groups_of(checks, true), ", "));
     for (const std::string& open : groups_of(checks, false)) text += "; no verdict on " + open;
     for (const CheckedDevice* device : checks.devices())
-      if (std::ranges::find(device->rules, "unusable", &JudgedRule::code) != device->rules.end())
+      if (std::ranges::find(device->rules, RuleKind::kUnusable, &Judged::kind) !=
+          device->rules.end())
         text += "; no verdict on " + device->name;
     text += wide_limits(checks);
     if (count && !given) text += "; number of GPUs not given";
-  } else if (worst.rule->code == "coverage") {
+  } else if (worst.rule->kind == RuleKind::kCoverage) {
     std::set<std::string> reasons;
     for (const CheckedDevice* device : checks.devices())
-      for (const JudgedRule& rule : device->rules)
-        if (rule.code == "coverage") reasons.insert(rule.text);
+      for (const Judged& rule : device->rules)
+        if (rule.kind == RuleKind::kCoverage) reasons.insert(rule.text);
     text = fmt::format("{}, {}: {} not judged{}", worst.device->name, worst.device->model,
                        fmt::join(groups_of(checks, false), ", "),
                        reasons.size() == 1 ? ": " + *reasons.begin() : "");
     text += others_that_pass(checks, *worst.device);
   } else {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
-                       brief(*worst.device, *worst.rule));
+                       describe(*worst.rule, Length::kBrief));
     if (text.ends_with('.')) text.pop_back();  // a finding's sentence
     text += others_that_pass(checks, *worst.device);
   }
@@ -348,10 +334,11 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
                       options.width);
         continue;
       }
-      for (const JudgedRule& rule : device.rules)
+      for (const Judged& rule : device.rules)
         if (rule.outcome != Outcome::kPass || !rule.reason.empty())
-          text += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name),
-                          text_of(rule), options.width);
+          text +=
+              hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), to_string(rule.name)),
+                      describe(rule), options.width);
     }
     for (const std::string& name : file.result.unused)
       text += hanging("  ", fmt::format("--allow {}: nothing of that name failed", name),
@@ -362,8 +349,8 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
 
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width) {
   for (const CheckedDevice* device : checks.devices())
-    for (const JudgedRule& rule : device->rules)
-      if (rule.name == name || rule.name == fmt::format("{}/{}", device->name, name))
+    for (const Judged& rule : device->rules)
+      if (to_string(rule.name) == name || rule.name.within() == name)
         return terminal_text(explanation(rule, *device, checks.source, width), false);
   return "";
 }
@@ -387,7 +374,7 @@ std::string check_json(const Checks& checks) {
                                      {"model", device.model},
                                      {"uuid", device.uuid},
                                      {"population", document_of(device.known.population)},
-                                     {"rules", array_of(device.rules, [](const JudgedRule& rule) {
+                                     {"rules", array_of(device.rules, [](const Judged& rule) {
                                         return document_of(rule);
                                       })}};
                            })},

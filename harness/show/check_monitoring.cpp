@@ -61,20 +61,20 @@ std::string check_junit(const Checks& checks) {
     for (const CheckedDevice& device : file.result.devices) {
       std::string cases;
       std::size_t failures = 0, skipped = 0;
-      for (const JudgedRule& rule : device.rules) {
+      for (const Judged& rule : device.rules) {
         cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(device.name),
-                             xml(rule.name));
+                             xml(to_string(rule.name)));
         if (rule.outcome >= Outcome::kCannotJudge) {
           ++failures;
           cases += fmt::format(">\n      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
-                               to_string(rule.outcome), xml(text_of(rule)));
+                               to_string(rule.outcome), xml(describe(rule)));
         } else if (rule.outcome == Outcome::kExcused) {
           ++skipped;
           cases += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-                               xml(text_of(rule)));
+                               xml(describe(rule)));
         } else {
           cases += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n",
-                               xml(text_of(rule)));
+                               xml(describe(rule)));
         }
       }
       suites += fmt::format(
@@ -104,28 +104,26 @@ std::string check_prometheus(const Checks& checks) {
   each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
     for (int i = 0; !to_string(static_cast<Outcome>(i)).empty(); ++i) {
       const auto outcome = static_cast<Outcome>(i);
-      metrics.add(
-          fmt::format("{},outcome=\"{}\"", gpu, to_string(outcome)),
-          static_cast<double>(std::ranges::count(device.rules, outcome, &JudgedRule::outcome)));
+      metrics.add(fmt::format("{},outcome=\"{}\"", gpu, to_string(outcome)),
+                  static_cast<double>(std::ranges::count(device.rules, outcome, &Judged::outcome)));
     }
   });
   const auto figures = [&](std::string_view name, std::string_view help, auto value) {
     metrics.begin(name, help);
     each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
-      for (const JudgedRule& rule : device.rules)
-        if (rule.yardstick && rule.limit)
-          metrics.add(
-              fmt::format("{},rule=\"{}\",unit=\"{}\"", gpu,
-                          label(rule.name.substr(device.name.size() + 1)), label(rule.unit)),
-              value(rule));
+      for (const Judged& rule : device.rules)
+        if (rule.found && rule.limit)
+          metrics.add(fmt::format("{},rule=\"{}\",unit=\"{}\"", gpu, label(rule.name.within()),
+                                  label(rule.unit)),
+                      value(rule));
     });
   };
   figures("peakline_check_figure", "Measured figure of the rule, in its unit.",
-          [](const JudgedRule& rule) { return *rule.value; });
+          [](const Judged& rule) { return *rule.value; });
   figures("peakline_check_limit", "The figure that a healthy GPU reaches, in the rule's unit.",
-          [](const JudgedRule& rule) { return *rule.limit; });
+          [](const Judged& rule) { return *rule.limit; });
   figures("peakline_check_population_cards", "GPUs that the limit rests on.",
-          [](const JudgedRule& rule) { return static_cast<double>(rule.yardstick->cards); });
+          [](const Judged& rule) { return static_cast<double>(rule.found->by.cards); });
   return metrics.text();
 }
 

@@ -36,11 +36,11 @@ json encode(const CurveComparison::Point& p) { return {{"params", p.name}, {"rat
 
 json encode(const Difference& d) { return {{"what", d.what}, {"base", d.base}, {"new", d.next}}; }
 
-json encode(const JudgedRule& r) {
-  return {{"code", r.code},
-          {"name", r.name},
+json encode(const Judged& r) {
+  return {{"code", to_string(r.kind)},
+          {"name", to_string(r.name)},
           {"outcome", to_string(r.outcome)},
-          {"text", text_of(r)},
+          {"text", describe(r)},
           {"allowed", r.passes()}};
 }
 

@@ -85,7 +85,7 @@ Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
       ++result.by_threshold;
       result.threshold = std::max(result.threshold, needed);
     } else {
-      const std::string name = ceiling_name(c->resource, c->basis);
+      const std::string name = to_string(FigureKey(*c));
       // Several GPUs may have it.
       if (std::ranges::find(result.varying, name) == result.varying.end())
         result.varying.push_back(name);
@@ -177,8 +177,8 @@ std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t 
   for (const CeilingComparison& c : device.ceilings) {
     if (!all && device.same_model && !deviates(c.verdict)) continue;
     ++rows;
-    table.row({ceiling_name(c.resource, c.basis), cell(c.base.value, c.unit),
-               cell(c.next.value, c.unit), ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
+    table.row({to_string(FigureKey(c)), cell(c.base.value, c.unit), cell(c.next.value, c.unit),
+               ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
                device.same_model ? verdict_cell(c.verdict) : winner(c)});
     if (c.verdict != Verdict::kSame) add_remark(table, explanation(c));
   }
@@ -225,12 +225,13 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
 
 std::string reasons_text(const Gate& gate, std::size_t width) {
   std::string text;
-  for (const JudgedRule& reason : gate.reasons) {
-    if (reason.code == "slower" && !reason.passes()) continue;  // in the tables
-    text += hanging("  ",
-                    fmt::format("{}: {}{}: {}", reason.name, reason.passes() ? "allowed, " : "",
-                                reason.code, text_of(reason)),
-                    width);
+  for (const Judged& reason : gate.reasons) {
+    if (reason.kind == RuleKind::kSlower && !reason.passes()) continue;  // in the tables
+    text += hanging(
+        "  ",
+        fmt::format("{}: {}{}: {}", to_string(reason.name), reason.passes() ? "allowed, " : "",
+                    to_string(reason.kind), describe(reason)),
+        width);
   }
   for (const std::string& name : gate.unused)
     text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
@@ -272,8 +273,7 @@ std::string largest_loss(const CompareResult& result) {
   if (bounded == 0) return "no figure could be judged";
   double loss = result.threshold;
   for (const CeilingComparison* c : all)
-    if (std::ranges::find(settles.varying, ceiling_name(c->resource, c->basis)) ==
-        settles.varying.end())
+    if (std::ranges::find(settles.varying, to_string(FigureKey(*c))) == settles.varying.end())
       loss = std::max(loss, 1 - c->ratio_low);
   std::string text =
       fmt::format("no loss above {:.0f} % in {}", std::ceil(100 * loss - 1e-9),
@@ -304,16 +304,18 @@ std::string first_line(const CompareResult& result, bool gate) {
 
 std::string main_point(const CompareResult& result) {
   const std::string_view verdict = result.verdict();
-  const JudgedRule* found = nullptr;
+  const Judged* found = nullptr;
   std::int64_t reasons = 0;
-  for (const JudgedRule& reason : result.gate.reasons) {
+  for (const Judged& reason : result.gate.reasons) {
     if (reason.passes()) continue;
     ++reasons;
-    const auto rank = [&](const JudgedRule& r) { return std::pair(r.code == verdict, r.outcome); };
+    const auto rank = [&](const Judged& r) {
+      return std::pair(to_string(r.kind) == verdict, r.outcome);
+    };
     if (found == nullptr || rank(reason) > rank(*found)) found = &reason;
   }
   if (found != nullptr)
-    return fmt::format("{}: {}{}", found->name, text_of(*found),
+    return fmt::format("{}: {}{}", to_string(found->name), describe(*found),
                        reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
   if (verdict != "faster") return largest_loss(result);
   const std::vector<const CeilingComparison*> all = judged(result.devices);

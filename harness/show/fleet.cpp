@@ -38,18 +38,19 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   return table.render(width);
 }
 
-bool fails(const FleetMember& member, std::string_view code) {
-  return std::ranges::any_of(member.rules, [&](const JudgedRule& rule) {
-    return rule.code == code && rule.outcome == Outcome::kFail;
+bool fails(const FleetMember& member, RuleKind kind) {
+  return std::ranges::any_of(member.rules, [&](const Judged& rule) {
+    return rule.kind == kind && rule.outcome == Outcome::kFail;
   });
 }
 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
-  for (const auto& [code, word] : {std::pair{"health", "faulty"}, std::pair{"unusable", "faulty"},
-                                   std::pair{"lost", "lost"}, std::pair{"fact", "lesser"},
-                                   std::pair{"figure", "slow"}, std::pair{"unsteady", "unsteady"}})
-    if (fails(member, code)) return styled(Style::kRed, word);
-  if (fails(member, "missing") || fails(member, "gpus"))
+  for (const auto& [kind, word] :
+       {std::pair{RuleKind::kHealth, "faulty"}, std::pair{RuleKind::kUnusable, "faulty"},
+        std::pair{RuleKind::kLost, "lost"}, std::pair{RuleKind::kFact, "lesser"},
+        std::pair{RuleKind::kFigure, "slow"}, std::pair{RuleKind::kUnsteady, "unsteady"}})
+    if (fails(member, kind)) return styled(Style::kRed, word);
+  if (fails(member, RuleKind::kMissing) || fails(member, RuleKind::kGpus))
     return styled(Style::kYellow, "incomplete");
   if (group.is_host) return group.judged ? styled(Style::kGreen, "like its peers") : "not judged";
   switch (member.verdict()) {
@@ -69,21 +70,20 @@ std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
 // Groups rules by cause: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
 std::vector<std::string> reasons_of(const FleetMember& member) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
-  for (const JudgedRule& rule : member.rules) {
+  for (const Judged& rule : member.rules) {
     if (rule.outcome == Outcome::kPass) continue;
     std::string cause, what;
-    if (rule.code == "coverage") {
+    if (rule.kind == RuleKind::kCoverage) {
       cause = rule.text;
       what = rule.label;
-    } else if (rule.code == "missing" && rule.text.empty()) {
+    } else if (rule.kind == RuleKind::kMissing && rule.text.empty()) {
       cause = rule.cause;
       what = rule.label;
-    } else if (rule.code == "figure" && rule.value && rule.yardstick) {
+    } else if (rule.kind == RuleKind::kFigure && rule.value && rule.found) {
       cause = rule.cause.empty() ? "no cause known" : rule.cause;
-      what = fmt::format("{} {}", rule.label,
-                         format_signed_percent(*rule.value / rule.yardstick->centre - 1));
+      what = fmt::format("{} {}", rule.label, format_signed_percent(rule.share(*rule.value) - 1));
     } else {
-      cause = text_of(rule);
+      cause = describe(rule);
     }
     if (rule.outcome == Outcome::kExcused) cause += " (allowed)";
     auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
@@ -104,7 +104,7 @@ std::string members(const FleetGroup& group, bool all, std::size_t width) {
     const bool nothing_to_say = !all || (group.is_host && !group.judged);
     const std::vector<std::string> reasons = reasons_of(member);
     // The heading has a whole group's warnings.
-    const bool stands_out = !member.sound() || fails(member, "gpus");
+    const bool stands_out = !member.sound() || fails(member, RuleKind::kGpus);
     if (!stands_out && nothing_to_say) continue;
     ++rows;
     table.row({member.node, member.device, verdict_of(group, member), joined(reasons, "; ")});
@@ -161,17 +161,13 @@ std::string first_line(const Fleet& fleet) {
     }
   }
   if (worst == nullptr) return verdict_line(verdict, counted(fleet) + ": nothing could be judged");
-  const JudgedRule& rule = worst->rules[0];
-  const std::string device = rule.name.substr(0, rule.name.find('/', worst->node.size() + 1));
+  const Judged& rule = worst->rules[0];
+  const std::string device = rule.name.machine + '/' + rule.name.device;
   const std::string what = fmt::format("{} of {}", as_bad, format_count(fleet.devices, "device"));
-  const bool low = rule.code == "figure" && rule.value && rule.limit && rule.yardstick;
-  const std::string why = low ? fmt::format("{} {:.1f} % low, limit {:.1f} %", rule.label,
-                                            (1 - *rule.value / rule.yardstick->centre) * 100,
-                                            (1 - *rule.limit / rule.yardstick->centre) * 100)
-                          : rule.code == "coverage" ? fmt::format("{}: {}", rule.label, rule.text)
-                                                    : text_of(rule);
   constexpr std::size_t kRoom = 74;
-  return verdict_line(verdict, printable(fmt::format("{}; {}: {}", what, device, why), kRoom));
+  return verdict_line(
+      verdict,
+      printable(fmt::format("{}; {}: {}", what, device, describe(rule, Length::kBrief)), kRoom));
 }
 
 json encode(const FleetCeiling& row) {
@@ -186,25 +182,25 @@ json encode(const FleetCeiling& row) {
   return document;
 }
 
-std::vector<const JudgedRule*> deviating(const FleetMember& member) {
-  std::vector<const JudgedRule*> rules;
-  for (const JudgedRule& rule : member.rules)
+std::vector<const Judged*> deviating(const FleetMember& member) {
+  std::vector<const Judged*> rules;
+  for (const Judged& rule : member.rules)
     if (rule.outcome != Outcome::kPass) rules.push_back(&rule);
   return rules;
 }
 
 json encode(const FleetMember& member) {
-  return {{"node", member.node},
-          {"device", member.device},
-          {"uuid", member.uuid},
-          {"file", member.file},
-          {"created", member.created},
-          {"sound", member.sound()},
-          {"reasons", reasons_of(member)},
-          {"verdict", to_string(member.verdict())},
-          {"rules",
-           array_of(deviating(member), [](const JudgedRule* rule) { return document_of(*rule); })},
-          {"ceilings", array_of(member.ceilings, [](const auto& row) { return encode(row); })}};
+  return {
+      {"node", member.node},
+      {"device", member.device},
+      {"uuid", member.uuid},
+      {"file", member.file},
+      {"created", member.created},
+      {"sound", member.sound()},
+      {"reasons", reasons_of(member)},
+      {"verdict", to_string(member.verdict())},
+      {"rules", array_of(deviating(member), [](const Judged* rule) { return document_of(*rule); })},
+      {"ceilings", array_of(member.ceilings, [](const auto& row) { return encode(row); })}};
 }
 
 json encode(const Distribution& row) {

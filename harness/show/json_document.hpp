@@ -38,7 +38,7 @@ inline json object(const Params& params) {
 }
 
 // With the judgement's fields only for judged figures.
-json document_of(const JudgedRule& rule);
+json document_of(const Judged& rule);
 
 // ASCII, which cannot control a terminal; invalid UTF-8 is replaced.
 inline std::string document_text(const json& document) {

@@ -45,7 +45,7 @@ struct View {
   }
   std::string why_missing(std::string_view resource, Basis basis) const {
     const auto found = missing.find({resource, basis});
-    return found == missing.end() ? std::string(kNotMeasured) : found->second->reason;
+    return found == missing.end() ? std::string(kNotTried) : found->second->reason;
   }
 };
 

@@ -75,9 +75,9 @@ std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
                                    const std::string& resource, Basis basis) {
   for (const CheckedDevice* device : checks.devices()) {
     if (device->uuid != uuid) continue;
-    const std::string name = fmt::format("{}/{}", device->name, ceiling_name(resource, basis));
-    for (const JudgedRule& rule : device->rules)
-      if (rule.name == name && rule.vouched) return rule.limit;
+    const FigureKey key{resource, basis};
+    for (const Judged& rule : device->rules)
+      if (rule.name.figure == key && rule.vouched()) return rule.limit;
   }
   return std::nullopt;
 }

@@ -31,8 +31,9 @@ std::string ResourceLabels::operator()(std::string_view resource) const {
   return std::string(found == labels_.end() ? resource : found->second);
 }
 
-std::string ResourceLabels::operator()(std::string_view resource, Basis basis) const {
-  return ceiling_label((*this)(resource), basis);
+std::string ResourceLabels::operator()(const FigureKey& figure) const {
+  return ceiling_label((*this)(figure.resource), figure.basis) +
+         (figure.beside_siblings ? " beside other precisions" : "");
 }
 
 std::string device_label(const Profile& profile, std::string_view device) {

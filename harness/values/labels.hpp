@@ -19,8 +19,8 @@ class ResourceLabels {
   explicit ResourceLabels(const Profile& profile);
   // "HBM read", "BF16 Tensor Cores"; the name of an unknown resource.
   std::string operator()(std::string_view resource) const;
-  // "BF16 Tensor Cores burst".
-  std::string operator()(std::string_view resource, Basis basis) const;
+  // "BF16 Tensor Cores burst", "... beside other precisions".
+  std::string operator()(const FigureKey& figure) const;
 
  private:
   std::unordered_map<std::string_view, std::string_view> labels_;  // by name

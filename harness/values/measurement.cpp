@@ -101,6 +101,11 @@ std::string_view to_string(Basis basis) {
                   "model_burst", "model_shaped"},
                  basis);
 }
+std::string to_string(const FigureKey& key) {
+  return key.resource + '/' + std::string(to_string(key.basis)) +
+         (key.beside_siblings ? "/siblings" : "");
+}
+
 std::string_view to_string(Absence absence) {
   return name_of(
       {"unknown", "skipped", "failed", "implausible", "wrong_result", "few_samples", "unreadable"},

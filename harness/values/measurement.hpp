@@ -205,6 +205,18 @@ enum class Basis {
 // "model_burst", "model_shaped"
 std::string_view to_string(Basis basis);
 
+// Identifies a figure of a device.
+struct FigureKey {
+  std::string resource;  // "hbm.read"
+  Basis basis = Basis::kMeasured;
+  // The ceiling is divided by the geometric mean of the part's other ceilings of the basis, such as
+  // BF16 by FP16, FP8 and TF32, to expose a defect of one precision.
+  bool beside_siblings = false;
+
+  auto operator<=>(const FigureKey&) const = default;
+};
+std::string to_string(const FigureKey& key);  // "tensor.bf16/burst", "tensor.bf16/burst/siblings"
+
 // Why a ceiling that a run tried for is missing.
 enum class Absence {
   kUnknown,

@@ -92,12 +92,9 @@ const Population* find_population(std::span<const Population> populations, const
   return best;
 }
 
-const PopulationFigure* find_figure(const Population& population, std::string_view resource,
-                                    Basis basis, bool beside_siblings) {
-  const auto found = std::ranges::find_if(population.figures, [&](const PopulationFigure& figure) {
-    return figure.resource == resource && figure.basis == basis &&
-           figure.beside_siblings == beside_siblings;
-  });
+const PopulationFigure* find_figure(const Population& population, const FigureKey& key) {
+  const auto found = std::ranges::find_if(population.figures,
+                                          [&](const FigureKey& figure) { return figure == key; });
   return found == population.figures.end() ? nullptr : &*found;
 }
 
@@ -105,7 +102,7 @@ KeptSpread kept_spread(std::span<const Population> kept, const CardFacts& card,
                        std::string_view mode, std::string_view resource, Basis basis) {
   const Population* const population = find_population(kept, card, mode);
   if (population == nullptr) return {};
-  const PopulationFigure* const figure = find_figure(*population, resource, basis, false);
+  const PopulationFigure* const figure = find_figure(*population, {std::string(resource), basis});
   if (figure == nullptr) return {};
   return {.deviation = figure->between_runs, .degrees = figure->runs - figure->cards};
 }

@@ -33,13 +33,8 @@ struct CardFacts {
   bool operator==(const CardFacts&) const = default;
 };
 
-// One ceiling over the cards of a population. Shares are of the median.
-struct PopulationFigure {
-  std::string resource;  // "hbm.read"
-  Basis basis = Basis::kMeasured;
-  // The figure is divided by the geometric mean of the part's other ceilings of the basis, such as
-  // BF16 by FP16, FP8 and TF32, to expose a defect of one precision.
-  bool beside_siblings = false;
+// One figure over the cards of a population. Shares are of the median.
+struct PopulationFigure : FigureKey {
   std::string unit;  // "1" beside siblings
   std::optional<int> method_version;
   std::size_t cards = 0, runs = 0;
@@ -92,8 +87,7 @@ CardFacts facts_of_most(std::span<const CardFacts> cards);
 // The card's model's population in this mode with the most matching facts, or nullptr.
 const Population* find_population(std::span<const Population> populations, const CardFacts& card,
                                   std::string_view mode);
-const PopulationFigure* find_figure(const Population& population, std::string_view resource,
-                                    Basis basis, bool beside_siblings);
+const PopulationFigure* find_figure(const Population& population, const FigureKey& key);
 
 // Spread of a card's runs that the user kept: standard deviation of one run, a share, and its
 // degrees of freedom; 0: unknown.

@@ -46,7 +46,7 @@ def test_without_a_gpu_nothing_is_measured():
 def test_slow(slow):
     text = stdout_of("check", slow, code=1)
     first, *reasons = text.splitlines()
-    assert re.search(r"^FAIL  gpu0, NVIDIA H200: tensor.bf16/burst.* limit \d\.\d %$", first)
+    assert re.search(r"^FAIL  gpu0, NVIDIA H200: BF16 Tensor Cores burst.* limit \d\.\d %$", first)
     assert len(first) <= 80
     assert f"fail  {SLOW_RULES[1]}" in text
     assert len(reasons) < 8

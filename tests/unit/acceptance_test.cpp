@@ -41,11 +41,11 @@ std::vector<Population> without(std::string_view model) {
   return known([&](const Population& p) { return p.facts.model.find(model) == std::string::npos; });
 }
 
-struct Judged {
+struct Answer {
   Outcome verdict;
   std::string line, all;
 };
-Judged judged(const Profile& profile, const std::vector<Population>& populations,
+Answer judged(const Profile& profile, const std::vector<Population>& populations,
               std::optional<int> gpus = {}) {
   const CheckResult result =
       check(profile, {.populations = populations, .donors = populations, .gpus = gpus});
@@ -53,7 +53,7 @@ Judged judged(const Profile& profile, const std::vector<Population>& populations
   return {result.verdict(), terminal_text(check_line(checks), false),
           check_text(checks, false, {})};
 }
-Judged judged(const Profile& profile, std::optional<int> gpus = {}) {
+Answer judged(const Profile& profile, std::optional<int> gpus = {}) {
   return judged(profile, bundled_populations(), gpus);
 }
 
@@ -77,7 +77,7 @@ TEST(Acceptance, HealthyCardsPassWhereSomethingIsKnown) {
             "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; number of GPUs "
             "not given\n");
   // Another model is enough to know.
-  const Judged found = judged(h100(), without("H100"));
+  const Answer found = judged(h100(), without("H100"));
   EXPECT_EQ(found.verdict, Outcome::kPass) << found.all;
   EXPECT_THAT(found.line, HasSubstr("(by NVIDIA H200 shares)"));
   EXPECT_EQ(judged(sample::reference(), without("H200")).verdict, Outcome::kPass);
@@ -117,7 +117,7 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
     Profile late = pair;
     scale_points(late, 1.1, "p2p.latency");
     EXPECT_EQ(judged(late).verdict, Outcome::kFail);
-    EXPECT_THAT(judged(late).line, testing::ContainsRegex("p2p.latency/measured [89][.]"));
+    EXPECT_THAT(judged(late).line, testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
     Profile fewer = pair;
     for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
     EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);
@@ -130,7 +130,7 @@ TEST(Acceptance, AllGpusUnderLoadAreJudged) {
     Profile slow = h100("vw-full1");
     scale_points(slow, 0.5, id);
     EXPECT_EQ(judged(slow).verdict, Outcome::kFail) << id;
-    EXPECT_THAT(judged(slow).line, HasSubstr(id));
+    EXPECT_THAT(judged(slow).line, HasSubstr("all GPUs at once 50."));
   }
 }
 
@@ -173,7 +173,7 @@ TEST(Acceptance, ComparingWithoutNcclCannotJudgeIt) {
                 [](const Ceiling& row) { return row.resource.starts_with("nccl."); });
   const Gate found = compare({&before, 1}, {&after, 1}, {}).gate;
   EXPECT_EQ(verdict(found.reasons), Outcome::kCannotJudge);
-  EXPECT_THAT(found.reasons.at(0).name, HasSubstr("node/nccl."));
+  EXPECT_THAT(to_string(found.reasons.at(0).name), HasSubstr("node/nccl."));
 }
 
 // The sustained and instruction rates of a model that was not studied may scatter so much that a
@@ -206,7 +206,7 @@ TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
   EXPECT_THAT(judged(one).line, HasSubstr("number of GPUs not given"));
   const CheckResult hidden =
       check(one, {.populations = bundled_populations(), .gpus = 2, .some_hidden = true});
-  EXPECT_THAT(text_of(*hidden.worst()), HasSubstr("CUDA_VISIBLE_DEVICES hides the rest"));
+  EXPECT_THAT(describe(*hidden.worst()), HasSubstr("CUDA_VISIBLE_DEVICES hides the rest"));
   EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
 }
 
@@ -308,7 +308,7 @@ TEST(Acceptance, ASlowCardIsLeftOutOfAReference) {
   EXPECT_EQ(written[0].cards, 4U);
   ASSERT_EQ(written[0].left_out.size(), 1U);
   EXPECT_THAT(text_of(written[0].left_out[0]), HasSubstr("hbm."));
-  const PopulationFigure* read = find_figure(written[0], "hbm.read", Basis::kMeasured, false);
+  const PopulationFigure* read = find_figure(written[0], {"hbm.read"});
   ASSERT_NE(read, nullptr);
   EXPECT_GE(read->limit, 0.959 * read->median);
 }
@@ -331,7 +331,7 @@ TEST(Acceptance, RunsThatDifferWildlyExcuseNoLoss) {
   const std::vector<Population> kept = uneven_runs(base);
   const Gate open = compare({&base, 1}, {&slow, 1}, {.kept = kept}).gate;
   EXPECT_EQ(verdict(open.reasons), Outcome::kCannotJudge);
-  EXPECT_EQ(open.reasons[0].code, "uneven");
+  EXPECT_EQ(open.reasons[0].kind, RuleKind::kUneven);
   const Gate known =
       compare({&base, 1}, {&slow, 1}, {.populations = bundled_populations(), .kept = kept}).gate;
   EXPECT_EQ(verdict(known.reasons), Outcome::kFail);

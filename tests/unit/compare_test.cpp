@@ -38,7 +38,8 @@ CompareResult compare_one(const Profile& base, const Profile& next,
 // "code name" of each reason.
 std::vector<std::string> reasons(const CompareResult& result) {
   std::vector<std::string> all;
-  for (const JudgedRule& r : result.gate.reasons) all.push_back(r.code + ' ' + r.name);
+  for (const Judged& r : result.gate.reasons)
+    all.push_back(std::string(to_string(r.kind)) + ' ' + to_string(r.name));
   return all;
 }
 
@@ -46,7 +47,7 @@ std::vector<std::string> reasons(const CompareResult& result) {
 const CeilingComparison& ceiling(const CompareResult& r, std::string_view name,
                                  std::size_t device = 0) {
   for (const CeilingComparison& c : r.devices.at(device).ceilings)
-    if (ceiling_name(c.resource, c.basis) == name) return c;
+    if (to_string(FigureKey(c)) == name) return c;
   throw std::out_of_range("no ceiling " + std::string(name));
 }
 

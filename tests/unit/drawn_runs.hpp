@@ -20,10 +20,10 @@ inline std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
     const double common = normal(random);
     for (int i = 0; i < 8; ++i) {
       const double own = i < 4 ? common : normal(random);
-      run.figures.push_back({.resource = "tensor.x" + std::to_string(i),
-                             .basis = Basis::kBurst,
-                             .unit = "B/s",
-                             .value = 1e12 * (1 + 0.011 * own)});
+      RunFigure& figure =
+          run.figures.emplace_back(RunFigure{{"tensor.x" + std::to_string(i), Basis::kBurst}});
+      figure.unit = "B/s";
+      figure.value = 1e12 * (1 + 0.011 * own);
     }
   }
   return runs;

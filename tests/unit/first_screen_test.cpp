@@ -307,7 +307,7 @@ TEST(FirstScreen, PacketsOfUnknownSizeAreNotGuessed) {
 TEST(FirstScreen, ACardThatFailsIsToldFirst) {
   Profile profile = reference();
   sample::ceiling(profile, "tensor.bf16", Basis::kBurst).value *= 0.85;
-  EXPECT_THAT(screen(profile), AllOf(StartsWith("FAIL  gpu0, NVIDIA H200: tensor.bf16/burst"),
+  EXPECT_THAT(screen(profile), AllOf(StartsWith("FAIL  gpu0, NVIDIA H200: BF16 Tensor Cores burst"),
                                      HasSubstr("\n  peakline check FILE names all that fails\n")));
 }
 

@@ -52,8 +52,9 @@ std::vector<std::string> lost(const Fleet& fleet) {
   std::vector<std::string> names;
   for (const FleetGroup& group : fleet.groups)
     for (const FleetMember& member : group.members)
-      for (const JudgedRule& rule : member.rules)
-        if (rule.code == "lost" && rule.outcome == Outcome::kFail) names.push_back(rule.name);
+      for (const Judged& rule : member.rules)
+        if (rule.kind == RuleKind::kLost && rule.outcome == Outcome::kFail)
+          names.push_back(to_string(rule.name));
   return names;
 }
 

@@ -38,7 +38,8 @@ Gate gate_of(const std::vector<Profile>& base, const std::vector<Profile>& next,
 // "code name" of each.
 std::vector<std::string> reasons(const Gate& gate) {
   std::vector<std::string> all;
-  for (const JudgedRule& r : gate.reasons) all.push_back(r.code + ' ' + r.name);
+  for (const Judged& r : gate.reasons)
+    all.push_back(std::string(to_string(r.kind)) + ' ' + to_string(r.name));
   return all;
 }
 
@@ -411,8 +412,8 @@ TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
     for (const auto& [base, next] :
          {std::tie(good, bad), std::tie(bad, bad), std::tie(bad, good)}) {
       const Gate gate = gate_of({base}, {next});
-      EXPECT_EQ(std::ranges::count(gate.reasons, "unsteady", &JudgedRule::code) +
-                    std::ranges::count(gate.reasons, "slower", &JudgedRule::code),
+      EXPECT_EQ(std::ranges::count(gate.reasons, RuleKind::kUnsteady, &Judged::kind) +
+                    std::ranges::count(gate.reasons, RuleKind::kSlower, &Judged::kind),
                 static_cast<std::ptrdiff_t>(changed) - excused)
           << speed;
       EXPECT_FALSE(gate.passed());

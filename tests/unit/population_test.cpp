@@ -108,8 +108,7 @@ TEST(Population, APrecisionIsHeldAgainstItsSiblings) {
 }
 
 TEST(Population, CardsAroundTwoLevelsAreHeldAgainstTheLower) {
-  const PopulationFigure* const read =
-      find_figure(h200_population("full"), "hbm.read", Basis::kMeasured, false);
+  const PopulationFigure* const read = find_figure(h200_population("full"), {"hbm.read"});
   ASSERT_NE(read, nullptr);
   // Two levels 1.7 % apart, with 0.1 % around each.
   EXPECT_LT(read->between_cards, 0.002);
@@ -142,7 +141,7 @@ TEST(Population, ASlowCardWidensNoLimit) {
     ASSERT_EQ(population.left_out.size(), 1u);
     EXPECT_EQ(population.left_out[0].card, runs[2].card);
     EXPECT_EQ(population.left_out[0].figure, "hbm.read/measured");
-    const PopulationFigure* read = find_figure(population, "hbm.read", Basis::kMeasured, false);
+    const PopulationFigure* read = find_figure(population, {"hbm.read"});
     EXPECT_GE(read->limit / read->lowest_state, 0.959);
   }
 }

@@ -89,8 +89,8 @@ void rename_card(Profile& run, char gpu) {
 }
 
 bool accuses(const CompareResult& result) {
-  return std::ranges::any_of(result.gate.reasons, [](const JudgedRule& reason) {
-    return reason.code == "slower" || reason.code == "unsteady";
+  return std::ranges::any_of(result.gate.reasons, [](const Judged& reason) {
+    return reason.kind == RuleKind::kSlower || reason.kind == RuleKind::kUnsteady;
   });
 }
 
@@ -181,7 +181,8 @@ TEST_P(RealRuns, LossesAreFound) {
       const Profile& base = runs_[a];
       Profile next = runs_[b];
       for (std::size_t i = 0; i < next.ceilings.size(); ++i) {
-        Count& count = counts[ceiling_name(next.ceilings[i].resource, next.ceilings[i].basis)];
+        Count& count =
+            counts[to_string(FigureKey{next.ceilings[i].resource, next.ceilings[i].basis})];
         ++count.pairs;
         if (!can_tell(base.ceilings[i]) || !can_tell(next.ceilings[i])) continue;
         ++count.tried;
@@ -213,7 +214,7 @@ TEST_P(RealRuns, LossesInSomeRunsAreFound) {
       continue;
     std::vector<Profile> slower = next;
     for (const std::size_t run : {0, 2}) slower[run].ceilings[i].value *= 1 - 2 * loss(row);
-    EXPECT_FALSE(passes(base, slower)) << ceiling_name(row.resource, row.basis);
+    EXPECT_FALSE(passes(base, slower)) << to_string(FigureKey{row.resource, row.basis});
   }
 }
 
@@ -292,7 +293,7 @@ TEST(RealH100s, AreAccusedOfNothing) {
               result.gate.reasons.empty() ? Outcome::kPass : verdict(result.gate.reasons);
           if (base_key == next_key) {
             // The oldest file with a boost lacks the clocks that explain ten rows.
-            EXPECT_NE(found, Outcome::kFail) << result.gate.reasons[0].name;
+            EXPECT_NE(found, Outcome::kFail) << to_string(result.gate.reasons[0].name);
             ++same;
             continue;
           }

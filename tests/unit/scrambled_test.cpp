@@ -72,8 +72,9 @@ std::vector<Profile> profiles() {
 }
 
 using Named = std::vector<std::tuple<std::string, std::string, Outcome>>;
-void add(Named& all, std::span<const JudgedRule> rules) {
-  for (const JudgedRule& rule : rules) all.emplace_back(rule.name, rule.code, rule.outcome);
+void add(Named& all, std::span<const Judged> rules) {
+  for (const Judged& rule : rules)
+    all.emplace_back(to_string(rule.name), to_string(rule.kind), rule.outcome);
 }
 
 Named checked(const Profile& profile) {

@@ -244,7 +244,7 @@ TEST(Simulation, OneRunASideFindsLosses) {
   for (std::size_t i = 0; i < ceilings.size(); ++i) {
     const Ceiling& c = ceilings[i].ceiling;
     const bool varies = power_limited(c.resource, c.basis);
-    EXPECT_GE((varies ? large : small).found[i], 0.90) << ceiling_name(c.resource, c.basis);
+    EXPECT_GE((varies ? large : small).found[i], 0.90) << to_string(FigureKey{c.resource, c.basis});
   }
 }
 
@@ -254,7 +254,7 @@ TEST(Simulation, FiveRunsASideFindLosses) {
     const Simulation outcome = simulate(ceilings, 5, 5, threshold, loss);
     for (std::size_t i = 0; i < ceilings.size(); ++i)
       EXPECT_GE(outcome.found[i], 0.95)
-          << ceiling_name(ceilings[i].ceiling.resource, ceilings[i].ceiling.basis);
+          << to_string(FigureKey{ceilings[i].ceiling.resource, ceilings[i].ceiling.basis});
   };
   expect_found(reference(as_expected), kDefaultThreshold, 0.05);
   expect_found(reference(up_to_0_8_percent), kDefaultThreshold, 0.05);

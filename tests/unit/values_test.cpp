@@ -154,7 +154,7 @@ TEST(FigureQuery, SelectsWhatHasAllThatItNames) {
   EXPECT_EQ(find_figure(figures, {.name = "time", .by = {{"tile", 512}}}), nullptr);
   EXPECT_EQ(find_figure(figures, {.by = {{"tile", "512"}}}), nullptr);  // text
   EXPECT_EQ(find_figure(figures, {.id = "copy", .name = "rate"}), nullptr);
-  EXPECT_EQ(find_figure({}, {}), nullptr);
+  EXPECT_EQ(find_figure(std::vector<Figure>(), {}), nullptr);
 }
 
 TEST(Sentence, TakesFiguresThatTheRuleDeclares) {
