@@ -12,7 +12,8 @@
 namespace peakline {
 namespace {
 
-// Markers in the order of Style: bytes that UTF-8, and so any profile, lacks.
+// A marker is one of these bytes, in the order of Style, and a zero: UTF-8, and so any profile,
+// lacks the first; arguments and names of files lack the second.
 constexpr std::array kMarkers = {'\xF8', '\xF9', '\xFA', '\xFB', '\xFC'};
 constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
     "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};
@@ -24,7 +25,15 @@ constexpr std::size_t kNarrowest = 16;
 // Wider text columns wrap before another column is dropped.
 constexpr std::size_t kComfortable = 24;
 
-bool is_marker(char c) { return c == kReset || std::ranges::find(kMarkers, c) != kMarkers.end(); }
+bool begins_marker(std::string_view text) {
+  return text.size() > 1 && text[1] == '\0' &&
+         (text[0] == kReset || std::ranges::find(kMarkers, text[0]) != kMarkers.end());
+}
+
+// Whether the byte at a place is a marker's.
+bool is_marker(std::string_view text, std::size_t place) {
+  return begins_marker(text.substr(place)) || (place > 0 && begins_marker(text.substr(place - 1)));
+}
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
@@ -40,7 +49,7 @@ std::vector<std::string> cut(std::string_view word, std::size_t width) {
   while (text_width(word) > width) {
     std::size_t columns = 0, end = 0, behind_mark = 0;
     for (std::size_t i = 0; i < word.size(); ++i) {
-      const bool takes_none = is_marker(word[i]) || is_continuation(word[i]);
+      const bool takes_none = is_marker(word, i) || is_continuation(word[i]);
       if (!takes_none && ++columns > width) break;
       end = i + 1;
       if (std::string_view("/.:_-").find(word[i]) != std::string_view::npos) behind_mark = end;
@@ -77,7 +86,7 @@ bool starts_as_unit(std::string_view word) {
 
 std::string styled(Style style, std::string_view text) {
   if (text.empty()) return {};
-  return kMarkers[static_cast<std::size_t>(style)] + std::string(text) + kReset;
+  return kMarkers[static_cast<std::size_t>(style)] + ('\0' + std::string(text)) + kReset + '\0';
 }
 
 std::string not_known() { return styled(Style::kDim, kNotKnown); }
@@ -89,8 +98,10 @@ std::string section(std::string_view title, std::string_view remark, std::size_t
 }
 
 std::size_t text_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !is_marker(c) && !is_continuation(c); }));
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    columns += !is_continuation(text[i]) && !is_marker(text, i);
+  return columns;
 }
 
 std::string pad_right(std::string_view text, std::size_t width) {
@@ -141,23 +152,22 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t w
 }
 
 std::string terminal_text(std::string_view text, bool color) {
-  static const std::string kKept = std::string(kMarkers.begin(), kMarkers.end()) + kReset + '\n';
   std::string result;
-  while (!text.empty()) {
-    const std::size_t plain = std::min(text.find_first_of(kKept), text.size());
-    result += printable(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const char c = text.front();
-    text.remove_prefix(1);
-    if (c == '\n') {
+  std::size_t end = 0;  // of what is in the result
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_end = c == '\n', styles = begins_marker(text.substr(i));
+    if (!is_end && !styles) continue;
+    result += printable(text.substr(end, i - end));
+    if (is_end) {
       result += c;
     } else if (color) {
       result += c == kReset ? kResetSequence
                             : kSequences[std::ranges::find(kMarkers, c) - kMarkers.begin()];
     }
+    end = i + (is_end ? 1 : 2);
   }
-  return result;
+  return result += printable(text.substr(end));
 }
 
 void TextTable::row(std::vector<std::string> cells) {

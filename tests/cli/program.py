@@ -5,6 +5,7 @@ $PEAKLINE is the executable. Signals and limits are real: the product has no tes
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import fcntl
 import functools
@@ -178,12 +179,11 @@ def address_space(mebibytes: int) -> Callable[[], None]:
 @functools.cache
 def mebibytes_to_start() -> int:
     """Address space of the executable and its libraries; cuBLASLt alone takes 0.5 GiB."""
-    step = 4
-    return next(
-        mebibytes
-        for mebibytes in range(step, 4096, step)
-        if peakline("--version", preexec_fn=address_space(mebibytes)).returncode == 0
-    )
+
+    def starts(mebibytes: int) -> bool:
+        return bool(peakline("--version", preexec_fn=address_space(mebibytes)).returncode == 0)
+
+    return bisect.bisect_left(range(4096), True, key=starts)
 
 
 def with_memory(mebibytes: int) -> Callable[[], None]:

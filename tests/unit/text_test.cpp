@@ -185,6 +185,7 @@ TEST(TerminalText, ForeignControlCharactersNeverReachTheTerminal) {
   EXPECT_EQ(terminal_text("a\033[2Jb\rc\bd\x7f", true), "a�[2Jb�c�d�");
   EXPECT_EQ(terminal_text("\x01\x02\x03\x04\x05\x06", true), "������");
   EXPECT_EQ(terminal_text("a\xC2\x9Bz", false), "a�z");  // U+009B, the one-byte escape
+  EXPECT_EQ(terminal_text("\xFA name \xFD", true), "� name �");  // a file may be called so
   EXPECT_EQ(terminal_text("line\nline – °C\n", false), "line\nline – °C\n");
 }
 
