@@ -87,6 +87,22 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
     peakline("fleet", folder, *GATE, *allowed, code=0)
 
 
+def test_a_reference_beside_the_profiles_is_no_profile(folder):
+    ours = folder / "ours.json"
+    peakline("fleet", folder, "--write-reference", ours, code=0)
+    for command in ("fleet", "check"):
+        result = peakline(command, folder, code=0)
+        assert f"left out: {ours}: a reference, not a profile" in result.stderr
+    peakline("check", folder, "--against", folder, code=0)
+    refused("fleet", ours, words=[str(ours)])
+    refused("fleet", folder, "--write-reference", "", words=["--write-reference", "FILE"])
+    # Whatever else its first lines say, a profile is one.
+    profile = folder / "node0.json"
+    text = profile.read_text()
+    profile.write_text(text.replace('"command": [', '"command": ["peakline-population", ', 1))
+    assert "6 profiles" in peakline("fleet", folder, code=0).stdout
+
+
 def test_unreadable_file_of_many_is_left_out(folder):
     (folder / "broken.json").write_text("{")
     partial = peakline("fleet", folder, code=3)
