@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "harness/conclude/findings.hpp"
-#include "harness/judge/fleet_runs.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
