@@ -248,8 +248,8 @@ FleetMember member_of(const Device& device, const Peers& peers, const CheckOptio
   if (device.lost != nullptr)
     RulesOf(found.name, found.rules)
         .add("lost", "lost", Outcome::kFail,
-             fmt::format("not in the machine's newest run, {} of {}", printable(device.lost->file),
-                         device.lost->profile.created))
+             fmt::format("not in the machine's newest run ({}, {}): lost, or not given to it",
+                         printable(device.lost->file), device.lost->profile.created))
         .group = RuleGroup::kDevices;
   for (const auto& [id, row] : device.measured) {
     const std::string name = fmt::format("{}/{}", found.name, ceiling_name(id.first, id.second));

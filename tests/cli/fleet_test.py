@@ -73,7 +73,7 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
 
     newer("later.json", "2099-01-01T00:00:00Z", lambda profile: scale(profile, 0.5))
     text = peakline("fleet", folder, *GATE, code=0).stdout
-    assert f"{folder}/later.json: its date is in the future" in " ".join(text.split())
+    assert f"{folder}/later.json: dated in the future" in " ".join(text.split())
 
     def lose(profile):
         uuid = profile["devices"].pop()["uuid"]
@@ -82,7 +82,7 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
 
     newer("lost.json", "2026-11-26T00:00:00Z", lose)
     text = peakline("fleet", folder, *GATE, code=1).stdout
-    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run,")
+    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run (")
     allowed = ("--allow", "node1/gpu0/lost", "--allow", "node1/host/gpus")
     peakline("fleet", folder, *GATE, *allowed, code=0)
 
