@@ -164,7 +164,8 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
   benchmark->add_option("--benchmark_format", arguments->format, "Format of standard output")
       ->check(CLI::IsMember({"console", "json", "csv"}));
   benchmark->add_option("--benchmark_out", arguments->out, "Also write the results to a new file")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   benchmark->add_option("--benchmark_out_format", arguments->out_format, "Format of that file")
       ->check(CLI::IsMember({"console", "json", "csv"}));
   benchmark->add_option("--benchmark_time_unit", arguments->time_unit, "Unit of times")

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -138,15 +139,44 @@ int exit_code(const Checks& checks, const std::string& convention, bool strict) 
   const bool warned = word == Outcome::kWarn;
   const Outcome verdict = strict && warned ? Outcome::kCannotJudge : word;
   const bool fails = verdict == Outcome::kFail, unknown = verdict == Outcome::kCannotJudge;
-  if (convention == "nagios") return fails ? 2 : unknown ? 3 : warned ? 1 : 0;
+  if (convention == kNagios) return fails ? 2 : unknown ? 3 : warned ? 1 : 0;
   if (convention == "npd") return fails ? 1 : unknown ? 2 : 0;
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
 }
 
-// Nagios takes kExitUsage for a critical state.
-int unusable_code(const std::string& convention) {
-  constexpr int kNagiosUnknown = 3;
-  return convention == "nagios" ? kNagiosUnknown : kExitUsage;
+// The files that are written beside the result.
+class Reports {
+ public:
+  explicit Reports(const CheckArguments& arguments)
+      : junit_("--junit", arguments.junit, kJunitBeginning),
+        prometheus_("--prometheus", arguments.prometheus, kPrometheusBeginning) {}
+  void write(const Checks& checks) const {
+    junit_.write([&](std::string_view) { return check_junit(checks); });
+    prometheus_.write([&](std::string_view earlier) {
+      return check_prometheus(checks, std::time(nullptr), earlier);
+    });
+  }
+
+ private:
+  ReportOutput junit_, prometheus_;
+};
+
+// Ends a check that could not be made, and says so in its reports too, as they would otherwise look
+// like the last one's.
+int end_without_verdict(const CheckArguments& arguments, const std::string& why) {
+  Checks checks;
+  checks.why_none = why;
+  for (const bool junit : {true, false}) {
+    if (arguments.lint) break;  // checks nothing
+    CheckArguments one = arguments;
+    (junit ? one.prometheus : one.junit).reset();
+    try {
+      Reports(one).write(checks);
+    } catch (const UsageError&) {
+      // The error may be about this file.
+    }
+  }
+  return fail(usage_code(arguments.exit_codes), why);
 }
 
 std::string document(const Checks& checks, const CheckArguments& arguments) {
@@ -159,13 +189,15 @@ std::string document(const Checks& checks, const CheckArguments& arguments) {
   return printable(line, kMostOfMessage) + '\n';
 }
 
+int show(const std::string& text, int code, const CheckArguments& arguments) {
+  return print(text, code, usage_code(arguments.exit_codes));
+}
+
 int check_machine(const CheckArguments& arguments, const Program& program) {
-  Checks checks{
-      .files = {},
-      .source = arguments.against.empty() ? "part of this peakline" : joined(arguments.against)};
+  Checks checks;
+  if (!arguments.against.empty()) checks.source = joined(arguments.against);
   const std::vector<RuleChange> changes = changes_of(arguments, program);
-  const ReportOutput junit("--junit", arguments.junit, kJunitBeginning);
-  const ReportOutput prometheus("--prometheus", arguments.prometheus, kPrometheusBeginning);
+  const Reports reports(arguments);
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
@@ -175,9 +207,11 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
     Interrupt interrupt(exit_code(stopped, arguments.exit_codes, arguments.strict),
                         document(stopped, arguments));
     measure_and_check(arguments, program, changes, interrupt, against, checks);
-    if (!checks.why_none.empty())
-      return print(document(checks, arguments),
-                   exit_code(checks, arguments.exit_codes, arguments.strict));
+    if (!checks.why_none.empty()) {
+      reports.write(checks);
+      return show(document(checks, arguments),
+                  exit_code(checks, arguments.exit_codes, arguments.strict), arguments);
+    }
   } else {
     const std::vector<std::string> files = profiles_in(arguments.profiles);
     profiles = read_profiles(files);
@@ -189,24 +223,25 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
       checks.files.push_back(
           {files[i], check(profiles[i], options_of(arguments, against, changes))});
   }
-  junit.write([&] { return check_junit(checks); });
-  prometheus.write([&] { return check_prometheus(checks); });
-  if (!arguments.explain.empty()) {
-    const std::string text = explained_rule(checks, arguments.explain, terminal_options().width);
-    if (text.empty())
-      throw UsageError(fmt::format("--explain {}: no such rule; --all lists them",
-                                   printable(arguments.explain, 80)));
-    return print(text, kExitOk);
-  }
+  const std::string explained =
+      arguments.explain.empty()
+          ? ""
+          : explained_rule(checks, arguments.explain, terminal_options().width);
+  if (!arguments.explain.empty() && explained.empty())
+    throw UsageError(fmt::format("--explain {}: no such rule; --all lists them",
+                                 printable(arguments.explain, 80)));
+  reports.write(checks);
+  if (!explained.empty()) return show(explained, kExitOk, arguments);
   const bool lost = !arguments.output.empty() && checks.files[0].file.empty();
-  return print(document(checks, arguments),
-               lost ? unusable_code(arguments.exit_codes)
-                    : exit_code(checks, arguments.exit_codes, arguments.strict));
+  return show(document(checks, arguments),
+              lost ? usage_code(arguments.exit_codes)
+                   : exit_code(checks, arguments.exit_codes, arguments.strict),
+              arguments);
 }
 
 int lint_rules(const CheckArguments& arguments, const Program& program) {
   const std::vector<LintedRule> rules = linted(*arguments.lint, arguments, program);
-  return print(lint_text(*arguments.lint, rules, terminal_options()), kExitOk);
+  return show(lint_text(*arguments.lint, rules, terminal_options()), kExitOk, arguments);
 }
 
 }  // namespace
@@ -226,12 +261,14 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   add_repeatable(*check_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a rule by its name; may be repeated");
   check_app->add_option("--rules", arguments->rules, "Limits and exceptions of your own, in TOML")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   check_app
       ->add_option("--lint", arguments->lint,
                    "Say what each rule of such a file would judge, or what is wrong with it; "
                    "nothing is measured")
       ->type_name("FILE")
+      ->check(not_empty("FILE"))
       ->excludes(profiles);
   check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 140 s per GPU")
       ->excludes(profiles);
@@ -252,6 +289,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->excludes(profiles);
   check_app->add_option("-o,--output", arguments->output, "Write the measured profile")
       ->type_name("FILE")
+      ->check(not_empty("FILE"))
       ->excludes(profiles);
   check_app->add_flag("--all", arguments->all, "Show every group and rule with its limit");
   check_app
@@ -263,19 +301,22 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app
       ->add_option("--explain", arguments->explain,
                    "Say what a rule compares with and how its limit came about")
-      ->type_name("RULE");
+      ->type_name("RULE")
+      ->check(not_empty("RULE"));
   check_app->add_flag("--json", arguments->json, "Print JSON");
   check_app->add_option("--junit", arguments->junit, "Write the rules as JUnit test cases")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   check_app
       ->add_option("--prometheus", arguments->prometheus,
                    "Write metrics for the node exporter's textfile collector")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   check_app
       ->add_option("--exit-codes", arguments->exit_codes,
                    "peakline: 0 pass, 1 fail, 3 cannot judge; nagios: 0, 1 warning, 2 fail, 3; "
                    "npd: 0 pass, 1 fail, 2 cannot judge, and only the first line is printed")
-      ->check(CLI::IsMember({"peakline", "nagios", "npd"}))
+      ->check(CLI::IsMember({"peakline", kNagios, "npd"}))
       ->capture_default_str();
   check_app->footer(
       "A figure that fails is measured a second time before it counts. Limits follow from how\n"
@@ -288,9 +329,9 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
     try {
       return arguments->lint ? lint_rules(*arguments, program) : check_machine(*arguments, program);
     } catch (const UsageError& error) {
-      return fail(unusable_code(arguments->exit_codes), error.what());
+      return end_without_verdict(*arguments, error.what());
     } catch (const ProfileError& error) {
-      return fail(unusable_code(arguments->exit_codes), error.what());
+      return end_without_verdict(*arguments, error.what());
     }
   });
 }

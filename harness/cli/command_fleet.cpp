@@ -109,14 +109,16 @@ void add_fleet_command(CLI::App& app, Action& action) {
   fleet_app
       ->add_option("--write-reference", arguments->reference,
                    "Write what the GPUs measure and how they scatter, for check --against")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   CLI::Option* json = fleet_app->add_flag("--json", arguments->json, "Print JSON");
   fleet_app->add_flag("--csv", arguments->csv, "Print CSV, a row per ceiling and device")
       ->excludes(json);
   fleet_app->footer(
       "Devices are checked as `peakline check` does, and compared with their peers: devices of "
       "the\n"
-      "same model, measured in the same mode. The newest run of each device counts. A GPU that its\n"
+      "same model, measured in the same mode. The newest run of each device counts. A GPU that "
+      "its\n"
       "machine's newest run lacks is lost, unless another is in its slot. Files of a folder that\n"
       "cannot be read are left out and named, and the exit code is 3.\n"
       "Examples:\n"

@@ -19,6 +19,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/cli/unexpected.hpp"
+#include "harness/profile/command.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
 #include "harness/run/exit_codes.hpp"
@@ -60,6 +61,14 @@ std::vector<const char*> separator_as_option(int argc, char** argv) {
     if (separator != arguments.end()) *separator = "--new";
   }
   return arguments;
+}
+
+// The code for bad usage by the convention that the words ask for, even if they cannot be parsed.
+int usage_code_of(const std::vector<std::string>& command) {
+  int code = kExitUsage;
+  for (const profile_format::CommandWord& word : profile_format::words_of(command))
+    if (word.name == "--exit-codes") code = usage_code(word.value.value_or(""));
+  return code;
 }
 
 constexpr const char* kFooter =
@@ -129,6 +138,7 @@ CommandLine::~CommandLine() = default;
 int CommandLine::run(int argc, char** argv, Does does) {
   auto& [app, action] = *commands_;
   const std::vector<const char*> arguments = separator_as_option(argc, argv);
+  const int usage = usage_code_of({argv, argv + argc});
   bool measures = false;
   try {
     action = nullptr;
@@ -141,22 +151,21 @@ int CommandLine::run(int argc, char** argv, Does does) {
     return action();
   } catch (const CLI::Success& help_or_version) {
     const int code = app.exit(help_or_version);
-    return std::cout.flush() ? code : fail(kExitUsage, "cannot write to standard output");
+    return std::cout.flush() ? code : fail(usage, "cannot write to standard output");
   } catch (const CLI::ParseError& error) {
     const std::string wrong = unexpected(app);
-    return fail(kExitUsage,
-                !wrong.empty()
-                    ? wrong
-                    : fmt::format("{} (see {})", printable(error.what(), kMaxParseErrorChars),
-                                  help_page(app)));
+    return fail(usage, !wrong.empty() ? wrong
+                                      : fmt::format("{} (see {})",
+                                                    printable(error.what(), kMaxParseErrorChars),
+                                                    help_page(app)));
   } catch (const UsageError& error) {
-    return fail(kExitUsage, error.what());
+    return fail(usage, error.what());
   } catch (const ProfileError& error) {
-    return fail(kExitUsage, error.what());
+    return fail(usage, error.what());
   } catch (const std::bad_alloc&) {
-    return fail(measures ? kExitPartial : kExitUsage, "out of memory");
+    return fail(measures ? kExitPartial : usage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(measures ? kExitPartial : kExitUsage, reason_of(error));
+    return fail(measures ? kExitPartial : usage, reason_of(error));
   }
 }
 
@@ -167,7 +176,7 @@ int run_command_line(int argc, char** argv, const Program& program) {
         "peakline: the stack is limited to less than 1 MiB (ulimit -s)\n";
     // The streams take more of it.
     [[maybe_unused]] const ssize_t lost = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-    return kExitUsage;
+    return usage_code_of({argv, argv + argc});
   }
   std::signal(SIGXFSZ, SIG_IGN);  // report a too large file by the failing write
   return CommandLine(program, {argv, argv + argc}).run(argc, argv, CommandLine::Does::kAll);

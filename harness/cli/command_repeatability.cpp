@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/measure_options.hpp"
 #include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
@@ -45,7 +46,8 @@ void add_repeatability_command(CLI::App& app, Action& action) {
           "--write", *population,
           "Store how far the runs of the GPUs differ, for --population of run and compare; "
           "NAME.population.json is found beside profiles")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty("FILE"));
   study_app->add_flag("--json", *json, "Print JSON");
   study_app->footer(
       "scripts/repeatability makes the runs, with pauses between them, and prints this.\n"

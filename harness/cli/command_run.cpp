@@ -55,13 +55,19 @@ std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress
   return chosen;
 }
 
-// Which GPUs CUDA_VISIBLE_DEVICES left, by index; empty: all.
+// The GPUs that the environment left of the machine's; empty: all, as far as can be told.
 std::string visible_of(const Gpus& gpus, std::span<const DeviceFacts> chosen) {
-  if (chosen.size() == gpus.devices().size()) return {};
-  if (chosen.empty()) return std::string(kNoDevices);
-  std::vector<std::string> indices;
-  for (const DeviceFacts& gpu : chosen) indices.push_back(std::to_string(gpu.index));
-  return joined(indices, ",");
+  if (chosen.size() < gpus.devices().size()) {  // CUDA_VISIBLE_DEVICES
+    std::vector<std::string> indices;
+    for (const DeviceFacts& gpu : chosen) indices.push_back(std::to_string(gpu.index));
+    return indices.empty() ? std::string(kNoDevices) : joined(indices, ",");
+  }
+  // A container has these alone; the other values leave the choice to something else.
+  const char* given = std::getenv("NVIDIA_VISIBLE_DEVICES");
+  const std::string_view list = given == nullptr ? "" : given;
+  for (const std::string_view other : {kAllDevices, kNoDevices, std::string_view("void")})
+    if (list == other) return {};
+  return std::string(list);
 }
 
 // With --device: a named GPU that cannot be measured is an error.

@@ -39,7 +39,14 @@ void add_repeatable(CLI::App& app, const std::string& name, const std::string& t
   app.add_option(name, values, what)
       ->type_name(type)
       ->expected(1)
+      ->check(not_empty(type))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+OptionCheck not_empty(std::string what) {
+  return [=](const std::string& text) {
+    return text.empty() ? fmt::format("expected {}, found nothing", what) : "";
+  };
 }
 
 OptionCheck number_in(double low, double high) {

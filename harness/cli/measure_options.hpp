@@ -33,6 +33,7 @@ void add_repeatable(CLI::App& app, const std::string& name, const std::string& t
 
 // Checks for CLI11 that return an error or "". CLI11's own accept NaN and negative integers.
 using OptionCheck = std::function<std::string(const std::string&)>;
+OptionCheck not_empty(std::string what);         // "FILE"
 OptionCheck number_in(double low, double high);  // inclusive
 OptionCheck number_above_0(double high);         // infinite: any finite number
 OptionCheck whole_number_in(std::uint64_t low, std::uint64_t high);

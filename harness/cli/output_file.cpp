@@ -52,9 +52,11 @@ ReportOutput::ReportOutput(std::string_view option, std::optional<std::string> f
   }
 }
 
-void ReportOutput::write(const std::function<std::string()>& report) const {
+void ReportOutput::write(const std::function<std::string(std::string_view)>& report) const {
   try {
-    if (file_) profile_format::write_report(report(), *file_, beginning_);
+    if (!file_) return;
+    const std::string earlier = profile_format::earlier_report(*file_, beginning_);
+    profile_format::write_report(report(earlier), *file_, beginning_);
   } catch (const ProfileError& error) {
     refuse(option_, error.what());
   }

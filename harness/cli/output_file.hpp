@@ -22,8 +22,8 @@ class ReportOutput {
   // the option, if the report could not be written there.
   ReportOutput(std::string_view option, std::optional<std::string> file,
                std::string_view beginning);
-  // report: makes the text. Throws UsageError likewise.
-  void write(const std::function<std::string()>& report) const;
+  // report: makes the text from that of the report it replaces. Throws UsageError likewise.
+  void write(const std::function<std::string(std::string_view earlier)>& report) const;
 
  private:
   std::string option_;

@@ -3,19 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <system_error>
 #include <thread>
 
+#include "harness/cli/terminal.hpp"
 #include "harness/conclude/headlines.hpp"
 #include "harness/judge/packed.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 
 namespace peakline::bench {
+
+namespace {
+
+// By its first bytes, as a folder may have thousands of large profiles.
+bool holds_population(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 256> head{};
+  in.read(head.data(), head.size());
+  return is_population({head.data(), static_cast<std::size_t>(in.gcount())});
+}
+
+}  // namespace
 
 std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
                                      Populations populations) {
@@ -34,8 +50,12 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
       // A pipe could block forever.
       const bool is_file = entry->is_regular_file(error);
       const bool wanted = populations == Populations::kWith || !name.ends_with(kPopulationSuffix);
-      if (is_file && wanted && is_profile_name(entry->path()) && !name.starts_with('.'))
-        files.push_back(entry->path().string());
+      if (!is_file || !wanted || !is_profile_name(entry->path()) || name.starts_with('.')) continue;
+      const std::string file = entry->path().string();
+      if (populations == Populations::kWithout && holds_population(file))
+        note(fmt::format("left out: {}: a reference, not a profile", file));
+      else
+        files.push_back(file);
     }
     if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));
     if (files.size() == before)

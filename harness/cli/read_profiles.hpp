@@ -25,7 +25,8 @@ struct ReadResult {
 inline constexpr std::string_view kPopulationSuffix = ".population.json";
 
 // Expands folders to their profiles, by suffix; hidden files, such as those being written, are
-// omitted, and so are populations by default. Throws UsageError for a folder without any.
+// omitted. So are populations by default: by suffix, or by content and with a note, as a fleet's
+// reference may be kept beside its profiles. Throws UsageError for a folder without any.
 enum class Populations { kWithout, kWith };
 std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
                                      Populations populations = Populations::kWithout);

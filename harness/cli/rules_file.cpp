@@ -20,6 +20,62 @@ namespace {
 
 constexpr std::size_t kShown = 80;  // characters of the file's text
 
+// Checking takes each rule against each of a device: about 1 s for this many.
+constexpr std::size_t kMostRules = 10'000;
+
+// The parser builds and destroys nested tables recursively. Rules need two levels, and a number's
+// point counts as one.
+constexpr int kMostLevels = 8;
+
+// Where a string that begins here ends: behind its quotes, or at the end of its line.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  const char quote = text[begin];
+  const bool escapes = quote == '"';
+  const std::string_view three = quote == '"' ? R"(""")" : "'''";
+  const bool many_lines = text.substr(begin).starts_with(three);
+  for (std::size_t i = begin + (many_lines ? 3 : 1); i < text.size(); ++i) {
+    if (escapes && text[i] == '\\') {
+      ++i;
+    } else if (many_lines && text.substr(i).starts_with(three)) {
+      // Up to two more quotes belong to the text.
+      const std::size_t end = std::min(text.find_first_not_of(quote, i), text.size());
+      return std::min(end, i + 5);
+    } else if (!many_lines && (text[i] == quote || text[i] == '\n')) {
+      return text[i] == quote ? i + 1 : i;
+    }
+  }
+  return text.size();
+}
+
+// Refuses keys of many parts (a.b.c) and nested brackets.
+void require_flat(std::string_view text, const std::string& file) {
+  std::size_t line = 1;
+  int parts = 0, brackets = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      const std::size_t end = end_of_string(text, i);
+      line += static_cast<std::size_t>(std::ranges::count(text.substr(i, end - i), '\n'));
+      i = end;
+      continue;
+    }
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+      continue;
+    }
+    if (c == '\n') {
+      ++line;
+      parts = 0;
+    }
+    parts += c == '.';
+    brackets += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (parts > kMostLevels || brackets > kMostLevels)
+      throw UsageError(fmt::format(
+          "{}, line {}: nested too deep: expected [[rule]] tables of plain keys", file, line));
+    ++i;
+  }
+}
+
 class RuleTable {
  public:
   RuleTable(const std::string& file, const toml::table& table) : file_(file), table_(table) {}
@@ -114,6 +170,7 @@ RuleChange rule_of(const RuleTable& table) {
 }  // namespace
 
 std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file) {
+  require_flat(text, file);
   toml::table root;
   try {
     root = toml::parse(text, file);
@@ -127,6 +184,9 @@ std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string
                                    file, key.source().begin.line, printable(key.str(), kShown)));
   const toml::array* rows = root["rule"].as_array();
   if (rows == nullptr) throw UsageError(file + ": expected [[rule]] tables");
+  if (rows->size() > kMostRules)
+    throw UsageError(
+        fmt::format("{}: expected up to {} rules, found {}", file, kMostRules, rows->size()));
   std::vector<RuleChange> rules;
   std::set<std::pair<std::string, std::string>> known;
   for (const toml::node& row : *rows) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/measure_options.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/values/units.hpp"
 
@@ -19,8 +20,7 @@ void StorageOptions::add_to(CLI::App& app) {
                      "Measure how fast data can be read from this directory, and through "
                      "host memory to each GPU, using a temporary file")
           ->type_name("DIR")
-          ->check(
-              [](const std::string& given) { return given.empty() ? "expected a directory" : ""; });
+          ->check(not_empty("a directory"));
   app.add_option("--storage-size", bytes,
                  "Size of that file, at least 64MiB, rounded down to a multiple of that; more than "
                  "the caches of the storage (default: 8GiB)")

@@ -11,18 +11,22 @@
 #include <string_view>
 #include <system_error>
 
-#include "harness/run/exit_codes.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
 
-int print(const std::string& text, int code) {
+int print(const std::string& text, int code, int unwritable) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return code;
-  return fail(kExitUsage,
+  return fail(unwritable,
               "cannot write to standard output: " + std::generic_category().message(errno));
+}
+
+int usage_code(std::string_view convention) {
+  constexpr int kNagiosUnknown = 3;
+  return convention == kNagios ? kNagiosUnknown : kExitUsage;
 }
 
 void note(std::string message) {

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "harness/conclude/findings.hpp"
-#include "harness/judge/fleet_runs.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
@@ -248,8 +247,8 @@ FleetMember member_of(const Device& device, const Peers& peers, const CheckOptio
   if (device.lost != nullptr)
     RulesOf(found.name, found.rules)
         .add(RuleKind::kLost, "lost", Outcome::kFail,
-             fmt::format("not in the machine's newest run, {} of {}", printable(device.lost->file),
-                         device.lost->profile.created))
+             fmt::format("not in the machine's newest run ({}, {}): lost, or not given to it",
+                         printable(device.lost->file), device.lost->profile.created))
         .group = RuleGroup::kDevices;
   for (Judged& rule : found.rules) {
     if (!rule.name.figure || rule.outcome != Outcome::kFail || !rule.value || !rule.cause.empty())

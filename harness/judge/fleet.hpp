@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
+#include "harness/judge/fleet_runs.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
@@ -74,11 +75,6 @@ struct FleetGroup {
   std::vector<FleetMember> members;  // by node and device
   std::vector<Distribution> ceilings;
   std::map<std::string, std::string> labels;
-};
-
-struct FleetProfile {
-  std::string file;
-  Profile profile;
 };
 
 struct Fleet {

@@ -13,10 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/fleet.hpp"
 #include "harness/values/cards.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
+
+struct FleetProfile {
+  std::string file;
+  Profile profile;
+};
 
 // The machines of profiles. Several may have one name ("localhost"), so runs are of one machine if
 // they share name and card. A run without cards is of the only machine with its name, if there is

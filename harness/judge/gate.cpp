@@ -11,7 +11,7 @@
 //                    that the profile lacks: it cannot be judged
 //   failed           a benchmark with new errors or wrong results
 //   unverified       verification: sound results are no longer verified
-//   not_verified     verification: results are verified on neither side: they cannot be judged
+//   not_verified     verification: not asked for, or on neither side: results cannot be judged
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
 //   uneven           a ceiling that would be slower, but for runs that differ implausibly: it
@@ -165,12 +165,16 @@ void judge_coverage(const DeviceComparison& device, Reasons& out) {
                           kWidestLimit * 100));
 }
 
-void unverified_on_both(const DevicePair& pair, Reasons& out) {
+// Results that are newly unverified fail by benchmark.
+void not_verified(const DevicePair& pair, Reasons& out) {
+  const auto off = [](const DeviceView& run) { return !run.profile->asked.verify; };
   const auto lacks = [](const DeviceView& run) {
     return std::ranges::any_of(
         *run.points, [](const MeasuredPoint& point) { return lacks_verification(*point.what); });
   };
-  if (std::ranges::any_of(pair.base, lacks) && std::ranges::any_of(pair.next, lacks))
+  if (std::ranges::any_of(pair.next, off))
+    out.add(RuleKind::kNotVerified, "verification", "results were not verified (--no-verify)");
+  else if (std::ranges::any_of(pair.base, lacks) && std::ranges::any_of(pair.next, lacks))
     out.add(RuleKind::kNotVerified, "verification", "results were verified on neither side");
 }
 
@@ -218,7 +222,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);
   const bool any_judged = slower(device, out);
   if (device.judged()) judge_coverage(device, out);
-  unverified_on_both(pair, out);
+  not_verified(pair, out);
   const std::size_t before = reasons.size();
   const bool any_points = add_losses(pair, device, restrictions, out);
   if (!any_judged && device.judged() && any_points && reasons.size() == before)

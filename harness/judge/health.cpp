@@ -101,7 +101,8 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
     });
   };
   const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
-    rules.add(RuleKind::kHealth, std::string(name), outcome, std::move(text)).group = RuleGroup::kHealth;
+    rules.add(RuleKind::kHealth, std::string(name), outcome, std::move(text)).group =
+        RuleGroup::kHealth;
   };
   const DeviceHealth &before = gpu.facts->before, &health = gpu.facts->after;
   const bool remapped = before.remapped_rows_correctable && health.remapped_rows_correctable &&

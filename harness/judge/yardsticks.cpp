@@ -99,7 +99,10 @@ Yardstick yardstick_of(const PopulationFigure& f) {
 Known known_of(std::span<const Population> populations, std::span<const Population> donors,
                const CardFacts& card, std::string_view mode) {
   Known known{.population = find_population(populations, card, mode)};
-  if (known.population == nullptr) known.population = find_population(donors, card, mode);
+  if (known.population == nullptr) {
+    known.population = find_population(donors, card, mode);
+    known.built_in = known.population != nullptr;
+  }
   for (const Population& donor : donors) {
     const bool alike = donor.mode == mode && card.compute_capability &&
                        donor.facts.compute_capability == card.compute_capability &&

@@ -18,6 +18,7 @@ namespace peakline {
 // Populations to compare a card with, or nullptr.
 struct Known {
   const Population* population = nullptr;  // its model
+  bool built_in = false;                   // that is one of the donors
   const Population* donor = nullptr;       // its compute capability, for priors
   const Population* peers = nullptr;       // its fleet
 };

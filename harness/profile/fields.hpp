@@ -443,7 +443,8 @@ void fields(auto& a, Like<Asked> auto& v) {
   a.maybe("filter", v.filter,
           {.what = "Regular expression that selected points; left out: all were measured."});
   a.maybe("devices", v.devices,
-          {.what = "GPUs that were asked for, or left visible (CUDA_VISIBLE_DEVICES): indices, "
+          {.what = "GPUs that were asked for, or left by CUDA_VISIBLE_DEVICES or "
+                   "NVIDIA_VISIBLE_DEVICES: indices, "
                    "UUIDs, none; left out: all of the machine."});
   a("verify", v.verify, {.what = "Results were compared with a reference."});
 }

@@ -310,6 +310,15 @@ void require_report_file(const std::filesystem::path& file, std::string_view beg
   });
 }
 
+std::string earlier_report(const std::filesystem::path& file, std::string_view beginning) {
+  return writing(file, [&] {
+    const ReportTarget target = report_target(file, beginning);
+    std::error_code error;
+    return target.stream || !std::filesystem::exists(target.file, error) ? std::string()
+                                                                         : read_text(target.file);
+  });
+}
+
 void write_report(std::string_view text, const std::filesystem::path& file,
                   std::string_view beginning) {
   writing(file, [&] {

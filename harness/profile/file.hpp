@@ -20,6 +20,9 @@ bool create_text(std::string_view text, const std::filesystem::path& file);
 void write_report(std::string_view text, const std::filesystem::path& file,
                   std::string_view beginning);
 
+// The report that write_report would replace; "" for a new file or a stream. Throws ProfileError.
+std::string earlier_report(const std::filesystem::path& file, std::string_view beginning);
+
 // Throws ProfileError in advance where write_report would.
 void require_report_file(const std::filesystem::path& file, std::string_view beginning);
 

@@ -228,9 +228,15 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
 }
 
 bool is_population(std::string_view text) {
-  // The schema is among the first keys.
-  constexpr std::size_t kHead = 200;
-  return text.substr(0, kHead).find(kPopulationSchema) != std::string_view::npos;
+  // The schema is the first key, as it is written.
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string schema = fmt::format("{{\"schema\":\"{}\"", kPopulationSchema);
+  std::size_t at = 0;
+  for (const char c : schema) {
+    at = text.find_first_not_of(kBlanks, at);
+    if (at == text.npos || text[at++] != c) return false;
+  }
+  return true;
 }
 
 Measurement measurement_from_json_line(std::string_view line) {

@@ -174,8 +174,13 @@ std::string runs_text(const Population& population) {
   return text;
 }
 
-// The rule's text; for a judged figure, also its yardstick and limit. source: of populations.
-std::string explanation(const Judged& rule, const CheckedDevice& device, const std::string& source,
+// Of the population that judged the device.
+std::string_view source_of(const Checks& checks, const CheckedDevice& device) {
+  return device.known.built_in ? kBuiltIn : std::string_view(checks.source);
+}
+
+// The rule's text; for a judged figure, also its yardstick and limit. source: of the population.
+std::string explanation(const Judged& rule, const CheckedDevice& device, std::string_view source,
                         std::size_t width) {
   std::string text = hanging(to_string(rule.name) + "  ", describe(rule), width);
   if (!rule.found || !rule.limit) return text;
@@ -208,9 +213,10 @@ std::string explanation(const Judged& rule, const CheckedDevice& device, const s
                         width);
 }
 
-json document_of(const Population* population) {
+json document_of(const Population* population, std::string_view source) {
   if (population == nullptr) return nullptr;
   return {
+      {"source", source},
       {"cards", population->cards},
       {"runs", population->runs},
       {"drivers", population->drivers},
@@ -329,7 +335,7 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
               hanging("  population  ",
                       fmt::format("{}; {}; a limit lies {:.1f} standard deviations, and at least "
                                   "{:.0f} %, below",
-                                  runs_text(*device.known.population), checks.source,
+                                  runs_text(*device.known.population), source_of(checks, device),
                                   device.known.population->limit_deviations, kLeastLoss * 100),
                       options.width);
         continue;
@@ -351,7 +357,7 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
   for (const CheckedDevice* device : checks.devices())
     for (const Judged& rule : device->rules)
       if (to_string(rule.name) == name || rule.name.within() == name)
-        return terminal_text(explanation(rule, *device, checks.source, width), false);
+        return terminal_text(explanation(rule, *device, source_of(checks, *device), width), false);
   return "";
 }
 
@@ -362,18 +368,19 @@ std::string check_json(const Checks& checks) {
       {"verdict", to_string(checks.verdict())},
       {"source", checks.source},
       {"why_none", text_or_null(checks.why_none)},
-      {"profiles", array_of(checks.files, [](const CheckedFile& file) -> json {
+      {"profiles", array_of(checks.files, [&](const CheckedFile& file) -> json {
          return {{"file", text_or_null(file.file)},
                  {"created", file.result.created},
                  {"mode", file.result.mode},
                  {"verdict", to_string(file.result.verdict())},
                  {"devices",
                   array_of(file.result.devices,
-                           [](const CheckedDevice& device) -> json {
+                           [&](const CheckedDevice& device) -> json {
                              return {{"name", device.name},
                                      {"model", device.model},
                                      {"uuid", device.uuid},
-                                     {"population", document_of(device.known.population)},
+                                     {"population", document_of(device.known.population,
+                                                                source_of(checks, device))},
                                      {"rules", array_of(device.rules, [](const Judged& rule) {
                                         return document_of(rule);
                                       })}};

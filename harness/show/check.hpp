@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,11 +16,13 @@ struct CheckedFile {
   CheckResult result;
 };
 
+// Where populations came from that nobody named.
+inline constexpr std::string_view kBuiltIn = "part of this peakline";
+
 struct Checks {
   std::vector<CheckedFile> files;
-  // Where populations came from: "the populations of this peakline", or a path.
-  std::string source;
-  std::string why_none = {};  // why nothing was judged: "stopped by a signal"
+  std::string source = std::string(kBuiltIn);  // of populations, or paths
+  std::string why_none = {};                   // why nothing was judged: "stopped by a signal"
 
   Outcome verdict() const;  // the worst
   std::vector<const CheckedDevice*> devices() const;
@@ -41,12 +44,13 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
 std::string check_json(const Checks& checks);
 // The first characters of such reports, by which they are recognized.
 inline constexpr std::string_view kJunitBeginning =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"peakline check\">\n";
 inline constexpr std::string_view kPrometheusBeginning = "# HELP peakline_check_";
 
 // A test case per rule: fail and cannot judge are failures, excused rules skipped.
 std::string check_junit(const Checks& checks);
-// For the node exporter's textfile collector.
-std::string check_prometheus(const Checks& checks);
+// For the node exporter's textfile collector: when the check ended, its verdict, and the results. A
+// check that judged no GPU keeps the results of the earlier report. now: seconds since 1970.
+std::string check_prometheus(const Checks& checks, std::int64_t now, std::string_view earlier);
 
 }  // namespace peakline

@@ -57,6 +57,13 @@ class Metrics {
 
 std::string check_junit(const Checks& checks) {
   std::string suites;
+  // Without a test case, a check that could not be made would look like one that passes.
+  if (checks.devices().empty())
+    suites = fmt::format(
+        "  <testsuite name=\"peakline check\" tests=\"1\" failures=\"1\" skipped=\"0\">\n"
+        "    <testcase classname=\"peakline\" name=\"check\">\n"
+        "      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n  </testsuite>\n",
+        to_string(checks.verdict()), xml(check_sentence(checks)));
   for (const CheckedFile& file : checks.files) {
     for (const CheckedDevice& device : file.result.devices) {
       std::string cases;
@@ -87,7 +94,11 @@ std::string check_junit(const Checks& checks) {
   return fmt::format("{}{}</testsuites>\n", kJunitBeginning, suites);
 }
 
-std::string check_prometheus(const Checks& checks) {
+namespace {
+
+constexpr std::string_view kRunTimestamp = "peakline_check_run_timestamp_seconds";
+
+std::string results_of(const Checks& checks) {
   Metrics metrics;
   const auto each = [&](auto visit) {
     for (const CheckedFile& file : checks.files)
@@ -96,7 +107,7 @@ std::string check_prometheus(const Checks& checks) {
               fmt::format("gpu=\"{}\",uuid=\"{}\",model=\"{}\"", device.name, label(device.uuid),
                           label(device.model)));
   };
-  metrics.begin("peakline_check_run_timestamp_seconds", "When the checked run was made.");
+  metrics.begin(kRunTimestamp, "When the checked run was made.");
   each([&](const CheckResult& result, const CheckedDevice&, const std::string& gpu) {
     metrics.add(gpu, static_cast<double>(utc_seconds(result.created).value_or(0)));
   });
@@ -125,6 +136,23 @@ std::string check_prometheus(const Checks& checks) {
   figures("peakline_check_population_cards", "GPUs that the limit rests on.",
           [](const Judged& rule) { return static_cast<double>(rule.found->by.cards); });
   return metrics.text();
+}
+
+// The results in an earlier report.
+std::string_view results_in(std::string_view report) {
+  const std::size_t begin = report.find(fmt::format("# HELP {}", kRunTimestamp));
+  return begin == report.npos ? std::string_view() : report.substr(begin);
+}
+
+}  // namespace
+
+std::string check_prometheus(const Checks& checks, std::int64_t now, std::string_view earlier) {
+  Metrics attempt;
+  attempt.begin("peakline_check_attempt_timestamp_seconds",
+                "When the last check ended, by its verdict.");
+  attempt.add(fmt::format("outcome=\"{}\"", to_string(checks.verdict())), static_cast<double>(now));
+  const std::string_view kept = checks.devices().empty() ? results_in(earlier) : std::string_view();
+  return attempt.text() + (kept.empty() ? results_of(checks) : std::string(kept));
 }
 
 }  // namespace peakline

@@ -244,11 +244,11 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     if (all) text += distributions(group, width) + (table.empty() ? "" : "\n");
     text += table;
   }
-  for (const std::string& file : fleet.in_future)
+  if (!fleet.in_future.empty())
     text += hanging("  ",
-                    file +
-                        ": its date is in the future (a wrong clock?), so any other run of its "
-                        "devices counts instead",
+                    fmt::format("{}: dated in the future (a wrong clock?), so any other run of "
+                                "the devices counts instead",
+                                shortened(fleet.in_future)),
                     width);
   for (const std::string& name : fleet.unused)
     text += hanging("  ", fmt::format("--allow {}: no rule has that name", name), width);

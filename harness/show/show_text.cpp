@@ -101,24 +101,15 @@ std::string factor_lines(const Profile& p, const std::string& device, const Reso
                        fmt::format("{:.1f} % = {}", share * 100, fmt::join(factors, " x ")));
   }
   if (lines.empty()) return {};
-  std::size_t columns = 0;
-  for (const auto& [what, why] : lines) columns = std::max(columns, text_width(what) + 2);
-  std::string text = section("Why not 100 %", "of the theoretical peak, in factors of 100", width);
-  for (const auto& [what, why] : lines)
-    text += hanging("  " + pad_right(what, columns), why, width);
-  return text;
+  return section("Why not 100 %", "of the theoretical peak, in factors of 100", width) +
+         labelled(lines, width);
 }
 
 std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
-  std::size_t columns = 0;
+  std::vector<std::pair<std::string, std::string>> lines;
   for (const Curve& curve : curves)
-    if (!curve.sentence.empty()) columns = std::max(columns, text_width(curve.topic));
-  if (columns == 0) return {};
-  std::string text = section("Curves in brief", "", width);
-  for (const Curve& curve : curves)
-    if (!curve.sentence.empty())
-      text += hanging("  " + pad_right(curve.topic, columns + 2), curve.sentence, width);
-  return text;
+    if (!curve.sentence.empty()) lines.emplace_back(curve.topic, curve.sentence);
+  return lines.empty() ? "" : section("Curves in brief", "", width) + labelled(lines, width);
 }
 
 std::string finding_lines(const Profile& p, std::size_t width) {

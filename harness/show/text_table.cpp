@@ -46,20 +46,20 @@ std::string on_one_line(std::string text) {
 // Cuts overlong words after a punctuation mark, else anywhere.
 std::vector<std::string> cut(std::string_view word, std::size_t width) {
   std::vector<std::string> pieces;
-  while (text_width(word) > width) {
+  while (true) {
     std::size_t columns = 0, end = 0, behind_mark = 0;
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      const bool takes_none = is_marker(word, i) || is_continuation(word[i]);
+    for (; end < word.size(); ++end) {
+      const bool takes_none = is_marker(word, end) || is_continuation(word[end]);
       if (!takes_none && ++columns > width) break;
-      end = i + 1;
-      if (std::string_view("/.:_-").find(word[i]) != std::string_view::npos) behind_mark = end;
+      if (std::string_view("/.:_-").find(word[end]) != std::string_view::npos)
+        behind_mark = end + 1;
     }
-    if (behind_mark > 0) end = behind_mark;
+    const bool whole = end == word.size();
+    if (!whole && behind_mark > 0) end = behind_mark;
     pieces.emplace_back(word.substr(0, end));
+    if (whole) return pieces;
     word.remove_prefix(end);
   }
-  pieces.emplace_back(word);
-  return pieces;
 }
 
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
@@ -141,14 +141,25 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 }
 
 std::string hanging(std::string_view first, std::string_view text, std::size_t width) {
-  const std::size_t indent = text_width(first);
-  const auto lines = wrapped(text, std::max(width > indent ? width - indent : 0, kNarrowest));
+  const std::size_t most = width > kNarrowest ? width - kNarrowest : 0;
+  const std::size_t indent = std::min(text_width(first), most);
+  const auto lines = wrapped(text, std::max(width - indent, kNarrowest));
   std::string result = on_one_line(std::string(first));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += std::string(indent, ' ');
     result += lines[i] + '\n';
   }
   return result;
+}
+
+std::string labelled(std::span<const std::pair<std::string, std::string>> rows, std::size_t width) {
+  std::size_t columns = 0;
+  for (const auto& [label, text] : rows) columns = std::max(columns, text_width(label));
+  columns = std::min(columns, width / 2);
+  std::string all;
+  for (const auto& [label, text] : rows)
+    all += hanging("  " + pad_right(label, columns) + "  ", text, width);
+  return all;
 }
 
 std::string terminal_text(std::string_view text, bool color) {
@@ -206,16 +217,18 @@ std::vector<TextTable::Shown> TextTable::fitted(std::size_t width) const {
     if (highest == 0) break;
     std::erase_if(shown, [&](const Shown& s) { return rank(s) == highest; });
   }
-  const auto shrink = [&](Shown& s) {
+  const auto shrink = [&](Shown& s, bool wraps) {
     const std::size_t all = total();
-    if (all <= width || !is_text(s) || s.width <= kNarrowest) return;
+    if (all <= width || !wraps || s.width <= kNarrowest) return;
     s.width = std::max(kNarrowest, s.width - std::min(s.width, all - width));
   };
-  shrink(shown.back());
+  shrink(shown.back(), is_text(shown.back()));
   std::vector<Shown*> widest_first;
   for (Shown& s : shown) widest_first.push_back(&s);
   std::ranges::stable_sort(widest_first, std::greater(), &Shown::width);
-  for (Shown* s : widest_first) shrink(*s);
+  for (Shown* s : widest_first) shrink(*s, is_text(*s));
+  // Numbers are short; anything else is no reason to pad every row.
+  for (Shown* s : widest_first) shrink(*s, true);
   return shown;
 }
 

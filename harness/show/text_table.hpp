@@ -5,8 +5,10 @@
 // else printable, as profiles are untrusted.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace peakline {
@@ -34,8 +36,13 @@ std::string pad_right(std::string_view text, std::size_t width);
 // stay whole. At least one line; newlines count as spaces.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-// `first`, then `text` wrapped beside it, in `width` columns in all; ends in a newline.
+// `first`, then `text` wrapped beside it, in `width` columns in all; ends in a newline. A `first`
+// that leaves too little room indents further lines less.
 std::string hanging(std::string_view first, std::string_view text, std::size_t width);
+
+// A line per row: the label, and the text wrapped beside it. Labels of more than half the width do
+// not widen their column.
+std::string labelled(std::span<const std::pair<std::string, std::string>> rows, std::size_t width);
 
 // Replaces markers by ANSI escape sequences, or removes them; makes the rest printable().
 std::string terminal_text(std::string_view text, bool color);

@@ -122,7 +122,8 @@ bool sound(const Measurement& m) {
 }
 
 bool lacks_verification(const Measurement& m) {
-  return m.status == Status::kOk && !m.verified && m.unit != unit_of(Quantity::kTime);
+  const bool has_result = m.unit != unit_of(Quantity::kTime) || m.work != Work{};
+  return m.status == Status::kOk && !m.verified && has_result;
 }
 
 const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,

@@ -59,8 +59,13 @@ constexpr auto kUnseen = std::to_array<Range>({{0x00, 0x1F},
                                                {0x1D173, 0x1D17A},
                                                {0xE0000, 0xE007F}});
 
+// Never a character; XML forbids two of them.
+bool is_noncharacter(char32_t code) {
+  return (code & 0xFFFEU) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF);
+}
+
 bool is_unseen(char32_t code) {
-  return (code & 0xFFFE) == 0xFFFE || std::ranges::any_of(kUnseen, [&](const Range& range) {
+  return is_noncharacter(code) || std::ranges::any_of(kUnseen, [&](const Range& range) {
            return code >= range.first && code <= range.last;
          });
 }

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -60,9 +61,22 @@ def test_slow(slow):
 
 
 @pytest.mark.parametrize(("convention", "code"), [("peakline", 2), ("npd", 2), ("nagios", 3)])
-def test_a_file_that_cannot_be_read_is_no_critical_state(convention, code):
-    result = peakline("check", "missing.json", "--exit-codes", convention, code=code)
-    assert "missing.json" in result.stderr
+def test_a_check_that_cannot_be_made_is_no_critical_state(healthy, convention, code):
+    for words in (
+        ["missing.json"],
+        ["--rain"],
+        [healthy, "--gpus", "rain"],
+        [healthy, "--junit", ""],
+        [healthy, f"--exit-codes={convention}", "--full"],
+    ):
+        peakline("check", *words, "--exit-codes", convention, code=code)
+    with open("/dev/full", "w") as full:
+        peakline(
+            *("check", healthy, "--exit-codes", convention),
+            capture_output=False,
+            stdout=full,
+            code=code,
+        )
 
 
 def test_documents(tmp_path, slow):
@@ -89,7 +103,7 @@ def test_documents_replace_no_file_that_is_no_report(tmp_path, healthy, option, 
     words = [option, profile, "not overwritten"]
     refused("check", "--device", "none", option, profile, words=words)
     assert profile.read_text() == "{}"
-    refused("check", "--device", "none", option, "", words=[option, "without a name"])
+    refused("check", "--device", "none", option, "", words=[option, "FILE"])
     plain = peakline("check", healthy).stdout
     for stream in ("/dev/stdout", "/proc/self/fd/1"):
         printed = peakline("check", healthy, option, stream).stdout
@@ -105,6 +119,72 @@ def test_documents_replace_no_file_that_is_no_report(tmp_path, healthy, option, 
         peakline("check", healthy, option, pipe, code=0)
         assert reader.read() == printed.removesuffix(plain)
     assert pipe.is_fifo()
+
+
+def test_metrics_say_that_a_check_could_not_be_made(tmp_path, slow):
+    metrics, junit = tmp_path / "peakline.prom", tmp_path / "junit.xml"
+    reports = ("--prometheus", metrics, "--junit", junit)
+
+    def written(*words, code):
+        peakline("check", *words, *reports, code=code)
+        head, run, results = metrics.read_text().partition("# HELP peakline_check_run_timestamp")
+        ((outcome, when),) = re.findall(r'(?m)^\w+\{outcome="(\w+)"\} (\d+)$', head)
+        assert abs(time.time() - int(when)) < PATIENCE_S
+        assert run
+        failed = {
+            (failure.get("type"), failure.get("message"))
+            for failure in ElementTree.parse(junit).iter("failure")
+        }
+        return outcome, results, failed
+
+    outcome, results, failed = written(slow, code=1)
+    assert outcome == "fail"
+    assert len(failed) == len(SLOW_RULES)
+    # Neither forgets what fails, nor passes it off as new.
+    broken = tmp_path / "broken.json"
+    for words, code, why in (
+        ([broken], 2, f"{broken}: no such file"),
+        ([slow, "--rules", broken], 2, f"{broken}: no such file"),
+        (["--device", "none"], 3, "no GPU in the profile"),
+    ):
+        assert written(*words, code=code) == ("cannot_judge", results, {("cannot_judge", why)})
+
+
+def test_only_reports_of_peakline_are_replaced(tmp_path, healthy):
+    junit = tmp_path / "junit.xml"
+    others = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n</testsuites>\n'
+    junit.write_text(others)
+    refused("check", healthy, "--junit", junit, words=["--junit", "not overwritten"])
+    assert junit.read_text() == others
+    junit.unlink()
+    for _ in range(2):
+        peakline("check", healthy, "--junit", junit, code=0)
+
+
+def test_junit_is_xml_whatever_a_profile_says(tmp_path):
+    def change(profile):
+        profile["devices"][0]["name"] = '\ufffe\uffff\x1b\ud7ff\U0001fffe]]>&<"H200'
+
+    profile, junit = write_changed(tmp_path / "odd.json", change), tmp_path / "junit.xml"
+    peakline("check", profile, "--junit", junit)
+    name = ElementTree.parse(junit).find("testsuite").get("name")
+    assert name == 'peakline check gpu0 \ufffd\ufffd\ufffd\ud7ff\ufffd]]>&<"H200'
+
+
+def test_what_judged_is_named(tmp_path):
+    folder = tmp_path / "x1"
+    write_cards(folder, 3, "NVIDIA X1")
+    ours = tmp_path / "ours.json"
+    peakline("fleet", folder, "--write-reference", ours, code=0)
+    mine, built_in = folder / "node0.json", "part of this peakline"
+    for profile, source in ((REFERENCE, built_in), (mine, str(ours))):
+        command = ("check", profile, "--against", ours)
+        found = document(*command)["profiles"][0]["devices"][0]
+        assert found["population"]["source"] == source
+        for words in (["--all"], ["--explain", "hbm.read/measured"]):
+            text = "".join(peakline(*command, *words).stdout.split())
+            assert (built_in.replace(" ", "") in text) == (source == built_in)
+            assert (str(ours) in text) == (source == str(ours))
 
 
 def test_against_the_cards_of_a_folder(tmp_path):
@@ -241,6 +321,27 @@ def test_lint_says_what_each_rule_judges(rules):
     assert slow.stdout.startswith("PASS")
 
 
+def test_nested_and_too_many_rules_are_refused(checked):
+    key = ".".join("a" * 32_000)
+    for text, words in (
+        (f"{key} = 1\n", "line 1: nested too deep"),
+        (f'x = """"a\n"b""""\n{key} = 1\n', "line 3: nested too deep"),
+        (f"x = {'[{a.b.c.d.e=' * 200}", "line 1: nested too deep"),
+        (REASONED * 10_001, "expected up to 10000 rules, found 10001"),
+    ):
+        command = checked(text)
+        refused(*command, words=["rules.toml", words])
+        refused("check", "--lint", command[-1], words=["rules.toml", words])
+
+
+def test_a_reason_may_have_any_text(rules):
+    dots = "[{a." * 99
+    file = rules("")
+    for text in (f'"{dots} \\"{dots}"', f"'''{dots}\n'''", f'"""\\""".{dots}""" # {dots}'):
+        file.write_text(f'[[rule]]\nname = "ecc"\noutcome = "warn"\nreason = {text}\n')
+        peakline("check", "--lint", file, code=0)
+
+
 def test_lint_knows_every_rule_of_a_check(rules):
     names = set()
     for profile in (REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json")):
@@ -294,6 +395,7 @@ def test_lint_finds_what_judges_nothing(rules, rule, words):
         ("--device none -o no/p.json", ["--output", "no/p.json"]),
         ("REFERENCE --exit-codes rain", ["--exit-codes", "nagios"]),
         ("REFERENCE --explain rain", ["--explain rain", "--all"]),
+        ("REFERENCE --rules=", ["--rules"]),
         ("REFERENCE --junit no/such/folder/x.xml", ["no/such/folder/x.xml"]),
     ],
 )

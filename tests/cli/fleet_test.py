@@ -73,7 +73,7 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
 
     newer("later.json", "2099-01-01T00:00:00Z", lambda profile: scale(profile, 0.5))
     text = peakline("fleet", folder, *GATE, code=0).stdout
-    assert f"{folder}/later.json: its date is in the future" in " ".join(text.split())
+    assert f"{folder}/later.json: dated in the future" in " ".join(text.split())
 
     def lose(profile):
         uuid = profile["devices"].pop()["uuid"]
@@ -82,7 +82,7 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
 
     newer("lost.json", "2026-11-26T00:00:00Z", lose)
     text = peakline("fleet", folder, *GATE, code=1).stdout
-    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run,")
+    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run (")
     allowed = ("--allow", "node1/gpu0/lost", "--allow", "node1/host/gpus")
     peakline("fleet", folder, *GATE, *allowed, code=0)
 
@@ -100,6 +100,22 @@ def test_no_cell_is_a_formula(tmp_path, first):
     assert not [
         cell for row in rows for cell in row.values() if cell[:2] in (f"{first}H", f"{first}a")
     ]
+
+
+def test_a_reference_beside_the_profiles_is_no_profile(folder):
+    ours = folder / "ours.json"
+    peakline("fleet", folder, "--write-reference", ours, code=0)
+    for command in ("fleet", "check"):
+        result = peakline(command, folder, code=0)
+        assert f"left out: {ours}: a reference, not a profile" in result.stderr
+    peakline("check", folder, "--against", folder, code=0)
+    refused("fleet", ours, words=[str(ours)])
+    refused("fleet", folder, "--write-reference", "", words=["--write-reference", "FILE"])
+    # Whatever else its first lines say, a profile is one.
+    profile = folder / "node0.json"
+    text = profile.read_text()
+    profile.write_text(text.replace('"command": [', '"command": ["peakline-population", ', 1))
+    assert "6 profiles" in peakline("fleet", folder, code=0).stdout
 
 
 def test_unreadable_file_of_many_is_left_out(folder):

@@ -171,24 +171,24 @@ def count_points(*run: str) -> int:
     return int(peakline(*run, "--dry-run", code=0).stdout.splitlines()[-1].split()[0])
 
 
-def address_space(mebibytes: int) -> Callable[[], None]:
-    limit = (mebibytes << 20, mebibytes << 20)
-    return functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
+def address_space(size: int) -> Callable[[], None]:
+    return functools.partial(resource.setrlimit, resource.RLIMIT_AS, (size, size))
 
 
 @functools.cache
-def mebibytes_to_start() -> int:
+def bytes_to_start() -> int:
     """Address space of the executable and its libraries; cuBLASLt alone takes 0.5 GiB."""
+    sizes = range(1 << 20, 1 << 32, 1 << 16)
 
-    def starts(mebibytes: int) -> bool:
-        return bool(peakline("--version", preexec_fn=address_space(mebibytes)).returncode == 0)
+    def starts(size: int) -> bool:
+        return peakline("--version", preexec_fn=address_space(size)).returncode == 0
 
-    return bisect.bisect_left(range(4096), True, key=starts)
+    return sizes[bisect.bisect_left(sizes, True, key=starts)]
 
 
 def with_memory(mebibytes: int) -> Callable[[], None]:
     """For preexec_fn: limits the address space beyond that of the executable."""
-    return address_space(mebibytes_to_start() + mebibytes)
+    return address_space(bytes_to_start() + (mebibytes << 20))
 
 
 def children_of(pid: int) -> list[int]:

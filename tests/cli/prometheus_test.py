@@ -113,7 +113,8 @@ def series(name, labels, values):
 
 
 def test_alerts_fire(samples, tmp_path):
-    """One card each is slow, could not be judged, gets slower, and is no longer checked."""
+    """One card each is slow, could not be judged, gets slower, and is no longer checked; the
+    GPUs of one machine are always busy."""
     slow = [
         series(name, labels | {"instance": "slow"}, f"{value}x240")
         for name, labels, value in samples
@@ -127,6 +128,7 @@ def test_alerts_fire(samples, tmp_path):
     rules = {"instance": "unread", "gpu": "gpu0", "outcome": "cannot_judge"}
     figure = {"instance": "sinks", "gpu": "gpu0", "rule": "hbm.read/measured"}
     checked = {"instance": "forgotten", "gpu": "gpu0"}
+    attempt = {"instance": "busy", "outcome": "cannot_judge"}
     hourly = {
         "interval": "1h",
         "input_series": [
@@ -138,6 +140,12 @@ def test_alerts_fire(samples, tmp_path):
                 "peakline_check_figure", figure | {"instance": "steady"}, "4.6e12x143 4.5e12x96"
             ),
             series("peakline_check_run_timestamp_seconds", checked, "0+3600x100 360000x139"),
+            series("peakline_check_attempt_timestamp_seconds", attempt, "3600+3600x240"),
+            series(
+                "peakline_check_attempt_timestamp_seconds",
+                attempt | {"instance": "unread"},
+                "3600+3600x240",
+            ),
         ],
         "promql_expr_test": [
             {
@@ -150,8 +158,13 @@ def test_alerts_fire(samples, tmp_path):
             }
             for when, fired in {
                 "2h": [("GpuFails", "slow")],
-                "100h": [("GpuFails", "slow"), ("GpuNotJudged", "unread")],
+                "100h": [
+                    ("CheckGivesNoVerdict", "busy"),
+                    ("GpuFails", "slow"),
+                    ("GpuNotJudged", "unread"),
+                ],
                 "195h": [
+                    ("CheckGivesNoVerdict", "busy"),
                     ("CheckIsOld", "forgotten"),
                     ("FigureFalls", "sinks"),
                     ("GpuFails", "slow"),

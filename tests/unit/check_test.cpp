@@ -852,9 +852,10 @@ TEST(CheckDocuments, CarryEachRule) {
   ASSERT_NE(rule, device["rules"].end());
   EXPECT_EQ((*rule)["outcome"], "fail");
   EXPECT_LT((*rule)["value"], (*rule)["limit"]);
-  EXPECT_THAT(check_prometheus({}), ::testing::StartsWith(kPrometheusBeginning));
+  EXPECT_THAT(check_prometheus({}, 0, ""), ::testing::StartsWith(kPrometheusBeginning));
   EXPECT_THAT(check_junit(checks), HasSubstr("<failure type=\"fail\" message=\"HBM write: "));
-  EXPECT_THAT(check_prometheus(checks), HasSubstr("rule=\"hbm.write/measured\",unit=\"B/s\"} 4"));
+  EXPECT_THAT(check_prometheus(checks, 0, ""),
+              HasSubstr("rule=\"hbm.write/measured\",unit=\"B/s\"} 4"));
 }
 
 }  // namespace

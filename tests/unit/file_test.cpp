@@ -153,6 +153,8 @@ TEST_F(ProfileFile, ReportsReplaceNothingButEarlierReports) {
   EXPECT_EQ(write(link, "report 3"), "no error");
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_text(file), "report 3");
+  EXPECT_EQ(profile_format::earlier_report(link, "report"), "report 3");
+  EXPECT_EQ(profile_format::earlier_report(folder_ / "new", "report"), "");
   std::ofstream(file, std::ios::trunc).flush();
   EXPECT_EQ(write(file, "report 4"), "no error");
   for (const std::string other : {"{}", "repor", "a report", "\n"}) {
@@ -174,6 +176,7 @@ TEST_F(ProfileFile, ReportsLeavePipesAndDevicesAsTheyAre) {
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(reader, 0);
   profile_format::require_report_file(pipe, "report");
+  EXPECT_EQ(profile_format::earlier_report(pipe, "report"), "");
   profile_format::write_report("report", pipe, "report");
   std::string found(9, '\0');
   found.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader, found.data(), 9))));

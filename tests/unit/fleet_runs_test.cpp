@@ -87,7 +87,7 @@ TEST(FleetRuns, FindTheGpuThatTheNewestLacks) {
       {may, run_of(kLater, {a})}};
   for (const auto& runs : others) EXPECT_THAT(lost(in_july(runs)), IsEmpty());
   EXPECT_THAT(fleet_text(in_july({may, june}), false, {}),
-              HasSubstr("lost          not in the machine's newest run, 2026-06"));
+              HasSubstr("lost          not in the machine's newest run (2026-06"));
 }
 
 // A card's run that fails, and one that does not: which counts?
@@ -110,7 +110,7 @@ TEST(FleetRuns, CountByDateWhateverTheFilesOrder) {
   EXPECT_TRUE(fails({bad(kLater)}));
   const Fleet fleet = in_july({good(kLater), good(kMay)});
   EXPECT_THAT(fleet.in_future, ElementsAre(std::string(kLater) + ".json"));
-  EXPECT_THAT(fleet_text(fleet, false, {}), HasSubstr("its date is in the future"));
+  EXPECT_THAT(fleet_text(fleet, false, {}), HasSubstr("dated in the future"));
   EXPECT_EQ(fleet.superseded, 2u);
   // A time zone's hours ahead.
   EXPECT_THAT(in_july({good("2026-07-01T14:00:00Z")}).in_future, IsEmpty());

@@ -381,6 +381,9 @@ TEST(Gate, JudgesOnlyResultsThatWereVerified) {
   const Gate neither = gate_of({unverified}, {unverified});
   EXPECT_EQ(verdict(neither.reasons), Outcome::kCannotJudge);
   EXPECT_THAT(reasons(neither), Contains("not_verified gpu0/verification"));
+  const Profile off = run_with([](Profile& p) { p.asked.verify = false; });
+  EXPECT_EQ(verdict(gate_of({verified}, {off}).reasons), Outcome::kCannotJudge);
+  EXPECT_TRUE(gate_of({off}, {verified}).passed());
 }
 
 TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {

@@ -40,7 +40,7 @@ TEST(Printable, ReplacesWhatIsNotSeen) {
   EXPECT_EQ(printable("a\u00ad\u061c\u180e\u200b\u200f\u2010"), "a�����\u2010");
   EXPECT_EQ(printable("\u205f\u2060\u2066\u206f\u2070"), "\u205f���\u2070");
   EXPECT_EQ(printable("\ufeff\ufff8\ufff9\ufffb\ufffc"), "�\ufff8��\ufffc");
-  EXPECT_EQ(printable("\ufffe\uffff\U0001fffd\U0001fffe"), "��\U0001fffd�");
+  EXPECT_EQ(printable("\ufdcf\ufdd0\ufdef\ufffd\ufffe\uffff\U0001fffe"), "\ufdcf��\ufffd���");
   EXPECT_EQ(printable("\U0001d173\U000e0001\U000e007f\U000e0100"), "���\U000e0100");
 }
 
@@ -184,7 +184,7 @@ TEST(TerminalText, ColorIsOptional) {
 TEST(TerminalText, ForeignControlCharactersNeverReachTheTerminal) {
   EXPECT_EQ(terminal_text("a\033[2Jb\rc\bd\x7f", true), "a�[2Jb�c�d�");
   EXPECT_EQ(terminal_text("\x01\x02\x03\x04\x05\x06", true), "������");
-  EXPECT_EQ(terminal_text("a\xC2\x9Bz", false), "a�z");  // U+009B, the one-byte escape
+  EXPECT_EQ(terminal_text("a\xC2\x9Bz", false), "a�z");          // U+009B, the one-byte escape
   EXPECT_EQ(terminal_text("\xFA name \xFD", true), "� name �");  // a file may be called so
   EXPECT_EQ(terminal_text("line\nline – °C\n", false), "line\nline – °C\n");
 }
@@ -243,6 +243,24 @@ TEST(Table, NamesWrapWhereNothingCanBeLeftOut) {
             "start\n"
             "short               2.0 as cards differ\n"
             "                        in their model\n");
+}
+
+// In time that grows with the text alone: quadratic, this would take minutes.
+TEST(Table, CutsWordsOfMegabytes) {
+  const std::string word(4'000'000, 'x');
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  EXPECT_EQ(lines(rendered({left(0)}, {{word}}, 80)), 4'000'000 / 80);
+  EXPECT_EQ(lines(rendered({right(0), right(1)}, {{word, "1"}}, 80)), 4'000'000 / 78 + 1);
+}
+
+TEST(Labelled, TextsBegunByLongLabelsDoNotIndentOthers) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"a", "one"}, {"b c", "two three four five"}, {std::string(1000, 'x'), "six"}};
+  EXPECT_EQ(labelled(std::span(rows).first(2), 24),
+            "  a    one\n  b c  two three four\n       five\n");
+  const std::string all = labelled(rows, 24);
+  EXPECT_TRUE(all.starts_with("  a             one\n")) << all;
+  EXPECT_LT(all.size(), 1200u);
 }
 
 TEST(Section, WrapsItsRemark) {
