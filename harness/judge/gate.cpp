@@ -41,6 +41,7 @@
 #include "harness/judge/check.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/losses.hpp"
+#include "harness/judge/missing.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/units.hpp"
 
@@ -64,6 +65,7 @@ std::map<std::string, Judged> errors_of(const Runs& runs, const std::string& dev
       judge_health(run, rules);
     else
       judge_findings(run, rules);
+    if (!run.is_host()) judge_sources(run, rules);
   }
   std::map<std::string, Judged> errors;
   for (Judged& rule : all)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -63,6 +64,13 @@ bool expected_of_any_model(const PopulationFigure& figure, const CardRun& run) {
   });
 }
 
+// Whether the measurement has the ceiling's value. A profile rounds both alike.
+bool comes_from(const Ceiling& row, const Measurement* source) {
+  constexpr double kRounding = 1e-6;
+  return source != nullptr && source->status == Status::kOk && source->value &&
+         source->unit == row.unit && std::abs(*source->value - row.value) <= kRounding * row.value;
+}
+
 // Measured between each two GPUs.
 constexpr std::array<std::string_view, 3> kOfPairs = {"nvlink.read", "nvlink.write",
                                                       "nvlink.bidirectional"};
@@ -110,7 +118,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
 void judge_sources(const DeviceView& view, RulesOf& rules) {
   std::vector<std::string> lost;
   for (const Ceiling* row : view.ceilings)
-    if (!row->measurement.empty() && view.source(*row) == nullptr)
+    if (!row->measurement.empty() && row->value > 0 && !comes_from(*row, view.source(*row)))
       lost.push_back(to_string(FigureKey{row->resource, row->basis}));
   if (!lost.empty())
     rules.add(RuleKind::kLost, "measurements", Outcome::kCannotJudge,

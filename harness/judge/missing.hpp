@@ -13,7 +13,7 @@ namespace peakline {
 // Figures that the population has and the run lacks.
 void judge_missing(const DeviceView& view, const CardRun& run, const Known& known,
                    const ResourceLabels& labels, RulesOf& rules);
-// Figures without their measurement: nobody knows whether they were wrong or impossible.
+// Figures without a measurement of their value: nobody knows whether they were wrong or impossible.
 void judge_sources(const DeviceView& view, RulesOf& rules);
 // Whether NVLinks may connect the GPU with others: MIG instances have no peers.
 bool may_be_linked(const DeviceFacts& gpu);

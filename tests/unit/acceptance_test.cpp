@@ -59,10 +59,9 @@ Answer judged(const Profile& profile, std::optional<int> gpus = {}) {
 
 void scale(Profile& profile, double factor, std::string_view resource = "",
            std::string_view device = "") {
-  for (Ceiling& row : profile.ceilings)
-    if (!row.measurement.empty() && row.resource.starts_with(resource) &&
-        (device.empty() || row.device == device))
-      row.value *= factor;
+  sample::scale(profile, factor, [&](const Ceiling& row) {
+    return row.resource.starts_with(resource) && (device.empty() || row.device == device);
+  });
 }
 
 void scale_points(Profile& profile, double factor, std::string_view id) {
@@ -117,7 +116,8 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
     Profile late = pair;
     scale_points(late, 1.1, "p2p.latency");
     EXPECT_EQ(judged(late).verdict, Outcome::kFail);
-    EXPECT_THAT(judged(late).line, testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
+    EXPECT_THAT(judged(late).line,
+                testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
     Profile fewer = pair;
     for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
     EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);
@@ -327,11 +327,13 @@ std::vector<Population> uneven_runs(const Profile& profile) {
 TEST(Acceptance, RunsThatDifferWildlyExcuseNoLoss) {
   const Profile base = h100("x-quick1");
   Profile slow = h100("x-quick2");
-  scale(slow, 0.75, "hbm");  // above the floor of memory
+  // Above the floor of memory; curves, which are judged by their class, stay.
+  for (Ceiling& row : slow.ceilings)
+    if (!row.measurement.empty() && row.resource.starts_with("hbm")) row.value *= 0.75;
   const std::vector<Population> kept = uneven_runs(base);
   const Gate open = compare({&base, 1}, {&slow, 1}, {.kept = kept}).gate;
   EXPECT_EQ(verdict(open.reasons), Outcome::kCannotJudge);
-  EXPECT_EQ(open.reasons[0].kind, RuleKind::kUneven);
+  EXPECT_NE(std::ranges::find(open.reasons, RuleKind::kUneven, &Judged::kind), open.reasons.end());
   const Gate known =
       compare({&base, 1}, {&slow, 1}, {.populations = bundled_populations(), .kept = kept}).gate;
   EXPECT_EQ(verdict(known.reasons), Outcome::kFail);

@@ -41,7 +41,7 @@ Profile changed(const std::function<void(Profile&)>& change) {
 
 // With one figure at `factor` times its value.
 Profile with_scaled(const char* resource, Basis basis, double factor) {
-  return changed([&](Profile& p) { ceiling(p, resource, basis).value *= factor; });
+  return changed([&](Profile& p) { sample::scale(p, resource, basis, factor); });
 }
 Profile with_slow_writes(double factor) {
   return with_scaled("hbm.write", Basis::kMeasured, factor);
@@ -164,10 +164,9 @@ TEST(Check, WhatCannotBeJudgedDoesNotPass) {
             }),
             "cannot_judge gpu0/hbm.write/measured: HBM write: measured by method 3, the population "
             "by method 2");
-  EXPECT_EQ(reason([](Profile& p) {
-              ceiling(p, "l2.read", Basis::kMeasured).value *= 2.1;
-            }).substr(0, 69),
-            "cannot_judge gpu0/l2.read/measured: implausibly fast: L2 read: 20296 ");
+  EXPECT_EQ(
+      reason([](Profile& p) { sample::scale(p, "l2.read", Basis::kMeasured, 2.1); }).substr(0, 69),
+      "cannot_judge gpu0/l2.read/measured: implausibly fast: L2 read: 20296 ");
   EXPECT_EQ(checked({}).verdict(), Outcome::kCannotJudge);
 }
 
@@ -760,8 +759,8 @@ TEST(Check, ASecondMeasurementIsOfWhatFails) {
 
 TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   const Profile slow = changed([](Profile& p) {
-    ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
-    ceiling(p, "hbm.read", Basis::kMeasured).value *= 0.8;
+    sample::scale(p, "hbm.write", Basis::kMeasured, 0.9);
+    sample::scale(p, "hbm.read", Basis::kMeasured, 0.8);
   });
   Profile partial = slow;
   partial.complete = false;
@@ -856,6 +855,25 @@ TEST(CheckDocuments, CarryEachRule) {
   EXPECT_THAT(check_junit(checks), HasSubstr("<failure type=\"fail\" message=\"HBM write: "));
   EXPECT_THAT(check_prometheus(checks, 0, ""),
               HasSubstr("rule=\"hbm.write/measured\",unit=\"B/s\"} 4"));
+}
+
+// A profile that contradicts itself has lost what it says.
+TEST(Check, ACeilingIsWhatWasMeasured) {
+  const auto source = [](Profile& p) -> Measurement& {
+    return sample::find(p, ceiling(p, "hbm.write", Basis::kMeasured).measurement);
+  };
+  const std::vector<std::function<void(Profile&)>> changes = {
+      [&](Profile& p) { *source(p).value *= 0.5; },
+      [&](Profile& p) { source(p).status = Status::kError; },
+      [](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).unit = "FLOP/s"; },
+      [](Profile& p) {
+        ceiling(p, "hbm.write", Basis::kMeasured).measurement =
+            ceiling(p, "hbm.read", Basis::kMeasured).measurement;
+      }};
+  for (const auto& change : changes)
+    expect_only(checked(changed(change)), Outcome::kCannotJudge,
+                "cannot_judge gpu0/measurements: the profile lacks the measurements of "
+                "hbm.write/measured");
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
 TEST(Gate, SeesALossThatComesAndGoes) {
   const auto good = sample::h200_run();
   auto slow = good;
-  sample::ceiling(slow, "hbm.read", Basis::kMeasured).value *= 0.94;
+  sample::scale(slow, "hbm.read", Basis::kMeasured, 0.94);
   const Gate gate = gate_of({good, good}, {slow, good, good, good});
   EXPECT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
   EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
@@ -397,7 +397,7 @@ TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
 TEST(Gate, SearchesLessInAQuickRun) {
   auto quick = sample::h200_run();
   quick.mode = "quick";
-  sample::ceiling(quick, "tensor.bf16", Basis::kBurst).value *= 0.97;
+  sample::scale(quick, "tensor.bf16", Basis::kBurst, 0.97);
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick}).passed());
   quick.mode = "full";
@@ -503,6 +503,13 @@ TEST(Gate, IsShownWithItsReasons) {
   EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}),
               AllOf(StartsWith("PASS  "), HasSubstr("gpu0/health/xid: allowed, health: "),
                     HasSubstr("--allow gpu1: no reason has that name")));
+}
+
+TEST(Gate, ANewCeilingIsWhatWasMeasured) {
+  const auto good = sample::h200_run();
+  auto next = good;
+  *sample::find(next, sample::ceiling(next, "hbm.read", Basis::kMeasured).measurement).value *= 0.5;
+  EXPECT_THAT(reasons(gate_of({good}, {next})), Contains("lost gpu0/measurements"));
 }
 
 }  // namespace
