@@ -9,6 +9,7 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/statistics/sm_clock.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
@@ -65,7 +66,8 @@ double clock_share(const std::optional<double>& clock_hz, const DeviceFacts& gpu
 }
 
 double clock_seen(const DeviceFacts& gpu) {
-  const auto &most = gpu.sm_clock_max_hz, &seen = gpu.sm_clock_seen_max_hz;
+  const auto& most = gpu.sm_clock_max_hz;
+  const auto seen = possible_clock(gpu.sm_clock_seen_max_hz, most, gpu.sm_clock_step_hz);
   return most && seen ? std::max(1.0, *seen / *most) : 1;
 }
 

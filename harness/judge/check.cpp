@@ -158,17 +158,18 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
     std::int64_t measured = 0, vouched = 0, alike = 0, wide = 0;
-    bool floor = false;
+    bool floor = false, known = false;
     for (const Judged& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
       ++measured;
       vouched += rule.vouched() ? 1 : 0;
+      known = known || (rule.vouched() && !rule.limited_by_site);
       wide += rule.found && rule.found->too_wide && !rule.limited_by_site ? 1 : 0;
       alike += rule.by(YardstickKind::kPeers) ? 1 : 0;
       floor = floor || rule.by(YardstickKind::kFloor);
     }
     // Collectives are known by number of ranks, and have only floors at other numbers.
-    const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
+    const std::int64_t needed = group == RuleGroup::kGpuLinks && known ? 1 : (measured + 1) / 2;
     const bool too_wide = group != RuleGroup::kGpuLinks && kMostTooWide * wide > measured;
     if (vouched > 0 && vouched >= needed && !too_wide) continue;
     const Population* const peers = device.known.peers;
@@ -296,6 +297,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
     if (rule.outcome == Outcome::kFail && options.some_hidden)
       rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
   }
+  judge_machine(profile, rules);
   if (std::ranges::count_if(profile.devices, may_be_linked) < 2) return device;
   judge_findings(node, rules);
   const CardRun run = node_run(node, "");

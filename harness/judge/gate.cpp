@@ -218,7 +218,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   if (!device.same_model && !device.shared_host()) {
     out.add(RuleKind::kDifferentModel, "model",
             fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
-                        model_of(pair.next[0])));
+                        model_of(*other_model(pair))));
     return false;
   }
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);

@@ -876,5 +876,62 @@ TEST(Check, ACeilingIsWhatWasMeasured) {
                 "hbm.write/measured");
 }
 
+Profile two_gpus(const std::function<void(Profile&)>& change) {
+  Profile profile = reference("nvidia-h200-x2");
+  change(profile);
+  return profile;
+}
+
+TEST(Check, AnErrorOfTheMachineFails) {
+  expect_only(checked(changed([](Profile& p) {
+                p.findings.push_back({.code = "new",
+                                      .severity = Severity::kError,
+                                      .device = "",
+                                      .message = "broken",
+                                      .evidence = {}});
+              })),
+              Outcome::kFail, "fail node/health/new: broken");
+}
+
+TEST(Check, HeatWithoutItsFindingWarns) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    Conditions& conditions = sample::find(p, "gemm.bf16/load:sustained").conditions;
+    conditions.throttle_reasons = {"hw_thermal"};
+    conditions.sm_clock_hz = 1.3e9;
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kWarn);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("health/thermal_limit")));
+}
+
+TEST(Check, ClocksAreSeenUpToTheSecondStep) {
+  for (const auto& [clock_hz, verdict] :
+       {std::pair(2.01e9, Outcome::kPass), std::pair(3e9, Outcome::kCannotJudge)}) {
+    const Profile p = changed([&, hz = clock_hz](Profile& profile) {
+      profile.devices[0].sm_clock_step_hz = 15e6;
+      profile.devices[0].sm_clock_seen_max_hz = hz;
+      const double theory = find_ceiling(profile.ceilings, profile.devices[0].uuid,
+                                         "cuda_core.fp32", Basis::kTheoretical)
+                                ->value;
+      const double value = ceiling(profile, "cuda_core.fp32", Basis::kBurst).value;
+      sample::scale(profile, "cuda_core.fp32", Basis::kBurst, 1.01 * theory / value);
+    });
+    EXPECT_EQ(checked(p).verdict(), verdict) << clock_hz;
+  }
+}
+
+TEST(CheckRules, OneLimitVouchesForNoLinks) {
+  const Profile unknown = two_gpus([](Profile& p) {
+    for (DeviceFacts& gpu : p.devices) {
+      gpu.name = "NVIDIA B999";
+      gpu.compute_major = 10;
+    }
+  });
+  const std::vector<RuleChange> changes = {{.name = "nvlink.read/measured", .limit = 3e11}};
+  const CheckResult result = check(
+      unknown,
+      {.populations = bundled_populations(), .changes = changes, .donors = bundled_populations()});
+  EXPECT_THAT(reasons(result), testing::Contains(HasSubstr("node/coverage/gpu_links: only 1 of")));
+}
+
 }  // namespace
 }  // namespace peakline

@@ -512,5 +512,13 @@ TEST(Gate, ANewCeilingIsWhatWasMeasured) {
   EXPECT_THAT(reasons(gate_of({good}, {next})), Contains("lost gpu0/measurements"));
 }
 
+TEST(Gate, ARunOfAnotherModelIsNotJudged) {
+  const auto good = sample::h200_run();
+  auto other = good;
+  other.devices[0].name = "NVIDIA H100 80GB HBM3";
+  EXPECT_THAT(reasons(gate_of({good, good}, {good, other})),
+              Contains("different_model gpu0/model"));
+}
+
 }  // namespace
 }  // namespace peakline
