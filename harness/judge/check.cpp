@@ -33,14 +33,15 @@ constexpr double kImplausiblyFast = 2;
 // Whether it is above its own theory, or far above healthy cards.
 bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
   const std::string_view part = part_of(figure.resource);
+  const double value = std::max(figure.value, figure.fastest);
   // Multicast moves less data than NCCL's theory assumes.
   if (figure.theory && !figure.beside_siblings && part != "nccl" &&
-      figure.value > kPlausibleMargin * *figure.theory * figure.clock_seen)
+      value > kPlausibleMargin * *figure.theory * figure.clock_seen)
     return true;
   return part != "pcie" && std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
            const bool healthy =
                y.kind == YardstickKind::kPopulation || y.kind == YardstickKind::kPrior;
-           return healthy && y.may_pass && figure.value > kImplausiblyFast * y.centre;
+           return healthy && y.may_pass && value > kImplausiblyFast * y.centre;
          });
 }
 
@@ -168,7 +169,8 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
       alike += rule.by(YardstickKind::kPeers) ? 1 : 0;
       floor = floor || rule.by(YardstickKind::kFloor);
     }
-    // Collectives are known by number of ranks, and have only floors at other numbers.
+    // Collectives are known by number of ranks, and have only floors at other numbers. A site's limit
+    // vouches for its figure alone.
     const std::int64_t needed = group == RuleGroup::kGpuLinks && known ? 1 : (measured + 1) / 2;
     const bool too_wide = group != RuleGroup::kGpuLinks && kMostTooWide * wide > measured;
     if (vouched > 0 && vouched >= needed && !too_wide) continue;
@@ -304,6 +306,7 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
   judge_missing_pairs(node, rules);
+  judge_omitted(node, run, device.rules);
   name_other_users(profile.devices, device);
   if (site != nullptr) site->set_limits(node, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.

@@ -2,6 +2,8 @@
 
 // Rules for what a run lacks.
 
+#include <span>
+
 #include "harness/judge/card_runs.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/judge/yardsticks.hpp"
@@ -20,5 +22,7 @@ bool may_be_linked(const DeviceFacts& gpu);
 // Pairs that NVLinks connect and nobody measured: the slowest of the others does not vouch for
 // them.
 void judge_missing_pairs(const DeviceView& node, RulesOf& rules);
+// The slowest of some GPUs or pairs does not vouch for those that were not measured.
+void judge_omitted(const DeviceView& node, const CardRun& run, std::span<Judged> rules);
 
 }  // namespace peakline

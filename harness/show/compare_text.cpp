@@ -23,6 +23,7 @@ std::string ratio(double value) { return fmt::format("{:.3f}", value); }
 
 // GB/s and TFLOP/s, as `show` prints them, whatever the size.
 std::string cell(double value, std::string_view unit) {
+  if (unit == "load/s") return format_value(value, unit);
   return format_number(value / (unit == "B/s" ? 1e9 : 1e12));
 }
 

@@ -882,6 +882,28 @@ Profile two_gpus(const std::function<void(Profile&)>& change) {
   return profile;
 }
 
+TEST(Check, FasterPairsAreNoLessImplausible) {
+  const CheckResult result = checked(two_gpus([](Profile& p) {
+    const std::string fastest = ceiling(p, "nvlink.read", Basis::kMeasured).measurement;
+    sample::scale(p, 1.2, [&](const Ceiling& row) { return row.measurement == fastest; });
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("node/nvlink.read/measured: impl")));
+}
+
+TEST(Check, EachGpuIsMeasuredUnderJointLoad) {
+  for (const auto& [id, omitted] : {std::pair("hbm.concurrent", "not measured for GPU 1"),
+                                    std::pair("pcie.concurrent.h2d", "not measured for GPU 1")}) {
+    const CheckResult result = checked(two_gpus([&](Profile& p) {
+      std::erase_if(p.measurements, [&](const Measurement& m) {
+        return m.id == id && int_param(m.params, "gpu") == 1;
+      });
+    }));
+    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+    EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr(omitted)));
+  }
+}
+
 TEST(Check, AnErrorOfTheMachineFails) {
   expect_only(checked(changed([](Profile& p) {
                 p.findings.push_back({.code = "new",

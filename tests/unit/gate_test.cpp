@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -503,6 +504,20 @@ TEST(Gate, IsShownWithItsReasons) {
   EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}),
               AllOf(StartsWith("PASS  "), HasSubstr("gpu0/health/xid: allowed, health: "),
                     HasSubstr("--allow gpu1: no reason has that name")));
+}
+
+TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
+  const Profile good = sample::reference("nvidia-h200-x2");
+  for (const auto& [id, factor] : {std::pair("hbm.concurrent", 0.9), std::pair("p2p.latency", 1.1),
+                                   std::pair("gemm.concurrent", 0.9)}) {
+    Profile slow = good;
+    std::ranges::find_if(slow.measurements, [&, of = id](const Measurement& m) {
+      return m.id == of && text_param(m.params, "beside").value_or("all") == "all";
+    })->value.value() *= factor;
+    EXPECT_THAT(reasons(gate_of({good}, {slow})),
+                Contains(StartsWith(fmt::format("slower node/{}/", id))));
+  }
+  EXPECT_TRUE(gate_of({good}, {good}).passed());
 }
 
 TEST(Gate, ANewCeilingIsWhatWasMeasured) {
