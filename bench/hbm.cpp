@@ -187,11 +187,12 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
       on_gpu([](auto& bench) { hbm_memset(bench); }));
   registry.add(
       {.id = "hbm.concurrent",
-       .what = "Device memory read bandwidth of each GPU alone and of all at once",
+       .what = "Device memory read bandwidth of each GPU while all read",
        .work = "bytes read by one GPU",
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
-       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate)},
+       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate,
+                                   [](const DeviceFacts&) { return std::string("hbm.read"); })},
        .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
                                           .phase = Phase::kNodeLoad,
                                           .rule = Rule::kFull,
