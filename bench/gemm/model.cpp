@@ -138,14 +138,16 @@ Picture model_layer_picture() {
                        of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
             .naming = Naming::kLegend};
   };
-  return {.key = "model",
-          .subject = "Transformer layer: its matrix products",
-          .how =
-              "Each line is one product of a layer over the tokens of a batch (M), or the four in "
-              "a row; 100 % is the format's burst ceiling. Rates are per clock, since the clock "
-              "falls with the time that a point takes: that of a whole layer is lower than those "
-              "of its parts. What layers reach per second under load is the ceiling model-shaped.",
-          .panels = {panel(kHidden[0]), panel(kHidden[1])}};
+  return {
+      .key = "model",
+      .subject = "Transformer layer: its matrix products",
+      .how =
+          "A line is a layer's four products in a row over the tokens of a batch (M), a single "
+          "mark one of them at 1024 tokens; 100 % is the format's burst ceiling. Rates are per "
+          "clock, since the clock falls with the time that a point takes: that of a whole layer "
+          "is lower than those of its parts. What layers reach per second under load is the "
+          "ceiling model-shaped.",
+      .panels = {panel(kHidden[0]), panel(kHidden[1])}};
 }
 
 }  // namespace
