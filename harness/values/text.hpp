@@ -10,8 +10,8 @@
 namespace peakline {
 
 // Text that is safe to print: control characters, invisible or direction-changing ones, line ends,
-// noncharacters and invalid UTF-8 become U+FFFD, one each. Text longer than `max_chars` characters is cut and
-// ends in an ellipsis.
+// noncharacters and invalid UTF-8 become U+FFFD, one each. Text longer than `max_chars` characters
+// is cut and ends in an ellipsis.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
 
 // A name that others chose, such as a host's, for use in a file name: at most 64 letters, digits,
