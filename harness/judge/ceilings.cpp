@@ -139,11 +139,13 @@ void compare_together(const DevicePair& pair, const Site& site, DeviceComparison
     c.base = side_value(before, before.values);
     c.next = side_value(after, after.values);
     c.method_changed = before.method_versions != after.method_versions;
+    const UsualSpread& usual = usual_spread(key.resource, key.basis, site);
     figures.push_back({.base = before.values,
                        .next = after.values,
-                       .expected = &usual_spread(key.resource, key.basis, site),
+                       .expected = &usual,
                        .widened = widened(pair.base[0]),
-                       .offset = is_compute(c.unit) ? clock_offset(pair) : 0,
+                       .offset = (out.different_modes ? usual.between_modes : 0) +
+                                 (is_compute(c.unit) ? clock_offset(pair) : 0),
                        .judged = out.judged() && !c.method_changed});
   }
 }

@@ -169,8 +169,8 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
       alike += rule.by(YardstickKind::kPeers) ? 1 : 0;
       floor = floor || rule.by(YardstickKind::kFloor);
     }
-    // Collectives are known by number of ranks, and have only floors at other numbers. A site's limit
-    // vouches for its figure alone.
+    // Collectives are known by number of ranks, and have only floors at other numbers. Limits of a
+    // site vouch for their figures alone.
     const std::int64_t needed = group == RuleGroup::kGpuLinks && known ? 1 : (measured + 1) / 2;
     const bool too_wide = group != RuleGroup::kGpuLinks && kMostTooWide * wide > measured;
     if (vouched > 0 && vouched >= needed && !too_wide) continue;

@@ -154,7 +154,9 @@ void judge_coverage(const DeviceComparison& device, Reasons& out) {
   std::map<RuleGroup, Group> groups;
   for (const CeilingComparison& c : device.ceilings) {
     const auto group = rule_group_of(c.resource);
-    if (!group || c.verdict == Verdict::kNotJudged) continue;
+    // GPUs and other guests share paths to the host: each GPU's own link is judged alone.
+    const bool shared = group == RuleGroup::kHostLink && is_of_node(to_string(c));
+    if (!group || shared || c.verdict == Verdict::kNotJudged) continue;
     ++groups[*group].compared;
     if (decided(c.verdict) || c.believed_low >= 1 - kWidestLimit) ++groups[*group].judged;
   }
