@@ -27,10 +27,10 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
         seconds = p.kernel.seconds
         whole, needed = (length for at, length in found if at == pytest.approx(row))
         assert whole == pytest.approx(1e3 * seconds)
-        assert needed == pytest.approx(1e3 * (seconds - p.as_written.gain_s))
+        assert needed == pytest.approx(1e3 * (seconds - p.gain_s(p.as_written)))
         strokes = [line for line in axes.get_lines() if row - 0.3 < line.get_ydata()[0] < row]
         (stroke,) = strokes
-        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.rewritten.gain_s))
+        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.gain_s(p.rewritten)))
     # The colour shows the limiting unit: issue slots, Tensor Cores, memory.
     colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
     assert colours["cunn_SoftMaxForwardReg"] == colours["vectorized_layer_norm_kernel"]

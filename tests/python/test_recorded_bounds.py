@@ -30,7 +30,7 @@ def test_the_bound_of_nearly_all_time_is_known(name):
     kernels = sum(found.share(part) for part in KERNELS)
     assert found.share(Part.KERNELS_UNKNOWN) < 0.05 * kernels
     # The card is of another model with the same architecture and slower memory.
-    placed = found.ranks[0].bounds.table
+    placed = found.kernels
     assert not [p.label for p in placed if p.impossible]
 
 
@@ -94,12 +94,12 @@ def test_work_of_grouped_products():
     assert work.flops == 2 * 8192 * 2048 * 4096
     assert work.written == 8 * 2048 * 4096 * 2
     # The recording agrees: the kernel reaches most of an H100's peak.
-    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "cutlass" in p.label)
+    (kernel,) = (p.kernel for p in recorded("misc").kernels if "cutlass" in p.label)
     assert kernel.flops["tensor.bf16"] / (kernel.seconds or 1) == pytest.approx(7e14, rel=0.05)
 
 
 def test_work_of_fp8_products():
-    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "qqtst" in p.label)
+    (kernel,) = (p.kernel for p in recorded("misc").kernels if "qqtst" in p.label)
     assert kernel.flops == {"tensor.fp8": 2 * 4096**3}
     assert kernel.bytes == {"hbm.read": 2 * 4096**2, "hbm.write": 2 * 4096**2}
 
@@ -166,7 +166,7 @@ def test_at_its_bound_from_cache_only_where_it_fits():
         return found
 
     small = placed(L2 / 2, L2 / 2)
-    assert small.as_written.units == (CACHE,) and small.as_written.gain_s == 0
+    assert small.as_written.units == (CACHE,) and small.gain_s(small.as_written) == 0
     assert described(profile, small, small.as_written) == "at its bound, from cache"
     large = placed(4 * L2, 4 * L2)
     assert large.impossible and large.as_written is None

@@ -114,7 +114,7 @@ def test_both_readers_have_the_same_kernels(analyzed, tmp_path):
     for start in (1500, 3000):
         made.kernel(start, start + 1500, 2, "gemm", **{"External id": 1})
     made.kernel(4500, 4600, 3, "other", kernel_flop="unknown")
-    by_trace = {p.kernel.name: p for p in analyzed(made).ranks[0].bounds.table}
+    by_trace = {p.kernel.name: p for p in analyzed(made).kernels}
     by_kernels = place(reference(ONE_GPU), read_kernels(tmp_path / "made.json"))
     assert sorted(by_trace) == ["gemm", "other", "triton_poi_fused_add_0", "triton_red_1"]
     assert len(by_kernels) == 4

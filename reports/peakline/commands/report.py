@@ -238,7 +238,7 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     if options.against:
         after = analyze(profile, options.against, options.device, options.range)
         return _Found(ran=compare(analysis, after))
-    return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
+    return _Found(analysis.kernels_of_step, analysis, _shares(profile, analysis, options))
 
 
 def _write_page(name: str, page: str, options: argparse.Namespace, program: str) -> int:

@@ -206,7 +206,7 @@ def _kernel(
         cell(number, number=True),
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         figure(seconds, units.time),
-        figure(p.as_written.gain_s if p.as_written else None, units.time),
+        figure(p.gain_s(p.as_written) if p.as_written else None, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
@@ -215,7 +215,7 @@ def _kernel(
             described(profile, p, p.rewritten) if p.rewritten else "–",
             raw=", ".join(_bound_by(p.rewritten)),
         ),
-        figure(p.rewritten.gain_s if p.rewritten else None, units.time),
+        figure(p.gain_s(p.rewritten) if p.rewritten else None, units.time),
         cell(launches(p), number=True, raw=p.kernel.launches),
     ]
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from peakline import units
 from peakline.profile import HOST, NODE, Profile
-from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel import WorkloadError, merge
 from peakline.workload.kernel_text import YOURS, other_device
 from peakline.workload.model import Finding, Kind, Trace, Way
 from peakline.workload.part import Part
-from peakline.workload.placement import Placement, in_one
+from peakline.workload.placement import Placement, place
 from peakline.workload.ranks import meetings_of
 from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
@@ -63,11 +64,17 @@ class Analysis:
         total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
         return {part: time for part, time in total.items() if time}
 
-    @property
+    @functools.cached_property
     def kernels(self) -> list[Placement]:
-        """The leading rank's kernels per step, by possible gain as written, largest first."""
+        """The leading rank's kernels by name, over all steps, most to gain first."""
         rank = self.ranks[self.leading]
-        return [in_one(p, len(rank.steps)) for p in rank.bounds.table]
+        kernels = merge([p.kernel for p in rank.bounds.kernels])
+        return place(self.profile, kernels, rank.device) if kernels else []
+
+    @property
+    def kernels_of_step(self) -> list[Placement]:
+        """`kernels` in a step, on average."""
+        return [p.in_one(len(self.ranks[self.leading].steps)) for p in self.kernels]
 
     @property
     def kernels_called(self) -> str:

@@ -16,7 +16,7 @@ from peakline.workload.costs import Links
 from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
 from peakline.workload.model import Host, Int, Kind, Way
-from peakline.workload.placement import Placement, place
+from peakline.workload.placement import Placement, place_each
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import Work
 
@@ -41,7 +41,6 @@ class Bounds:
     kernel: Int  # each activity's place in `kernels`; -1 for others
     kernels: tuple[Placement, ...]  # by name and work, as written
     works: tuple[Work | None, ...]  # of one launch of each kernel
-    table: tuple[Placement, ...]  # one row per name, most to gain first
 
     @property
     def keys(self) -> list[Key]:
@@ -51,15 +50,14 @@ class Bounds:
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
     """The bounds of a device's activities. device: of the profile. inside: nanoseconds of each
-    activity within the steps; the table contains kernels with any."""
+    activity within the steps; only kernels with any are placed."""
     count = len(inside)
     least = np.full(count, UNKNOWN, np.int64)
     chosen = np.flatnonzero((timeline.rows["kind"] == Kind.COMPUTE) & (inside > 0))
     kernels, of_groups, group = _grouped(timeline, chosen)
     places = np.full(count, -1, np.int64)
     places[chosen] = group
-    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)} if kernels else {}
-    placed = [by_kernel[id(kernel)] for kernel in kernels]
+    placed = place_each(profile, kernels, device) if kernels else []
     for number, p in enumerate(placed):
         answer = p.rewritten
         if answer is None:
@@ -67,8 +65,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
         each = answer.share * (p.kernel.seconds or 0.0) / p.kernel.launches
         least[places == number] = round(each * 1e9)
     _of_links(timeline, Links(profile, device), least)
-    table = place(profile, merge(kernels), device) if kernels else []
-    return Bounds(least, places, tuple(placed), tuple(of_groups), tuple(table))
+    return Bounds(least, places, tuple(placed), tuple(of_groups))
 
 
 def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
