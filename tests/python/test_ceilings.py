@@ -6,12 +6,10 @@ import pytest
 from conftest import GPU, by_key, ceiling, document_of, figure_of, loaded, only, unfolded
 from drawing import texts
 from peakline import units
-from peakline.limits.ceilings import ceiling_table
-from peakline.limits.roofline import limits
+from peakline.limits.ceilings import ceiling_table, limits
 from peakline.names import plain_label
 from peakline.page import tables
-from peakline.page.headlines import headlines
-from peakline.page.screen import Section
+from peakline.page.screen import Section, headlines
 from peakline.profile import BASES
 
 

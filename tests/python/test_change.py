@@ -7,7 +7,7 @@ import pytest
 from conftest import CAUSES, ONE_GPU, RECORDED, figure_of, reference, unfolded
 from made_traces import Made
 from peakline.pictures import Canvas
-from peakline.pictures.change import change_pictures
+from peakline.pictures.waterfall import change_pictures
 from peakline.workload.analysis import analyze
 from peakline.workload.change import compare
 from peakline.workload.change_text import headline

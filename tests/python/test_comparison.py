@@ -93,6 +93,8 @@ def test_the_first_sentence_says_who_is_faster_and_where(document):
         ((same, unclear), "No loss above 5 % in any figure."),
     ):
         assert answered(document, device("GPU 0 · A", *rows)) == said
+    document["sentence"] = "gpu0/hbm.copy: 12 points"
+    assert answered(document, device("GPU 0 · A", same)) == "gpu0/hbm.copy: 12 points."
     del document["sentence"]
     assert answered(document, device("host · CPU")) == "Neither side is faster."
     other = {**device("GPU 0 · A", row("hbm.read", 1.4, "not_judged"), same), "same_model": False}

@@ -7,8 +7,8 @@ from conftest import ONE_GPU, RECORDED, reference
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
 from peakline.workload.modules import modules
+from peakline.workload.step_text import module_table
 from peakline.workload.table import printed
-from peakline.workload.text import module_table
 
 
 def by_path(analysis):

@@ -7,7 +7,7 @@ import types
 import peakline
 import pytest
 from conftest import GOLDEN, GPU, TWO_GPUS, document_of, loaded, only
-from peakline.page.headlines import headlines
+from peakline.page.screen import headlines
 
 
 def test_repr_is_one_line(profile):
@@ -42,10 +42,9 @@ def test_labels_of_other_versions_are_this_versions(document):
     assert profile.label("tensor.bf16") == "BF16 Tensor Cores"
     assert profile.label("tensor.fp2") == "FP2 units"
     # A GPU that shares the host's memory has no PCIe.
-    for row in document["resources"]:
-        if row["name"] == "pcie.d2h":
-            row["label"] = "Shared memory D2H"
-    assert loaded(document).label("pcie.d2h") == "Shared memory D2H"
+    document["devices"][0]["integrated"] = True
+    assert loaded(document).label("pcie.h2d") == "PCIe to device"
+    assert loaded(document).label("tensor.bf16") == "BF16 Tensor Cores"
     section = headlines(profile, GPU)
     shown = [label for label, _ in section.rows]
     assert "PCIe H2D" in shown

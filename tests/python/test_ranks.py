@@ -11,9 +11,9 @@ from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
 from peakline.workload.costs import Links
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Kind, Message
+from peakline.workload.model import Kind, Message, TraceFinding
 from peakline.workload.part import COLLECTIVES, Part
-from peakline.workload.text import headline
+from peakline.workload.step_text import headline, said
 
 
 def rank_file(path, rank, starts, ends, size, busy=0.0, **changes):
@@ -315,3 +315,9 @@ def test_collectives_beside_the_backward_pass_are_hidden():
     messages = (rank.timeline.trace.messages[m] for m in rows["message"][of_step])
     assert sum(m.bytes for m in messages) == 8 * 4096 * 4097 * 2
     assert (rows["end"] - rows["start"])[of_step].sum() * 1e-9 > 5 * exposed * found.step_s
+
+
+def test_kernel_called_rank_keeps_its_prefix():
+    one = TraceFinding("kernels_beyond", "saving", "the kernel low_rank is slow", rank=1)
+    assert said(one, 1.0).startswith("Rank 1: the kernel low_rank is slow")
+    assert said(dataclasses.replace(one, names_rank=True), 1.0).startswith("The kernel")

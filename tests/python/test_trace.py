@@ -15,7 +15,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Kind
 from peakline.workload.owners import divide
 from peakline.workload.part import Part
-from peakline.workload.text import headline, microseconds, spread, table
+from peakline.workload.step_text import headline, microseconds, spread, table
 
 COSTS = costs_of(reference(ONE_GPU), GPU)
 LATENCY = COSTS.latency

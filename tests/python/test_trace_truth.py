@@ -9,9 +9,9 @@ from conftest import ONE_GPU, reference
 from made_traces import TABLES, export
 from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
-from peakline.workload.model import Host, Way
+from peakline.workload.model import HostMemory, Way
 from peakline.workload.part import COPIES, KERNELS, Part
-from peakline.workload.text import headline, losses
+from peakline.workload.step_text import headline, losses
 
 TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
@@ -149,14 +149,14 @@ def as_export(case, path):
         return [dict(zip(columns.fields, row, strict=True)) for row in values]
 
     ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}
-    hosts = {Host.PAGEABLE: 0, Host.PINNED: 1}
+    hosts = {HostMemory.PAGEABLE: 0, HostMemory.PINNED: 1}
     tables = {name: [] for name in TABLES}
     for a in rows(trace.activities):
         common = (a["start"], a["end"], a["device"], a["stream"], a["correlation"], process)
         if a["way"] == Way.FILL:
             tables["CUPTI_ACTIVITY_KIND_MEMSET"].append((*common, a["bytes"]))
         elif a["way"]:
-            way, host = Way(a["way"]), hosts.get(Host(a["host"]), 2)
+            way, host = Way(a["way"]), hosts.get(HostMemory(a["host"]), 2)
             ends = (2, host) if way == Way.TO_HOST else (host, 2)
             tables["CUPTI_ACTIVITY_KIND_MEMCPY"].append((*common, a["bytes"], ways[way], *ends))
         else:

@@ -33,7 +33,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND
 from peakline.workload.placement import Placement, place
 from peakline.workload.read import read_kernels
-from peakline.workload.text import lines, wrapped
+from peakline.workload.step_text import lines, wrapped
 
 FORMATS = ("html", "png", "svg", "pdf")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from peakline.limits.roofline import MEASURED
+from peakline.limits.ceilings import MEASURED
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
 from peakline.profile.errors import shown_argument

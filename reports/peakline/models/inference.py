@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peakline.limits.bound import Need, Roofs
-from peakline.limits.roofline import MEASURED
+from peakline.limits.ceilings import MEASURED
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile

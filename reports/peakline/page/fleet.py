@@ -10,9 +10,10 @@ from typing import Any
 from peakline import units
 from peakline.limits.ceilings import ceiling_label
 from peakline.page.answers import verdict
-from peakline.page.document import page
 from peakline.page.html import card, cell, escape, table
+from peakline.page.pages import page
 from peakline.page.sections import folded_group
+from peakline.text import listed
 
 ENDS = ("lowest", "highest")
 # Ranges of a strip, in percent; larger deviations are broken devices.
@@ -52,15 +53,10 @@ def _sentence(document: Mapping[str, Any]) -> str:
     parts = []
     for outcome, word in WORDS.items():
         names = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == outcome]
-        named = f" ({_shortened(names)})" if outcome != "pass" else ""
+        named = f" ({listed(names, 5)})" if outcome != "pass" else ""
         if names:
             parts.append(f"{len(names)} {word}{named}")
     return f"{units.counted(len(judged), 'device')} judged: {', '.join(parts)}."
-
-
-def _shortened(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:

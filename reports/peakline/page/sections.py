@@ -8,8 +8,7 @@ from peakline import units
 from peakline.names import finding_name, gpus_name
 from peakline.page.html import card, escape
 from peakline.pictures import Canvas, Picture, inline_svg
-from peakline.pictures.groups import GROUPS
-from peakline.pictures.picture import unbroken
+from peakline.pictures.picture import GROUPS, unbroken
 from peakline.profile import HOST, NODE, Profile
 
 

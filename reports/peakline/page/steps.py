@@ -13,7 +13,7 @@ from peakline.workload import change_text
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
-from peakline.workload.text import module_table, said, spread
+from peakline.workload.step_text import module_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:

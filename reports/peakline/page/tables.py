@@ -13,6 +13,7 @@ from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
 from peakline.profile import Curve, Measurement, Profile
+from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     YOURS,
@@ -23,7 +24,6 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
 from peakline.workload.table import Table
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from peakline.page.answers import verdict_of
-from peakline.page.document import page
 from peakline.page.html import escape
+from peakline.page.pages import page
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
 from peakline.page.sections import folded_group, picture

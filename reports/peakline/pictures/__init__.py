@@ -21,12 +21,12 @@ from peakline.pictures import (
     storage,
 )
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.groups import group_of
 from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
     draw,
+    group_of,
     inline_svg,
     render,
     require_matplotlib,

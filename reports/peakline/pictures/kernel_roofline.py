@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
-from peakline.limits.roofline import Limit, Limits, limits
+from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
 from peakline.pictures.picture import Picture, hover
@@ -120,7 +120,7 @@ def _draw(
     return figure
 
 
-def _end(profile: Profile, roof: Limit, brief: bool) -> EndLabel:
+def _end(profile: Profile, roof: RooflineLimit, brief: bool) -> EndLabel:
     text = short_label(profile.label(roof.resource))
     rate = "" if brief else f" {units.rate(roof.value, roof.best.unit)}"
     return EndLabel(roof.value, f"{text}{rate}", INK)

@@ -9,8 +9,8 @@ from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_w
 from peakline.pictures.picture import Picture, hover
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
+from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
 
 # The longest kernels hold nearly all of the time; more rows would be slivers.

@@ -239,8 +239,8 @@ def _time_tick(seconds: float) -> str:
     """A time without trailing zeros: "10 ns"."""
     if seconds == 0:
         return "0"
-    number, unit = units.time(seconds).split(" ")
-    return f"{float(number):g} {unit}"
+    scale, unit = units.time_unit(seconds)
+    return f"{float(units.number(seconds / scale)):g} {unit}"
 
 
 def _thin(axes: Axes, canvas: Canvas) -> None:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from peakline import units
-from peakline.limits.roofline import Limits
+from peakline.limits.ceilings import Limits
 from peakline.pictures.canvas import Axes, Canvas, inches
 from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK

@@ -12,7 +12,7 @@ from peakline import units
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.kernel import WorkloadError, merge
 from peakline.workload.kernel_text import YOURS, other_device
-from peakline.workload.model import Finding, Kind, Trace, Way
+from peakline.workload.model import Kind, Trace, TraceFinding, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement, place
 from peakline.workload.ranks import meetings_of
@@ -29,7 +29,7 @@ class Analysis:
 
     profile: Profile
     ranks: tuple[Waterfall, ...]
-    findings: tuple[Finding, ...]  # what was not recorded, or is inconsistent
+    findings: tuple[TraceFinding, ...]  # what was not recorded, or is inconsistent
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -141,14 +141,14 @@ def analyze(
         for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
     }
     text = other_device(profile, uuid, sorted(ran, key=str))
-    findings = [Finding("other_device", "warning", text)] if text else []
+    findings = [TraceFinding("other_device", "warning", text)] if text else []
     for trace in traces:
         named = f"{trace.name}: " if len(traces) > 1 else ""
         findings += [
             dataclasses.replace(finding, rank=trace.rank, text=named + finding.text)
             for finding in trace.findings
         ]
-    findings += [Finding("ranks_not_matched", "note", note) for note in notes]
+    findings += [TraceFinding("ranks_not_matched", "note", note) for note in notes]
     return dataclasses.replace(analysis, findings=(*findings, *_recorded(analysis)))
 
 
@@ -172,7 +172,7 @@ def _of_unknown_graphs(rank: Waterfall) -> int:
     return int(rank.owned[replay & kernels].sum())
 
 
-def _recorded(analysis: Analysis) -> list[Finding]:
+def _recorded(analysis: Analysis) -> list[TraceFinding]:
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
     over = " over all ranks" if len(ranks) > 1 else ""
@@ -219,4 +219,4 @@ def _recorded(analysis: Analysis) -> list[Finding]:
             f"{ranks[leading].timeline.trace.name}.",
         ),
     }
-    return [Finding(code, "note", text) for code, (holds, text) in found.items() if holds]
+    return [TraceFinding(code, "note", text) for code, (holds, text) in found.items() if holds]

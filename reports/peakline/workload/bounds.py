@@ -13,12 +13,11 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
-from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import Host, Int, Kind, Way
+from peakline.workload.model import HostMemory, Int, Kind, Way
 from peakline.workload.placement import Placement, place_each
 from peakline.workload.timeline import Timeline
-from peakline.workload.works import Work
+from peakline.workload.works import OpWork, foreach_work
 
 UNKNOWN = -1
 # Power control needs about 0.1 s to slow a device down, or to let it recover.
@@ -30,7 +29,7 @@ _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|att
 
 
 # A kernel's name and the work of one launch.
-Key = tuple[str, Work | None]
+Key = tuple[str, OpWork | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Bounds:
     least: Int
     kernel: Int  # each activity's place in `kernels`; -1 for others
     kernels: tuple[Placement, ...]  # by name and work, as written
-    works: tuple[Work | None, ...]  # of one launch of each kernel
+    works: tuple[OpWork | None, ...]  # of one launch of each kernel
 
     @property
     def keys(self) -> list[Key]:
@@ -83,7 +82,7 @@ def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
     return merge(found)
 
 
-def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work | None], Int]:
+def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[OpWork | None], Int]:
     """Activities merged by name and work; the work of one launch; each activity's kernel."""
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
@@ -128,7 +127,7 @@ def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
 def _kernel(
     timeline: Timeline,
     key: Sequence[int],
-    work: Work | None,
+    work: OpWork | None,
     launches: int,
     nanoseconds: float,
     load: float,
@@ -167,11 +166,11 @@ def _kernel(
     )
 
 
-def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
+def _works(timeline: Timeline) -> tuple[Int, list[OpWork]]:
     """All works, and each launch's index among them; -1 if its operator gives none."""
     known, rows = timeline.trace.operators, timeline.rows
     found = np.full(len(rows["start"]), -1, np.int64)
-    places: dict[Work, int] = {}
+    places: dict[OpWork, int] = {}
     _of_foreach(timeline, found, places)
     if not len(known):
         return found, list(places)
@@ -210,9 +209,9 @@ class _Launched(NamedTuple):
     activity: int
 
 
-def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+def _shared(operator: Sequence[OpWork], group: Sequence[_Launched]) -> Iterator[tuple[int, OpWork]]:
     """The activities in `group` that do an operator's work, each with its share."""
-    roles: dict[str, list[Work]] = {}
+    roles: dict[str, list[OpWork]] = {}
     for work in operator:
         roles.setdefault(work.role, []).append(work)
     doers = {role: _doers(group, role) for role, works in roles.items() if len(works) == 1}
@@ -232,7 +231,9 @@ def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tu
                 yield one.activity, works[0].times((int(size[1]) if size else 1) / len(parts))
 
 
-def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+def _one_each(
+    works: Sequence[OpWork], launches: Sequence[_Launched]
+) -> Iterator[tuple[int, OpWork]]:
     """Gives the most bytes to the longest launch, if there are as many launches as works."""
     if len(works) == len(launches):
         longest = sorted(launches, key=lambda one: -one.nanoseconds)
@@ -265,7 +266,7 @@ def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
     return [one for one in candidates if one.name == longest]
 
 
-def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
+def _of_foreach(timeline: Timeline, found: Int, places: dict[OpWork, int]) -> None:
     """Sets the works of kernels over tensor lists, by their names and grids."""
     of_lists = timeline.trace.named(timeline.rows, lambda name: "multi_tensor_apply" in name)
     for activity in np.flatnonzero(of_lists).tolist():
@@ -278,7 +279,7 @@ def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
     rows, messages = timeline.rows, timeline.trace.messages
     for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
         if rows["kind"][activity] == Kind.COPY:
-            way, host = Way(int(rows["way"][activity])), Host(int(rows["host"][activity]))
+            way, host = Way(int(rows["way"][activity])), HostMemory(int(rows["host"][activity]))
             found = links.copy(way, host, int(rows["bytes"][activity]))
         else:
             place_ = int(rows["message"][activity])

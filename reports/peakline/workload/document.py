@@ -14,7 +14,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.modules import Module, modules
 from peakline.workload.part import Part
 from peakline.workload.placement import Answer, Placement
-from peakline.workload.text import headline, losses, said
+from peakline.workload.step_text import headline, losses, said
 from peakline.workload.waterfall import Waterfall
 
 

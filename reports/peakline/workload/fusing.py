@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 from peakline.workload.waterfall import Waterfall
 
 _SHORTEST = 3

@@ -17,7 +17,7 @@ from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Device, Profile
 from peakline.workload.busy import are_complete
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
-from peakline.workload.labels import labels
+from peakline.workload.kernel_names import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
 CACHE = "cache"  # limits kernels faster than device memory whose data fit in the L2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 from peakline.workload.model import Kind
 from peakline.workload.part import IDLE, Part
 from peakline.workload.waterfall import Waterfall

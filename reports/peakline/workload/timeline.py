@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Did, Int, Kind, Rows, Trace, Way, at
-from peakline.workload.model import Host as Memory
+from peakline.workload.model import Did, HostMemory, Int, Kind, Rows, Trace, Way, at
 
 # Names of ranges that are steps, numbered or not.
 _STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
@@ -22,7 +21,7 @@ _MOSTLY = 0.9  # of the activities
 
 
 @dataclass(frozen=True)
-class Host:
+class HostThreads:
     """Calls and ranges of host threads, sorted by start."""
 
     calls: dict[str, Int]
@@ -48,7 +47,7 @@ class Step:
 class Timeline:
     trace: Trace
     device: int
-    host: Host
+    host: HostThreads
     rows: dict[str, Int]  # of activities, by start
     call: Int  # index of each activity's call; -1 if not recorded
     operator: Int  # index of each activity's operator; -1 without one
@@ -113,11 +112,11 @@ def timelines(trace: Trace) -> list[Timeline]:
         calls, ranges, overhead = (
             where(columns, np.isin(columns["process"], processes)) for columns in of_host
         )
-        host = Host(calls, trace.did(calls), ranges, overhead)
+        host = HostThreads(calls, trace.did(calls), ranges, overhead)
         call = joined(trace, rows, calls)
         # A thread waits for a pageable copy if its call outlasts it. A short pinned copy may also
         # end before its call returns.
-        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
+        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == HostMemory.PAGEABLE)
         of_copies = call[waited]
         until = calls["end"][of_copies] >= rows["end"][waited]
         host.did[of_copies[until]] = Did.SYNCHRONIZE
