@@ -85,7 +85,7 @@ def test_the_busiest_unit_and_what_is_to_gain(placed, truth):
     assert (p.missing, p.impossible, p.reason) == ((), (), None)
 
 
-def test_no_more_is_to_gain_than_the_summaries_of_ncu_leave(placed):
+def test_ncu_summaries_cap_the_gain(placed):
     """The gain never exceeds what ncu's own maxima leave, whichever unit was named."""
     header, _, *launches = table_of()
     for p in placed.values():
@@ -116,7 +116,7 @@ def test_the_sum_is_as_written(profile, placed):
     assert text[2].startswith("SM clock of the export: 1597 MHz to 1971 MHz; ceilings that follow")
 
 
-def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(placed):
+def test_clocked_ceilings_follow_kernel_clock(placed):
     p = placed["nvjet_sm90_tst_320x128"]
     (row,) = (
         c
@@ -137,7 +137,7 @@ def test_ceilings_that_follow_the_clock_are_scaled_to_the_kernel_s(placed):
     assert add.shares["hbm.triad"] == pytest.approx(moved / triad / 181.408e-6, rel=1e-4)
 
 
-def test_shared_memory_that_products_read_counts_with_the_tensor_cores():
+def test_gemm_reads_count_with_tensor_cores():
     """ncu reports the L1's stages as busier than the tensor pipe of this GEMM."""
     header, _, first, *_ = table_of()
     named = dict(zip(header, first, strict=True))
@@ -161,7 +161,7 @@ def test_shared_memory_that_products_read_counts_with_the_tensor_cores():
     assert "l1" not in busy_shares({stages: 90.0, **gmma})[0]
 
 
-def test_units_that_are_equally_busy_are_named_together(profile):
+def test_equally_busy_units_are_named_together(profile):
     def units(**busy):
         kernel = Kernel("k", 1, 1e-3, {}, {}, busy={u: s * 1e-3 for u, s in busy.items()})
         (p,) = place(profile, [kernel])
@@ -398,12 +398,12 @@ def test_why_no_unit_is_busy(profile, kernel, kind, text, topic):
         dataclasses.replace(idle(), busy={"issue": 0.2e-3}),
     ],
 )
-def test_what_a_busy_unit_explains_needs_no_other_reason(profile, kernel):
+def test_busy_unit_needs_no_other_reason(profile, kernel):
     (p,) = place(profile, [kernel], "0")
     assert p.reason is None
 
 
-def test_launches_of_one_kernel_are_taken_together():
+def test_launches_of_one_kernel_are_merged():
     """Merged launches have the longest one's shape, and sums and time-weighted means."""
     header, units, first, *_ = table_of()
     other = list(first)

@@ -109,7 +109,7 @@ SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
 
 @on_both_canvases
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
-def test_labels_of_real_rooflines_are_clear_of_lines(path, canvas):
+def test_roofline_labels_are_clear_of_lines(path, canvas):
     profile = reference(path)
     for picture in pictures(profile, profile.select_devices(None)[0])[:2]:
         figure = figure_of(picture, canvas)

@@ -34,7 +34,7 @@ def test_the_bound_of_nearly_all_time_is_known(name):
     assert not [p.label for p in placed if p.impossible]
 
 
-def test_replays_take_the_operators_of_their_capture():
+def test_replay_takes_operators_of_its_capture():
     found = recorded("graph")
     rank = found.ranks[0]
     products = {
@@ -58,7 +58,7 @@ def test_replays_without_their_capture_are_told(tmp_path):
     assert said.startswith("Kernels of CUDA graphs, 100.0 % of the time, have no operators")
 
 
-def test_what_was_launched_before_the_recording_is_a_part(tmp_path):
+def test_launches_before_recording_are_a_part(tmp_path):
     made = Made()
     made.kernel(0, 100)
     made.kernel(100, 130)
@@ -116,7 +116,7 @@ def test_bytes_of_a_generated_kernel(name, expected):
     assert [work.read for work in works(made)] == ([expected] if expected else [])
 
 
-def test_bytes_of_normalizations_pooling_and_their_backward_passes():
+def test_norms_and_pooling_have_their_bytes():
     rows = {
         (re.sub(r"\W.*", "", p.label), key): round(size / p.kernel.launches)
         for p in recorded("conv").ranks[0].bounds.kernels
@@ -155,7 +155,7 @@ def test_work_of_topk_and_roll():
     assert moved == {(8 * heads * 128 * 2, 16 * 8 * heads * 128 * 2) for heads in (32, 8)}
 
 
-def test_at_its_bound_from_cache_only_where_it_fits():
+def test_only_small_kernels_run_from_cache():
     """A kernel that is twice as fast as memory allows."""
     profile = reference(ONE_GPU)
 
@@ -178,7 +178,7 @@ def test_at_its_bound_from_cache_only_where_it_fits():
     assert found.impossible  # counters are exact
 
 
-def test_without_the_size_of_the_l2_nothing_is_from_cache():
+def test_unknown_l2_size_rules_out_cache():
     document = document_of()
     for device in document["devices"]:
         device.pop("l2_bytes", None)
@@ -223,7 +223,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator, tmp_path):
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
 
 
-def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path):
+def test_longer_unnamed_kernel_blocks_attribution(tmp_path):
     """A convolution's backward pass, where cuDNN's small kernels have names of arithmetic, too."""
     text = json.dumps(counted()["traces"]["conv1x1"])
     (renamed,) = set(re.findall(r"nvjet_sm90_tst_128x256\w+", text))

@@ -138,7 +138,7 @@ def test_default_place_is_beside_the_profile(report, tmp_path, name):
     assert page.stat().st_mode & 0o444
 
 
-def test_without_matplotlib_the_message_says_what_to_install(ceilings_path, tmp_path):
+def test_missing_matplotlib_says_what_to_install(ceilings_path, tmp_path):
     code = (
         "import sys, importlib.util; find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"

@@ -77,7 +77,7 @@ def test_no_cause_is_made_up(case):
         ("allocation", (Part.ALLOCATION, Part.PYTHON)),
     ],
 )
-def test_a_cause_takes_what_the_step_without_it_saves(case, parts):
+def test_cause_takes_what_its_cure_saves(case, parts):
     row = TRUTH[case]
     saved = row["step_s"] - row["without_s"]
     # A profiler makes launches slower.
@@ -94,7 +94,7 @@ def test_copies_take_what_events_measured():
     assert hidden.topic == "overlap"
 
 
-def test_the_host_is_waited_for_less_what_the_device_computes_meanwhile():
+def test_device_work_shortens_waiting_for_host():
     for case, part, known in (
         ("loader", Part.LOADER, "loader_s"),
         ("python", Part.PYTHON, "python_s"),
@@ -125,7 +125,7 @@ def test_each_read_is_counted():
 
 
 @pytest.mark.parametrize("case", ["item", "loader", "exposed", "graph", "allocation", "streams"])
-def test_an_export_of_nsight_systems_gives_the_same_parts(case, tmp_path):
+def test_nsight_export_gives_the_same_parts(case, tmp_path):
     """A trace's timeline as nsys exports it: everything but shapes."""
     found = analysis(case)
     exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
