@@ -1,7 +1,5 @@
 """The files of a report, made in memory and written whole."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile

@@ -3,8 +3,6 @@
 Texts of files and of the command line are untrusted, and stay as they are until then.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import shlex

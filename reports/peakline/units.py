@@ -1,7 +1,5 @@
 """Quantities as text: decimal prefixes for rates, binary ones for sizes."""
 
-from __future__ import annotations
-
 import math
 
 KIB = 1024.0
@@ -40,6 +38,7 @@ def rate_number(value: float, unit: str) -> str:
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
+    """The scale that a time is shown in, with its name: (1e-6, "µs")."""
     scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
     return next((pair for pair in scales if abs(seconds) >= pair[0]), (1e-9, "ns"))
 
@@ -51,6 +50,7 @@ def time(seconds: float) -> str:
 
 
 def size_unit(size_bytes: float) -> tuple[float, str]:
+    """The scale that a size is shown in, with its name: (1024.0, "KiB")."""
     scales = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
     return next((pair for pair in scales if size_bytes >= pair[0]), (1.0, "B"))
 

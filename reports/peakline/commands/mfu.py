@@ -1,7 +1,5 @@
 """peakline-mfu: utilization against the peaks of profiles, and those peaks for other tools."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """peakline-report: pictures and a page from profiles."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -6,8 +6,6 @@ Users of one unit add up: the Tensor Cores' formats, reads and writes of the dev
 The directions of a cache are independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """The ceilings of a device by basis, and the slopes and roofs that they make."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

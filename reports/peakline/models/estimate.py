@@ -1,7 +1,5 @@
 """An estimate (not a bound) of a decode step by library kernels that run one after the other."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Fields and defaults are those of the classes of `transformers`; parameters equal
 ...ForCausalLM exactly.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

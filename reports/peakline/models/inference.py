@@ -6,8 +6,6 @@ links. No program that makes one token per forward pass is faster. Not counted: 
 sampling, the host, imbalance of experts, speculation.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """Rules of single families: layers with a window or experts, unusual attention and MLPs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any

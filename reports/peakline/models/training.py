@@ -1,7 +1,5 @@
 """The least time of a training step, by measured ceilings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """The top of a page: verdict, answers, what to do."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable

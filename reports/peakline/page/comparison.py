@@ -1,7 +1,5 @@
 """The page of `peakline compare`, with pictures and tables."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

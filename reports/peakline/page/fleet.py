@@ -1,7 +1,5 @@
 """The page of a fleet: slow devices, and a strip per ceiling with a mark per device."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The first screen of `peakline show`, for the top of a page; a device's figures without it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The page's other parts: pictures, contents, findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from peakline import units

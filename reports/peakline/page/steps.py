@@ -1,7 +1,5 @@
 """The page's part on the steps of a run: where their time goes, or what changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from peakline import units

@@ -1,7 +1,5 @@
 """The page's tables: ceilings, kernels, curves, raw values, ceilings side by side."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence

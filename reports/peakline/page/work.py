@@ -1,7 +1,5 @@
 """The page about work that ran on a machine: steps, kernels, or changes between two runs."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All pictures of a profile. Describing them needs no matplotlib, drawing does."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

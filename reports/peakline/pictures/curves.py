@@ -1,7 +1,5 @@
 """Curves of measurements over one parameter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Why ceilings are below 100 % of theoretical: the shares of their factors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Kernels on their own roofline: FLOPs and bytes under the roofs that they use."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

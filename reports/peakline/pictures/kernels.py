@@ -1,7 +1,5 @@
 """Kernels of a profiler: each one's time, and the part that its busiest units need."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from peakline import units

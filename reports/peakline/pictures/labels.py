@@ -4,8 +4,6 @@ adjustText (1.4.0) left 21 labels on lines or marks and 2 on one another for rea
 roofline, where these leave none, and took 4 s for a drawing of 0.2 s.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sustained load over seconds, and soak over minutes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

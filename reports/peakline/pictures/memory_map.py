@@ -1,7 +1,5 @@
 """The levels of a device's memory: latency, bandwidth and size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from peakline import units

@@ -1,7 +1,5 @@
 """Draws panels that a profile declares: lines over a parameter, dots or bars in rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

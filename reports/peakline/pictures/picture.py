@@ -1,7 +1,5 @@
 """A picture's description and group, and its rendering as a figure, a file or part of a page."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import re

@@ -1,7 +1,5 @@
 """Labels inside a roofline: names of slopes, ridge points."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

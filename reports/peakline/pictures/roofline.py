@@ -4,8 +4,6 @@ Attainable FLOP/s = min(roof, intensity x bandwidth), log-log; one slope per mem
 roof per precision and unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Several devices in one frame: rooflines overlaid, ceilings side by side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

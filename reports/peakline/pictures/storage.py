@@ -1,7 +1,5 @@
 """The links from storage to a GPU, and the need."""
 
-from __future__ import annotations
-
 import math
 
 from peakline import units

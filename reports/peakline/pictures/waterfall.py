@@ -1,7 +1,5 @@
 """Where the time of a step goes, as a waterfall; idle shares over time; what changed in a step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Possible savings of a step, with remedies and the measured curves behind them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

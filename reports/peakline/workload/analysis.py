@@ -1,7 +1,5 @@
 """One run: a waterfall for each of its ranks."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

@@ -1,7 +1,5 @@
 """Bounds of a device's activities: kernels by shapes, copies and collectives by size."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -1,7 +1,5 @@
 """Changes between two runs, for a terminal and as a JSON document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

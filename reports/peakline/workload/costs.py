@@ -1,7 +1,5 @@
 """Costs of launches, copies and collectives on a machine, by its profile."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

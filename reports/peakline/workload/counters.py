@@ -4,8 +4,6 @@ Names as listed by `ncu --query-metrics` for Turing to Blackwell. A missing or "
 unknown, never 0; an idle execution pipe proves that its work is 0.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Steps and kernels as JSON documents, in base SI units."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Consecutive elementwise kernels, which would move fewer bytes if fused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

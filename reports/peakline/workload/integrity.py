@@ -4,8 +4,6 @@ Impossible events are left out and counted; missing ones are reported, since oth
 become limits.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Kernels' labels in tables and pictures: short, but distinct for distinct names."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Placements as text: the table, and the largest gains."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads traces of `torch.profiler` into columns."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -3,8 +3,6 @@
 Times are whole nanoseconds of the trace's own clock; clocks of different traces differ.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A missing table or column was not recorded, and is never taken as zero.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Why a kernel keeps no unit of a device busy, with the profile's curve of that effect."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

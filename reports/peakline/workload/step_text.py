@@ -1,7 +1,5 @@
 """Texts about a run's steps, for terminals and pages."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass

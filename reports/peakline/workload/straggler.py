@@ -4,8 +4,6 @@ Kernels of one name and work are compared across ranks. NCCL's kernels of waitin
 slow concurrent kernels there, so only a larger difference shows a slow rank.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from peakline import units

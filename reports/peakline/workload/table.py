@@ -1,7 +1,5 @@
 """Tables of amounts, for terminals and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

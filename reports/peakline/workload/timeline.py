@@ -1,7 +1,5 @@
 """The activities of one device, sorted by start, with the calls that launched them."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

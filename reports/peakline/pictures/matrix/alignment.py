@@ -1,7 +1,5 @@
 """The cost of unaligned dimensions, by the largest power of two that divides them."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Formats, rates per clock and shapes of measured GEMMs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from peakline.pictures.curves import amount

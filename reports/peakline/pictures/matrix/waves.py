@@ -1,7 +1,5 @@
 """Rate per clock by number of waves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
