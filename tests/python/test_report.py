@@ -36,7 +36,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "br", "img", "path", "use"):
+        if tag not in ("meta", "link", "br", "img", "path", "use", "input", "option"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
