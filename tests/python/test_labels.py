@@ -23,8 +23,8 @@ from conftest import (
 )
 from drawing import crossed, cut, lines, on_both_canvases, outside, overlapping, texts
 from peakline.pictures import pictures
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import add_frame
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 from peakline.workload.placement import place

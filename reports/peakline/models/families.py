@@ -161,7 +161,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gemma4_text": Family(
         tied=True,
-        norms=rules.gemma4_norms,
+        norms=lambda fields: 7 if fields.flag(("enable_moe_block", False)) else 4,
         window=window_of(512),
         bounded=rules.pattern(6),
         attention=rules.gemma4,
@@ -339,7 +339,7 @@ FAMILIES: Mapping[str, Family] = {
     "stablelm": Family(
         norm_biases=True,
         qkv_bias=("use_qkv_bias", False),
-        norms=rules.stablelm_norms,
+        norms=lambda fields: 1 if fields.flag(("use_parallel_residual", False)) else 2,
         finish=rules.no_head_norms,
     ),
     "starcoder2": Family(

@@ -76,7 +76,8 @@ def answer(document: Mapping[str, Any]) -> str:
         if found:
             most = min(found, key=lambda row: order * row[1]["ratio"])
             count = units.counted(len(found), "ceiling")
-            parts.append(f"{word} in {count}, most in {_change(most, devices)}")
+            change = f"{100 * (most[1]['ratio'] - 1):+.1f} %".replace("-", "−")
+            parts.append(f"{word} in {count}, most in {_named(most, devices)}: {change}")
     if unsteady := [r for r in rows if r[1]["verdict"] == "unsteady"]:
         names = [_named(row, devices) for row in unsteady]
         parts.append(f"unsteady in {listed(names, 3)}")
@@ -104,12 +105,6 @@ def _of_models(device: Mapping[str, Any]) -> str:
             )
     said = "; ".join(parts) or "neither faster nor slower in any ceiling"
     return f"{new} against {base}: {said}. Two models are compared, not judged."
-
-
-def _change(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
-    """ "HBM read: −10.0 % (GPU 0)"."""
-    change = f"{100 * (row[1]['ratio'] - 1):+.1f} %".replace("-", "−")
-    return f"{_named(row, devices)}: {change}"
 
 
 def _named(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:

@@ -20,6 +20,8 @@ REACHES = (0.5, 1, 2, 5, 10, 20)
 WORDS = {"fail": "FAIL", "cannot_judge": "CANNOT JUDGE", "warn": "WARN", "pass": "PASS"}
 _FLAT = 2.0  # percent; devices within this of their median are uninteresting
 _LOOKS = {"fail": "error"}
+# Codes of devices that lack a figure or report an error.
+_INCOMPLETE = {"health", "missing", "unusable"}
 
 
 def fleet_page(document: Mapping[str, Any]) -> str:
@@ -97,7 +99,10 @@ def _group(group: Mapping[str, Any], number: int) -> str:
             for m in group["members"]
             if not m["sound"] or (group["judged"] and m["verdict"] != "pass")
         ),
-        key=lambda member: (order.index(member["verdict"]), not _incomplete(member)),
+        key=lambda m: (
+            order.index(m["verdict"]),
+            not _INCOMPLETE & {r["code"] for r in m["rules"]},
+        ),
     )
     parts = [f'<h2 id="group-{number}">{escape(_heading(group))}</h2>']
     if not group["judged"]:
@@ -120,11 +125,6 @@ def _group(group: Mapping[str, Any], number: int) -> str:
         parts.append(card("unsound", table(f"unsound-{number}", heads, rows)))
     parts.append(_strips(group, number))
     return "".join(parts)
-
-
-def _incomplete(member: Mapping[str, Any]) -> bool:
-    """Whether a device lacks a figure or reports an error."""
-    return any(rule["code"] in ("health", "missing", "unusable") for rule in member["rules"])
 
 
 def _strips(group: Mapping[str, Any], number: int) -> str:

@@ -9,6 +9,7 @@ from peakline.pictures import (
     ceilings,
     declared,
     factors,
+    gemm,
     instructions,
     kernel_roofline,
     kernels,
@@ -19,7 +20,6 @@ from peakline.pictures import (
     storage,
 )
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
@@ -82,8 +82,8 @@ def _own(
         memory_map.picture(profile, device),
         storage.picture(profile, device, need),
         instructions.picture(profile, device),
-        alignment.picture(profile, device),
-        waves.picture(profile, device),
+        gemm.alignment(profile, device),
+        gemm.waves(profile, device),
     ]
 
 

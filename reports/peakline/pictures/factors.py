@@ -7,8 +7,8 @@ from peakline import units
 from peakline.limits.ceilings import MEASURED, CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.pictures.canvas import Axes, Canvas, Figure
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.style import GRID, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 

@@ -8,8 +8,8 @@ from peakline import units
 from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, hover
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile

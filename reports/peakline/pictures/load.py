@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
-from peakline.pictures.curves import amount
-from peakline.pictures.matrix.rows import format_of, shape_of
+from peakline.pictures.curves import amount, format_of, shape_of
 from peakline.pictures.picture import COMPUTE, Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Ceiling, Measurement, Profile, Series

@@ -12,10 +12,9 @@ from peakline import units
 from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_ticks, end_labels, note
-from peakline.pictures.curves import amount, plot_marks
-from peakline.pictures.matrix.rows import format_of
+from peakline.pictures.curves import amount, format_of, plot_marks
+from peakline.pictures.labels import short_label, write_labels
 from peakline.pictures.picture import Picture
-from peakline.pictures.roof_labels import short_label, write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
 from peakline.profile import HOST, Profile
 

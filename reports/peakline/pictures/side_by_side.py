@@ -8,8 +8,8 @@ from peakline import units
 from peakline.limits.ceilings import MEASURED, Limits, RooflineLimit, limits
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, Line2D, end_labels
 from peakline.pictures.curves import plot_marks
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import first_roofs, frame, scaled, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
