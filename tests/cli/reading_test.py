@@ -113,7 +113,7 @@ def test_what_cannot_be_read(tmp_path, profile):
 def test_report_has_the_same_headlines():
     import peakline as reports
     from peakline import units
-    from peakline.page.headlines import NO_VALUE, headlines
+    from peakline.page.screen import NO_VALUE, headlines
 
     profile = reports.load(GOLDEN)
     devices = document("show", GOLDEN)["devices"]
