@@ -5,20 +5,20 @@
 // `a.maybe(key, field, rule, otherwise)`: omitted if equal to `otherwise`. `a.rule(...)`: a rule
 // between fields.
 
+#include "harness/profile/field_rule.hpp"
 #include "harness/profile/picture_fields.hpp"
 #include "harness/profile/population_fields.hpp"
-#include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {
 
-inline constexpr Rule kDevice{.what = "A GPU's UUID, host or node.", .min_length = 1};
-inline constexpr Rule kResource{.what = "The name of a resource.", .min_length = 1};
-inline constexpr Rule kPointName{.what = "id/name:value/... of the measurement it came from."};
-inline constexpr Rule kCelsius{.what = "Degrees Celsius.", .range = Range::kSigned};
-inline constexpr Rule kSeconds{.range = Range::kPositive};
+inline constexpr FieldRule kDevice{.what = "A GPU's UUID, host or node.", .min_length = 1};
+inline constexpr FieldRule kResource{.what = "The name of a resource.", .min_length = 1};
+inline constexpr FieldRule kPointName{.what = "id/name:value/... of the measurement it came from."};
+inline constexpr FieldRule kCelsius{.what = "Degrees Celsius.", .range = Range::kSigned};
+inline constexpr FieldRule kSeconds{.range = Range::kPositive};
 // Drivers state 0 for what they do not know.
-inline constexpr Rule kNeverZero{.range = Range::kPositive};
-inline constexpr Rule kColumn{.gaps = true};
+inline constexpr FieldRule kNeverZero{.range = Range::kPositive};
+inline constexpr FieldRule kColumn{.gaps = true};
 
 void fields(auto& a, Like<PcieLink> auto& v) {
   a("generation", v.generation, kNeverZero);

@@ -20,7 +20,7 @@
 
 #include "harness/profile/document.hpp"
 #include "harness/profile/gzip.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/text.hpp"
 
@@ -37,7 +37,7 @@ constexpr std::string_view kTemporaryEnd = ".tmp";
 // Other writers, or an attacker, may take names.
 constexpr int kNameAttempts = 100;
 
-// Texts above this size are read one at a time: a hostile one takes 14 times its size in memory, so
+// Texts above this size are read one at a time: a hostile one takes 25 times its size in memory, so
 // four smaller ones take no more than one of kMaxBytes.
 constexpr std::size_t kLarge = kMaxBytes / 4;
 

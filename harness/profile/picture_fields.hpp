@@ -2,7 +2,7 @@
 
 // The fields of a picture; see fields.hpp.
 
-#include "harness/profile/rule.hpp"
+#include "harness/profile/field_rule.hpp"
 
 namespace peakline::profile_format {
 

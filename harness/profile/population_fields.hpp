@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "harness/profile/rule.hpp"
+#include "harness/profile/field_rule.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline::profile_format {
