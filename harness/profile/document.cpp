@@ -13,7 +13,7 @@ namespace peakline::profile_format {
 namespace {
 
 // Builds values from the library's events, in the text's memory.
-class Builder {
+class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   Builder(const Place& root, Value& value) : root_(root), value_(value) {}
 
@@ -51,13 +51,6 @@ class Builder {
           fmt::format("the key \"{}\" occurs twice in one object", printable(*twice, kShown)));
     return open_.pop_back(), true;
   }
-
-  // Events of other modes.
-  bool Int(int) { return false; }
-  bool Uint(unsigned) { return false; }
-  bool Int64(std::int64_t) { return false; }
-  bool Uint64(std::uint64_t) { return false; }
-  bool Double(double) { return false; }
 
  private:
   Value& add(auto value) {

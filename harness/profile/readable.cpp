@@ -53,37 +53,6 @@ std::string read_again(T& structure, const std::string& name) {
   }
 }
 
-Finding left_out_for(const std::string& why, const std::string& device) {
-  return {.code = "left_out",
-          .severity = Severity::kWarning,
-          .device = device,
-          .message = fmt::format("Left out, {}.", why),
-          .evidence = {}};
-}
-
-// Calls `dropped` with each row that goes and the reason.
-template <class T>
-void keep_rows(std::vector<T>& rows, std::vector<Finding>& left_out, const auto& name_of,
-               const auto& dropped) {
-  std::erase_if(rows, [&](T& row) {
-    const std::string why = read_again(row, name_of(row));
-    if (why.empty()) return false;
-    left_out.push_back(left_out_for(why, row.device));
-    dropped(row, why);
-    return true;
-  });
-}
-
-// Facts are lost together, so that the rest of the profile stays.
-template <class T>
-void keep_facts(T& facts, T otherwise, std::vector<Finding>& left_out, const std::string& name,
-                const std::string& device = {}) {
-  if (const std::string why = read_again(facts, name); !why.empty()) {
-    left_out.push_back(left_out_for(why, device));
-    facts = std::move(otherwise);
-  }
-}
-
 }  // namespace
 
 Measurement readable(const Measurement& measurement) {
@@ -101,31 +70,42 @@ Measurement readable(const Measurement& measurement) {
 }
 
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out) {
-  keep_facts(profile.host, {}, left_out, "host");
-  keep_facts(profile.software, {}, left_out, "software");
+  const auto lost = [&](auto& structure, const std::string& name, const std::string& device) {
+    std::string why = read_again(structure, name);
+    if (!why.empty())
+      left_out.push_back({.code = "left_out",
+                          .severity = Severity::kWarning,
+                          .device = device,
+                          .message = fmt::format("Left out, {}.", why),
+                          .evidence = {}});
+    return why;
+  };
+  const auto keep_rows = [&](auto& rows, const auto& name_of) {
+    std::erase_if(rows, [&](auto& row) { return !lost(row, name_of(row), row.device).empty(); });
+  };
+  if (!lost(profile.host, "host", "").empty()) profile.host = {};
+  if (!lost(profile.software, "software", "").empty()) profile.software = {};
   for (DeviceFacts& device : profile.devices) {
-    DeviceFacts only_names;
-    only_names.uuid = device.uuid;
-    only_names.name = device.name;
-    keep_facts(device, std::move(only_names), left_out, "device", device.uuid);
+    if (lost(device, "device", device.uuid).empty()) continue;
+    DeviceFacts names;
+    names.uuid = device.uuid;
+    names.name = device.name;
+    device = std::move(names);
   }
-  const auto ignore = [](const auto&...) {};
-  keep_rows(
-      profile.ceilings, left_out,
-      [](const Ceiling& row) { return fmt::format("{}/{}", row.resource, to_string(row.basis)); },
-      [&](const Ceiling& row, const std::string& why) {
-        profile.missing_ceilings.push_back({.device = row.device,
-                                            .resource = row.resource,
-                                            .basis = row.basis,
-                                            .why = Absence::kUnreadable,
-                                            .reason = why});
-      });
-  keep_rows(
-      profile.rooflines, left_out, [](const Roofline&) { return "roofline"; }, ignore);
-  keep_rows(
-      profile.curves, left_out, [](const Curve& row) { return row.topic; }, ignore);
-  keep_rows(
-      profile.memory_map, left_out, [](const MemoryLevel& row) { return row.label; }, ignore);
+  std::erase_if(profile.ceilings, [&](Ceiling& row) {
+    const std::string name = fmt::format("{}/{}", row.resource, to_string(row.basis));
+    const std::string why = lost(row, name, row.device);
+    if (!why.empty())
+      profile.missing_ceilings.push_back({.device = row.device,
+                                          .resource = row.resource,
+                                          .basis = row.basis,
+                                          .why = Absence::kUnreadable,
+                                          .reason = why});
+    return !why.empty();
+  });
+  keep_rows(profile.rooflines, [](const Roofline&) { return "roofline"; });
+  keep_rows(profile.curves, [](const Curve& row) { return row.topic; });
+  keep_rows(profile.memory_map, [](const MemoryLevel& row) { return row.label; });
 }
 
 }  // namespace peakline

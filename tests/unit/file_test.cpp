@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -98,21 +95,6 @@ TEST_F(ProfileFile, MayHaveANameOfAnyLength) {
   EXPECT_TRUE(create_profile(example(), file));
   write_profile(example(), file);
   EXPECT_EQ(read_profile(file), example());
-}
-
-TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
-  const auto file = folder_ / "a.json";
-  write_profile(example(), file);
-  const auto write_limited = [&] {
-    const rlimit limit = {.rlim_cur = 1000, .rlim_max = 1000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::signal(SIGXFSZ, SIG_IGN);
-    std::fputs(message([&] { write_profile(example(), file); }).c_str(), stderr);
-    std::exit(0);
-  };
-  EXPECT_EXIT(write_limited(), ::testing::ExitedWithCode(0), "cannot be written: File too large");
-  EXPECT_EQ(read_profile(file), example());
-  EXPECT_EQ(count(), 1);
 }
 
 TEST_F(ProfileFile, ReportsReplaceNothingButEarlierReports) {

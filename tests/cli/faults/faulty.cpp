@@ -2,11 +2,10 @@
 // the environment:
 //   FAULT_IN    coordinator or worker: the process that has the fault
 //   FAULT_CALL  the calls that are counted: write (to a file), fsync, create (a rename that
-//               replaces nothing), rename, fork, pipe2, thread (pthread_create), hostname
-//               (gethostname) or answer (of a worker)
+//               replaces nothing), rename, fork, pipe2, thread (pthread_create) or answer (of a
+//               worker)
 //   FAULT_AT    at the how many-eth of them it happens, from 1; 0: at each of them
 //   FAULT_DOES  error:N    the call fails with that errno
-//               name:TEXT  it gives that host name
 //               signal:N   the process gets the signal first
 //               exit:N     the process ends
 // and of a worker's answer
@@ -27,7 +26,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -158,13 +156,6 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to,
 
 int pipe2(int* fds, int flags) noexcept {
   return fails("pipe2") ? -1 : static_cast<int>(::syscall(SYS_pipe2, fds, flags));
-}
-
-int gethostname(char* name, size_t size) noexcept {
-  static auto* const real = next<int(char*, size_t)>("gethostname");
-  if (!happens("hostname")) return real(name, size);
-  std::snprintf(name, size, "%s", fault().value.c_str());
-  return 0;
 }
 
 pid_t fork() noexcept {
