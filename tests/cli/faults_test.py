@@ -237,12 +237,9 @@ def limits():
     killed = ("the worker was killed by SIGXCPU",) * 2
     no_time = worker(f"signal:{signal.SIGXCPU}")
     yield Case("no CPU time for the worker", PARTIAL, killed, fault=no_time)
-    yield Case("a small stack that may grow", OK, before=small_stack)
     yield Case("one CPU", OK, before=lambda: os.sched_setaffinity(0, [first_cpu()]))
     yield Case("the lowest priority", OK, before=lambda: os.nice(19))
     yield Case("only when idle", OK, before=idle_class)
-    before = limit(resource.RLIMIT_STACK, (64 if SANITIZED else 16) << 10)
-    yield Case("a small stack", USAGE, None, "ulimit -s", before=before)
     if SANITIZED:  # the sanitizers need descriptors and memory, too
         return
     for count in (8, 9, 10):
@@ -290,11 +287,6 @@ def first_cpu():
 
 def idle_class():
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
-def small_stack():
-    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, hard))
 
 
 def unwritable(number):

@@ -115,7 +115,7 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
   // Nodes of eight are judged by nodes of two, with a wider limit.
   for (const auto& [profile, names, healthy] :
        {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, ", "380"},
-        {eight_gpus(), "\nGPUs 0-7  NVIDIA H200, ", "370"}}) {
+        {eight_gpus(), "\nGPUs 0-7  NVIDIA H200, ", "369"}}) {
     const std::string text = screen(profile);
     EXPECT_LE(lines_of(text), kMostLinesOfSeveral) << text;
     EXPECT_THAT(text,
