@@ -13,7 +13,7 @@
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"
 #include "harness/judge/population.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "tests/unit/sample_profile.hpp"

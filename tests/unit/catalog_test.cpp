@@ -16,7 +16,7 @@
 
 #include "bench/gemm/curves.hpp"
 #include "harness/conclude/limits.hpp"
-#include "harness/profile/rule.hpp"
+#include "harness/profile/field_rule.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/judge/yardsticks.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/drawn_runs.hpp"
