@@ -211,7 +211,7 @@ TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
   EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
 }
 
-TEST(Acceptance, WrongResultsFailAndDoubledCeilingsAreNotJudged) {
+TEST(Acceptance, WrongResultsFailDoubledCeilingsAreNotJudged) {
   Profile wrong = h100();
   const auto m = std::ranges::find(wrong.measurements, wrong.devices[0].uuid, &Measurement::device);
   m->verified = false;

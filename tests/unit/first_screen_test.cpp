@@ -111,7 +111,7 @@ TEST(FirstScreen, AnswersForOneGpu) {
   EXPECT_THAT(text, Not(HasSubstr("ECC is on:")));  // only for the record
 }
 
-TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
+TEST(FirstScreen, LinksComeFirstAndTheSlowestGpuCounts) {
   // Nodes of eight are judged by nodes of two, with a wider limit.
   for (const auto& [profile, names, healthy] :
        {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, ", "380"},
@@ -383,7 +383,7 @@ TEST(FirstScreen, StorageHasRandomReadsAndTheWayToTheSlowestGpu) {
                               "depth 64.\n"));
 }
 
-TEST(FirstScreen, HasAsManyCellsARowAsColumnsAndSaysWhatItPrints) {
+TEST(FirstScreen, HasACellForEachColumn) {
   std::vector<Profile> profiles = runs_of_every_kind();
   profiles.emplace_back();
   for (const Profile& profile : profiles) {

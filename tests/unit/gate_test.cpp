@@ -301,7 +301,7 @@ TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
 }
 
 // As in profiles from before clocks above the stated maximum were accepted.
-TEST(Gate, WhatOnlyAMissingClockMakesImplausibleCannotBeJudged) {
+TEST(Gate, ImplausibleWithoutAClockCannotBeJudged) {
   const auto flagged = [](double ratio, bool has_clock, int compute_major = 9) {
     return run_with([&](Profile& p) {
       p.devices[0].compute_major = compute_major;
@@ -386,7 +386,7 @@ TEST(Gate, JudgesOnlyResultsThatWereVerified) {
   EXPECT_TRUE(gate_of({off}, {verified}).passed());
 }
 
-TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
+TEST(Gate, AnonymizedFiltersAreNotAlike) {
   auto full = sample::h200_run();
   Profile filtered = run_with(keep_hbm_read);
   for (Profile* profile : {&full, &filtered}) profile->asked.filter = kLeftOut;
