@@ -21,7 +21,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/judge/lint.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/coordinator.hpp"
 #include "harness/run/exit_codes.hpp"

@@ -180,7 +180,7 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
     return false;
   }
   try {
-    require_readable(result.profile, file.string());
+    read_profile(file);
     return true;
   } catch (const ProfileError& error) {
     progress.error(

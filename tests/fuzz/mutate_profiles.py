@@ -1051,9 +1051,9 @@ if __name__ == "__main__":
     for name, times in sorted(Counter(name for mutant in made for name in mutant.names).items()):
         print(f"{times:6} {name}{' (healthy)' if name in BENIGN else ''}")
     print(*found, sep="\n")
-    healthy = sum(mutant.allowed == HEALTHY for mutant in made)
+    controls = sum(mutant.allowed == HEALTHY for mutant in made)
     compared = sum(mutant.of_compare for mutant in made)
     print(
-        f"{len(made)} profiles in {folder}, {healthy} of them healthy, {compared} compared:"
+        f"{len(made)} profiles in {folder}, {controls} of them healthy, {compared} compared:"
         f" {len(found)} wrong verdicts"
     )

@@ -13,7 +13,7 @@
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"
 #include "harness/judge/population.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -212,7 +212,7 @@ TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
   EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
 }
 
-TEST(Acceptance, WrongResultsFailAndDoubledCeilingsAreNotJudged) {
+TEST(Acceptance, WrongResultsFailDoubledCeilingsAreNotJudged) {
   Profile wrong = h100();
   const auto m = std::ranges::find(wrong.measurements, wrong.devices[0].uuid, &Measurement::device);
   m->verified = false;

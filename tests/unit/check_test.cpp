@@ -13,7 +13,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/values/resources.hpp"
@@ -290,7 +290,7 @@ TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
   }
 }
 
-TEST(CheckText, GivesOneReasonForSeveralGroupsOnlyWhereTheyShareIt) {
+TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
   const auto line = [](bool tensor) {
     const Profile profile = changed([&](Profile& p) {
       p.devices[0].name = "NVIDIA A100";
@@ -505,7 +505,7 @@ TEST(Check, AThermalLimitOnlyWarns) {
               Outcome::kWarn, "warn gpu0/health/thermal_limit: The device overheated");
 }
 
-TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
+TEST(Check, APartitionedNeighbourNeedsNoLinks) {
   const Profile& pair = reference("nvidia-h200-x2");
   Profile partitioned = pair;
   partitioned.devices[1].mig_enabled = true;
@@ -621,7 +621,7 @@ TEST(CheckRules, ALimitOnAFactIsNamed) {
           "fail gpu0/power_limit: power limit: 700 W, limit 800 W by the rules: the contract"));
 }
 
-TEST(CheckRules, ARuleForOneDeviceOrModeCountsWhateverTheirOrder) {
+TEST(CheckRules, ANarrowerRuleCountsInAnyOrder) {
   const RuleChange of_all{.name = "hbm.write/measured", .limit = 4e12, .reason = "all"};
   RuleChange of_one{.name = "gpu0/hbm.write/measured", .limit = 9e12, .reason = "one"};
   EXPECT_EQ(by_rules({of_all, of_one}).verdict(), Outcome::kFail);
@@ -687,7 +687,7 @@ TEST(CheckRules, ALimitThatNothingCanBeHeldAgainstIsNotJudged) {
                   "ask for it: the contract: HBM read: .*")));
 }
 
-TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes) {
+TEST(CheckRules, ALimitOfNoDeviceAsksEachForItsOwn) {
   const Profile& pair = reference("nvidia-h200-x2");
   const auto judged = [&](std::string name) {
     const CheckResult result =
@@ -725,7 +725,7 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
   }
 }
 
-TEST(Check, UnsteadinessStaysWhereTheSecondMeasurementLacksTheFigure) {
+TEST(Check, UnsteadyStaysWithoutASecondFigure) {
   CheckResult result = checked(stepped(0.06));
   confirm(result, checked(changed([](Profile& p) {
             std::erase_if(p.ceilings, [](const Ceiling& row) {
@@ -735,7 +735,7 @@ TEST(Check, UnsteadinessStaysWhereTheSecondMeasurementLacksTheFigure) {
   EXPECT_EQ(result.verdict(), Outcome::kFail);
 }
 
-TEST(Check, ASecondMeasurementIsOfAllPrecisionsThatAreCompared) {
+TEST(Check, ASecondMeasurementHasAllPrecisions) {
   const CheckResult result = checked(with_scaled("tensor.bf16", Basis::kBurst, 0.9));
   EXPECT_THAT(ids_to_measure_again(result),
               testing::IsSupersetOf({"gemm.bf16", "gemm.fp16", "gemm.fp8", "gemm.tf32"}));
@@ -787,7 +787,7 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   }
 }
 
-TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
+TEST(Check, ACeilingOfALostPointIsNotJudged) {
   const CheckResult result = checked(changed([](Profile& p) {
     p.complete = false;
     miss_writes(p, Absence::kFailed, "no such points");
@@ -795,7 +795,7 @@ TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
   EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
 }
 
-TEST(Check, WhatNeedsNoSecondMeasurementFailsWhereItIsStopped) {
+TEST(Check, FailsWithoutASecondMeasurementIfStopped) {
   const Profile partial = changed([](Profile& p) {
     p.complete = false;
     p.devices[0].sm_count = 130;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/make_screen.hpp"
 #include "harness/show/show.hpp"
@@ -115,7 +115,7 @@ TEST(FirstScreen, AnswersForOneGpu) {
   EXPECT_THAT(text, Not(HasSubstr("ECC is on:")));  // only for the record
 }
 
-TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
+TEST(FirstScreen, LinksComeFirstAndTheSlowestGpuCounts) {
   // Nodes of eight are judged by nodes of two, with a wider limit.
   for (const auto& [profile, names, healthy] :
        {std::tuple{reference("nvidia-h200-x2"), "\nGPUs 0, 1  NVIDIA H200, ", "380"},
@@ -387,7 +387,7 @@ TEST(FirstScreen, StorageHasRandomReadsAndTheWayToTheSlowestGpu) {
                               "depth 64.\n"));
 }
 
-TEST(FirstScreen, HasAsManyCellsARowAsColumnsAndSaysWhatItPrints) {
+TEST(FirstScreen, HasACellForEachColumn) {
   std::vector<Profile> profiles = runs_of_every_kind();
   profiles.emplace_back();
   for (const Profile& profile : profiles) {

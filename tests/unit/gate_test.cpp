@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/judge/compare.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/unsteady.hpp"
@@ -302,7 +302,7 @@ TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
 }
 
 // As in profiles from before clocks above the stated maximum were accepted.
-TEST(Gate, WhatOnlyAMissingClockMakesImplausibleCannotBeJudged) {
+TEST(Gate, ImplausibleWithoutAClockCannotBeJudged) {
   const auto flagged = [](double ratio, bool has_clock, int compute_major = 9) {
     return run_with([&](Profile& p) {
       p.devices[0].compute_major = compute_major;
@@ -387,7 +387,7 @@ TEST(Gate, JudgesOnlyResultsThatWereVerified) {
   EXPECT_TRUE(gate_of({off}, {verified}).passed());
 }
 
-TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
+TEST(Gate, AnonymizedFiltersAreNotAlike) {
   auto full = sample::h200_run();
   Profile filtered = run_with(keep_hbm_read);
   for (Profile* profile : {&full, &filtered}) profile->asked.filter = kLeftOut;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/judge/yardsticks.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/drawn_runs.hpp"
@@ -42,7 +42,7 @@ std::set<std::string> rejected(const CardRun& run, const Population& population)
   return rejected(run, Known{.population = &population});
 }
 
-TEST(Population, ScatterOfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
+TEST(Population, RareModelBorrowsDoubledScatter) {
   CardFacts other = h200s()[0].facts;
   other.model = "NVIDIA A100-SXM4-80GB";
   for (const char* resource : {"", "hbm.read"}) {

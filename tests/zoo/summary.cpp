@@ -11,7 +11,7 @@
 
 #include "harness/hardware/datasheets.hpp"
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/overview.hpp"

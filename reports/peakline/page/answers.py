@@ -1,16 +1,13 @@
 """The top of a page: verdict, answers, what to do."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from peakline.page.headlines import headlines
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
-from peakline.page.screen import Screen, Section
+from peakline.page.screen import Screen, Section, headlines
 from peakline.page.sections import findings, list_of
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken

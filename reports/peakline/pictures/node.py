@@ -1,7 +1,5 @@
 """Links between a node's GPUs by pair and size, and all GPUs at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from peakline import units

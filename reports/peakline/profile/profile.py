@@ -172,13 +172,14 @@ class Profile:
     def label(self, resource: str) -> str:
         """The label of a resource: this version's where it knows the resource, else the file's.
 
-        A file's label that begins with another word names the device's own memory or link.
+        Where the host link is not PCIe, only the file has its label.
         """
         found = self._resource.get(resource)
         known = schema.labels().get(resource)
-        if found is None or known is None:
-            return known or (found.label if found else plain_label(resource))
-        return known if known.split()[:1] == found.label.split()[:1] else found.label
+        other_link = any(device.integrated or device.c2c for device in self.devices)
+        if known and not (found and other_link and level_of(resource) == "pcie"):
+            return known
+        return found.label if found else plain_label(resource)
 
     def headline_label(self, headline: Headline) -> str:
         """The label of a headline: its resource's where the file calls both alike."""
