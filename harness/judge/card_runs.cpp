@@ -35,18 +35,18 @@ constexpr std::array<NodeFigure, 6> kNodeFigures = {
      {"gemm.concurrent", "BF16 GEMM, all GPUs at once", "FLOP/s", Basis::kSustained,
       "tensor.bf16"}}};
 
-using Peaks = std::map<std::pair<std::string_view, Basis>, double>;
+using Peaks = std::map<std::pair<std::string_view, Basis>, const Ceiling*>;
 
 Peaks peaks_of(const DeviceView& device) {
   Peaks peaks;
   for (const Ceiling* row : device.ceilings)
-    if (row->measurement.empty()) peaks.try_emplace({row->resource, row->basis}, row->value);
+    if (row->measurement.empty()) peaks.try_emplace({row->resource, row->basis}, row);
   return peaks;
 }
 
 std::optional<double> peak(const Peaks& peaks, std::string_view resource, Basis basis) {
   const auto found = peaks.find({resource, basis});
-  return found == peaks.end() ? std::nullopt : std::optional(found->second);
+  return found == peaks.end() ? std::nullopt : std::optional(found->second->value);
 }
 
 // Excluded from populations: wrong, impossible, or unsteady unless by a host's neighbours.
@@ -85,10 +85,12 @@ RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& p
   // The class's spread covers the interval up to its usual width.
   figure.own =
       std::max(0.0, own_scatter(device, row).believed - usual.usual_half_width / kNormal95);
-  if (is_compute(row.unit) && device.facts != nullptr) {
+  if (device.facts == nullptr) return figure;
+  if (is_compute(row.unit))
     figure.clock_share = clock_share(row.conditions.sm_clock_hz, *device.facts);
+  const auto theory = peaks.find({row.resource, Basis::kTheoretical});
+  if (theory != peaks.end() && theory->second->conditions.sm_clock_hz)
     figure.clock_seen = clock_seen(*device.facts);
-  }
   return figure;
 }
 

@@ -926,19 +926,19 @@ TEST(Check, HeatWithoutItsFindingWarns) {
 }
 
 TEST(Check, ClocksAreSeenUpToTheSecondStep) {
-  for (const auto& [clock_hz, verdict] :
-       {std::pair(2.01e9, Outcome::kPass), std::pair(3e9, Outcome::kCannotJudge)}) {
-    const Profile p = changed([&, hz = clock_hz](Profile& profile) {
-      profile.devices[0].sm_clock_step_hz = 15e6;
-      profile.devices[0].sm_clock_seen_max_hz = hz;
-      const double theory = find_ceiling(profile.ceilings, profile.devices[0].uuid,
-                                         "cuda_core.fp32", Basis::kTheoretical)
-                                ->value;
-      const double value = ceiling(profile, "cuda_core.fp32", Basis::kBurst).value;
-      sample::scale(profile, "cuda_core.fp32", Basis::kBurst, 1.01 * theory / value);
-    });
-    EXPECT_EQ(checked(p).verdict(), verdict) << clock_hz;
-  }
+  for (const auto& [resource, basis] :
+       {std::pair("cuda_core.fp32", Basis::kBurst), std::pair("shared.read", Basis::kMeasured)})
+    for (const auto& [clock_hz, verdict] :
+         {std::pair(2.01e9, Outcome::kPass), std::pair(3e9, Outcome::kCannotJudge)}) {
+      const Profile p = changed([&, id = resource, b = basis, hz = clock_hz](Profile& profile) {
+        profile.devices[0].sm_clock_step_hz = 15e6;
+        profile.devices[0].sm_clock_seen_max_hz = hz;
+        const double theory =
+            find_ceiling(profile.ceilings, profile.devices[0].uuid, id, Basis::kTheoretical)->value;
+        sample::scale(profile, id, b, 1.01 * theory / ceiling(profile, id, b).value);
+      });
+      EXPECT_EQ(checked(p).verdict(), verdict) << resource << clock_hz;
+    }
 }
 
 TEST(CheckRules, OneLimitVouchesForNoLinks) {
