@@ -47,7 +47,7 @@ MOST_HIDDEN = {
     "l2": 0.042,
     "l1": 0.046,
     "shared": 0.046,
-    "cuda_core": 0.044,
+    "cuda_core": 0.05,
     "gemm": 0.091,
     "nvlink": 0.05,
     "p2p": 0.05,
