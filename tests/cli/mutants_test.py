@@ -10,8 +10,8 @@ from mutate_profiles import check_mutants, compare_mutants, mutants
 
 
 def test_check_reaches_the_right_verdicts(tmp_path):
-    assert check_mutants(list(mutants(250, seed=1)), tmp_path) == []
+    assert check_mutants(list(mutants(200, seed=1)), tmp_path) == []
 
 
 def test_compare_reaches_the_right_verdicts(tmp_path):
-    assert compare_mutants(list(mutants(50, seed=2)), tmp_path) == []
+    assert compare_mutants(list(mutants(40, seed=2)), tmp_path) == []
