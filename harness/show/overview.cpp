@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "harness/conclude/factors.hpp"
 #include "harness/conclude/findings.hpp"
@@ -20,37 +19,22 @@ namespace {
 // Rates from here on count as at their limit, given the precision of the clock.
 constexpr double kAtTheLimit = 0.995;
 
-// A device's ceilings, by resource and basis.
-struct View {
-  const DeviceView& device;
-  std::map<std::pair<std::string_view, Basis>, const Ceiling*> ceilings = {};
-  std::map<std::pair<std::string_view, Basis>, const MissingCeiling*> missing = {};
+std::optional<double> value(const DeviceView& view, std::string_view resource, Basis basis) {
+  const Ceiling* row = view.ceiling(resource, basis);
+  return row == nullptr ? std::nullopt : std::optional(row->value);
+}
 
-  explicit View(const DeviceView& of) : device(of) {
-    for (const Ceiling* row : device.ceilings)
-      ceilings.try_emplace({row->resource, row->basis}, row);
-    for (const MissingCeiling& row : device.profile->missing_ceilings)
-      if (row.device == device.name()) missing.try_emplace({row.resource, row.basis}, &row);
-  }
-  const Ceiling* ceiling(std::string_view resource, Basis basis) const {
-    const auto found = ceilings.find({resource, basis});
-    return found == ceilings.end() ? nullptr : found->second;
-  }
-  std::optional<double> value(std::string_view resource, Basis basis) const {
-    const Ceiling* row = ceiling(resource, basis);
-    return row == nullptr ? std::nullopt : std::optional(row->value);
-  }
-  bool tried(std::string_view resource, Basis basis) const {
-    return ceiling(resource, basis) != nullptr || missing.contains({resource, basis});
-  }
-  std::string why_missing(std::string_view resource, Basis basis) const {
-    const auto found = missing.find({resource, basis});
-    return found == missing.end() ? std::string(kNotTried) : found->second->reason;
-  }
-};
+bool tried(const DeviceView& view, std::string_view resource, Basis basis) {
+  return view.ceiling(resource, basis) != nullptr || view.missing(resource, basis) != nullptr;
+}
 
-NextRun next_run_of(const View& view, const Ceiling& row) {
-  const Measurement* source = view.device.source(row);
+std::string why_missing(const DeviceView& view, std::string_view resource, Basis basis) {
+  const MissingCeiling* row = view.missing(resource, basis);
+  return row == nullptr ? std::string(kNotTried) : row->reason;
+}
+
+NextRun next_run_of(const DeviceView& view, const Ceiling& row) {
+  const Measurement* source = view.source(row);
   return {.ci_low = row.ci_low,
           .ci_high = row.ci_high,
           .spread = row.spread,
@@ -95,15 +79,15 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   return product + fmt::format("{}: {}{}", cause, format_clock(*row.observed_clock_hz), above);
 }
 
-ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
+ComputeRow compute_row(const DeviceView& view, const Resource& of, Basis basis) {
   const std::string& resource = of.name;
   ComputeRow row;
   row.resource = resource;
   row.basis = basis;
   row.unit = of.unit;
-  if (view.device.facts != nullptr) {
-    row.max_clock_hz = view.device.facts->sm_clock_max_hz;
-    row.peak_at_max_clock = view.value(resource, Basis::kTheoretical);
+  if (view.facts != nullptr) {
+    row.max_clock_hz = view.facts->sm_clock_max_hz;
+    row.peak_at_max_clock = value(view, resource, Basis::kTheoretical);
     if (const Ceiling* datasheet = view.ceiling(resource, Basis::kDatasheet)) {
       row.datasheet = datasheet->value;
       row.datasheet_clock_hz = datasheet->conditions.sm_clock_hz;
@@ -111,7 +95,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   }
   const Ceiling* measured = view.ceiling(resource, basis);
   if (measured == nullptr) {
-    row.why = view.why_missing(resource, basis);
+    row.why = why_missing(view, resource, basis);
     return row;
   }
   row.measured = measured->value;
@@ -120,17 +104,16 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   row.temperature_c = measured->conditions.temperature_c;
   row.power_capped = power_capped(measured->conditions);
   row.observed_clock_hz = measured->conditions.sm_clock_hz;
-  if (view.device.facts != nullptr) {
+  if (view.facts != nullptr) {
     if (row.observed_clock_hz) {
-      row.peak_at_observed_clock =
-          theoretical_flops(*view.device.facts, resource, *row.observed_clock_hz);
-      if (const auto sms = view.device.facts->sm_count) {
+      row.peak_at_observed_clock = theoretical_flops(*view.facts, resource, *row.observed_clock_hz);
+      if (const auto sms = view.facts->sm_count) {
         row.ops_per_clock_per_sm = *row.measured / *row.observed_clock_hz / *sms;
       }
     }
     if (row.power_w) row.flops_per_joule = *row.measured / *row.power_w;
     row.why = (row.next_run.varies ? "varies; " : "") + why_not_all(row, *measured);
-  } else if (const Measurement* m = view.device.source(*measured)) {
+  } else if (const Measurement* m = view.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
       row.why = format_count(*threads, "thread");
     }
@@ -138,16 +121,16 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   return row;
 }
 
-std::vector<ComputeRow> compute_rows(const View& view) {
+std::vector<ComputeRow> compute_rows(const DeviceView& view) {
   std::vector<ComputeRow> rows;
-  for (const Resource& resource : view.device.profile->resources) {
+  for (const Resource& resource : view.profile->resources) {
     if (resource.kind != Resource::Kind::kCompute) continue;
     bool burst = false;
     for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
                               Basis::kSustained, Basis::kModelBurst, Basis::kModelShaped}) {
       // An interrupted run owes the sustained figure, which a finished quick one never measures.
-      const bool owed = burst && basis == Basis::kSustained && !view.device.profile->complete;
-      if (!view.tried(resource.name, basis) && !owed) continue;
+      const bool owed = burst && basis == Basis::kSustained && !view.profile->complete;
+      if (!tried(view, resource.name, basis) && !owed) continue;
       burst = burst || basis == Basis::kBurst;
       rows.push_back(compute_row(view, resource, basis));
     }
@@ -155,8 +138,8 @@ std::vector<ComputeRow> compute_rows(const View& view) {
   return rows;
 }
 
-std::string how_measured(const View& view, const Ceiling& row) {
-  const Measurement* m = view.device.source(row);
+std::string how_measured(const DeviceView& view, const Ceiling& row) {
+  const Measurement* m = view.source(row);
   if (m == nullptr) return {};
   std::vector<std::string> parts;
   if (const auto width = int_param(m->params, "width")) {
@@ -182,43 +165,42 @@ std::optional<double> packets_share(const Ceiling& row) {
   return packets == row.factors.end() ? std::nullopt : std::optional(packets->value);
 }
 
-std::vector<BandwidthRow> bandwidth_rows(const View& view) {
+std::vector<BandwidthRow> bandwidth_rows(const DeviceView& view) {
   std::vector<BandwidthRow> rows;
-  for (const Resource& resource : view.device.profile->resources) {
-    if (resource.kind != Resource::Kind::kMemory || !view.tried(resource.name, Basis::kMeasured))
+  for (const Resource& resource : view.profile->resources) {
+    if (resource.kind != Resource::Kind::kMemory || !tried(view, resource.name, Basis::kMeasured))
       continue;
     BandwidthRow& row = rows.emplace_back();
     row.resource = resource.name;
-    row.theoretical = view.value(resource.name, Basis::kTheoretical);
-    row.datasheet = view.value(resource.name, Basis::kDatasheet);
+    row.theoretical = value(view, resource.name, Basis::kTheoretical);
+    row.datasheet = value(view, resource.name, Basis::kDatasheet);
     if (const Ceiling* measured = view.ceiling(resource.name, Basis::kMeasured)) {
       row.measured = measured->value;
       row.next_run = next_run_of(view, *measured);
       row.how = how_measured(view, *measured);
-      if (const Measurement* m = view.device.source(*measured)) {
+      if (const Measurement* m = view.source(*measured)) {
         row.algorithm = text_param(m->launch, "algorithm").value_or("");
         row.multicast_off = text_param(m->launch, "nvls") == "0";
       }
       if (const auto packets = packets_share(*measured); packets && row.theoretical)
         row.data_rate = *row.theoretical * *packets;
     } else {
-      row.how = view.why_missing(resource.name, Basis::kMeasured);
+      row.how = why_missing(view, resource.name, Basis::kMeasured);
     }
   }
   return rows;
 }
 
-std::vector<HeadlineFigure> headline_figures(const View& view) {
+std::vector<HeadlineFigure> headline_figures(const DeviceView& view) {
   std::vector<HeadlineFigure> figures;
-  for (const Headline& headline : view.device.profile->headlines) {
-    if (headline.device != view.device.name()) continue;
+  for (const Headline* of : view.headlines) {
+    const Headline& headline = *of;
     HeadlineFigure& figure = figures.emplace_back();
     figure.label = headline.label;
     figure.resource = headline.resource;
     figure.basis = headline.basis;
-    if (const auto row = view.missing.find({headline.resource, headline.basis});
-        row != view.missing.end())
-      figure.absence = row->second->why;
+    if (const MissingCeiling* row = view.missing(headline.resource, headline.basis))
+      figure.absence = row->why;
     figure.missing = headline.missing;
     const Ceiling* row = view.ceiling(headline.resource, headline.basis);
     if (row != nullptr) {
@@ -288,27 +270,24 @@ std::vector<std::string> traits_of_node(const Profile& profile) {
                                                                              : "direct NVLinks"};
 }
 
-DeviceOverview device_overview(const View& view) {
-  const Profile& profile = *view.device.profile;
+DeviceOverview device_overview(const DeviceView& view) {
+  const Profile& profile = *view.profile;
   DeviceOverview result;
-  const DeviceFacts* const gpu = view.device.facts;
-  result.device = std::string(view.device.name());
+  const DeviceFacts* const gpu = view.facts;
+  result.device = std::string(view.name());
   result.gpu = gpu;
   result.name = gpu == nullptr
                     ? result.device
                     : fmt::format("{} · {}", device_label(profile, gpu->uuid), gpu->name);
-  result.traits = gpu != nullptr          ? traits_of(*gpu)
-                  : view.device.is_host() ? traits_of(profile.host)
-                                          : traits_of_node(profile);
+  result.traits = gpu != nullptr   ? traits_of(*gpu)
+                  : view.is_host() ? traits_of(profile.host)
+                                   : traits_of_node(profile);
   result.headlines = headline_figures(view);
   result.compute = compute_rows(view);
   result.bandwidth = bandwidth_rows(view);
-  for (const Roofline& roofline : profile.rooflines)
-    if (roofline.device == view.device.name()) result.ridge_points = roofline.ridge_points;
-  for (const MemoryLevel& level : profile.memory_map)
-    if (level.device == view.device.name()) result.memory_map.push_back(level);
-  for (const Curve& curve : profile.curves)
-    if (curve.device == view.device.name()) result.curves.push_back(curve);
+  for (const Roofline* roofline : view.rooflines) result.ridge_points = roofline->ridge_points;
+  for (const MemoryLevel* level : view.memory_map) result.memory_map.push_back(*level);
+  for (const Curve* curve : view.curves) result.curves.push_back(*curve);
   return result;
 }
 
@@ -362,7 +341,7 @@ Overview overview(const Profile& profile) {
   }
   for (const DeviceView& device : device_views(profile))
     if (device.facts != nullptr || !device.measurements.empty())
-      result.devices.push_back(device_overview(View(device)));
+      result.devices.push_back(device_overview(device));
   return result;
 }
 
