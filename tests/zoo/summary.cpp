@@ -14,7 +14,8 @@
 #include "harness/profile/population.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
-#include "harness/show/overview.hpp"
+#include "harness/show/figures.hpp"
+#include "harness/show/machine.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
 
@@ -50,21 +51,22 @@ std::string summary(const Profile& profile) {
   const DeviceFacts& device = profile.devices.at(0);
   const Datasheet* product = find_product(device);
   const std::string why = why_no_datasheet(device);
-  const Overview view = overview(profile);
-  std::string text = fmt::format("{}\n", view.devices.at(0).title());
+  const std::vector<DeviceView> devices = measured_devices(profile);
+  const DeviceView& view = devices.at(0);
+  std::string text = fmt::format("{}\n", title_of(view));
   text += fmt::format("product    {}\n", product == nullptr ? "unknown" : product->product);
   text += fmt::format("published  {}\n", why.empty() ? rows(profile, Basis::kDatasheet) : why);
   text += fmt::format("theory     {}\n", rows(profile, Basis::kTheoretical));
   text += fmt::format("missing    {}\n", missing(profile));
   text += fmt::format("memory     {}\n", ResourceLabels(profile)("hbm.read"));
   text += fmt::format("host link  {}\n", host_link_name(device));
-  for (const HeadlineFigure& headline : view.devices[0].headlines) {
-    text += fmt::format(
-        "headline   {}: {}", headline.label,
-        headline.value ? format_rate(*headline.value, headline.unit) : headline.missing);
-    if (headline.reference)
-      text += fmt::format(" of {} {}", format_rate(*headline.reference, headline.unit),
-                          headline.reference_name);
+  for (const Headline* headline : view.headlines) {
+    const Row row = figure_row({.names = {}, .devices = {&view}}, headline->label,
+                               {headline->resource, headline->basis}, nullptr);
+    const Cell &measured = row.cells[0], &reference = row.cells[1];
+    text += fmt::format("headline   {}: {}", row.label,
+                        measured.value ? text_of(measured, {}) : measured.missing);
+    if (reference.value) text += " of " + text_of(reference, {});
     text += '\n';
   }
   static const std::vector<Population> kKnown = bundled_populations();

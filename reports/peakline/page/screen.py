@@ -12,20 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline.page.cells import Table, read_table
 from peakline.text import short
 
 _SECONDS = 60  # time limit; a busy machine takes three
 _MOST_OF_A_REASON = 300  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table of the screen; a row is a label and a cell per column."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,7 @@ class Screen:
     word: str
     sentence: str
     reasons: tuple[str, ...]
-    sections: tuple[Section, ...]
+    tables: tuple[Table, ...]
     matters: tuple[tuple[str, str], ...]  # (severity, text)
 
 
@@ -80,17 +71,9 @@ def read_screen(document: Mapping[str, Any]) -> Screen:
         str(verdict["text"]),
         str(verdict["sentence"]),
         tuple(map(str, verdict["reasons"])),
-        tuple(map(_section, document["sections"])),
+        tuple(map(read_table, document["tables"])),
         tuple((str(row["severity"]), str(row["text"])) for row in document["matters"]),
     )
-
-
-def _section(section: Mapping[str, Any]) -> Section:
-    columns = tuple(map(str, section["columns"]))
-    rows = tuple((str(row["label"]), tuple(map(str, row["cells"]))) for row in section["rows"])
-    if any(len(cells) != len(columns) for _, cells in rows):
-        raise ValueError("a row has other columns than its section")
-    return Section(str(section["title"]), columns, rows, tuple(map(str, section["notes"])))
 
 
 def _program() -> str | None:

@@ -94,13 +94,7 @@ class MissingCeiling:
     resource: str
     basis: Basis
     why: Literal[
-        "unknown",
-        "skipped",
-        "failed",
-        "implausible",
-        "wrong_result",
-        "few_samples",
-        "unreadable",
+        "unknown", "skipped", "failed", "implausible", "wrong_result", "few_samples", "unreadable"
     ] = "unknown"
     reason: str
 

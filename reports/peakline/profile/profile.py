@@ -170,15 +170,13 @@ class Profile:
         return list(dict.fromkeys([*listed, *present]))
 
     def label(self, resource: str) -> str:
-        """The label of a resource: this version's where it knows the resource, else the file's.
-
-        A file's label that begins with another word names the device's own memory or link.
-        """
-        found = self._resource.get(resource)
+        """The label of a resource: this version's where it knows the resource, else the file's,
+        which names an integrated GPU's own memory and link."""
         known = schema.labels().get(resource)
-        if found is None or known is None:
-            return known or (found.label if found else plain_label(resource))
-        return known if known.split()[:1] == found.label.split()[:1] else found.label
+        if known and not (level_of(resource) == "pcie" and any(d.integrated for d in self.devices)):
+            return known
+        found = self._resource.get(resource)
+        return found.label if found else plain_label(resource)
 
     def headline_label(self, headline: Headline) -> str:
         """The label of a headline: its resource's where the file calls both alike."""
