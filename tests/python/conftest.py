@@ -332,7 +332,7 @@ def hostile(value: Any) -> Any:
         *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
         *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
         *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
-        "varies_with",
+        *("varies_with", "format", "mark"),
         # Declarations of pictures.
         *("key", "over", "by", "naming", "written", "scale", "role"),
     }

@@ -14,7 +14,6 @@
 #include "harness/profile/population.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
-#include "harness/show/figures.hpp"
 #include "harness/show/machine.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
@@ -61,12 +60,13 @@ std::string summary(const Profile& profile) {
   text += fmt::format("memory     {}\n", ResourceLabels(profile)("hbm.read"));
   text += fmt::format("host link  {}\n", host_link_name(device));
   for (const Headline* headline : view.headlines) {
-    const Row row = figure_row({.names = {}, .devices = {&view}}, headline->label,
-                               {headline->resource, headline->basis}, nullptr);
-    const Cell &measured = row.cells[0], &reference = row.cells[1];
-    text += fmt::format("headline   {}: {}", row.label,
-                        measured.value ? text_of(measured, {}) : measured.missing);
-    if (reference.value) text += " of " + text_of(reference, {});
+    const Ceiling* row = view.ceiling(headline->resource, headline->basis);
+    text += fmt::format("headline   {}: {}", headline->label,
+                        row != nullptr ? format_rate(row->value, row->unit) : headline->missing);
+    if (headline->reference)
+      if (const Ceiling* reference = view.ceiling(headline->resource, *headline->reference))
+        text += fmt::format(" of {} {}", format_rate(reference->value, reference->unit),
+                            to_string(reference->basis));
     text += '\n';
   }
   static const std::vector<Population> kKnown = bundled_populations();
