@@ -35,8 +35,8 @@ std::vector<Point> copy_points() {
 }
 
 // How the rate grows with the footprint depends on the memory, not on the width, so only the widest
-// access has all footprints.
-std::vector<Point> pattern_points() {
+// access has all footprints. whole_memory: reads and writes show what copies and triads would.
+std::vector<Point> pattern_points(bool whole_memory) {
   auto points =
       points_over({{"width", {16}}, {"bytes", values_of(kFootprints)}}, {.seconds = 0.12});
   for (const std::int64_t width : {8, 4})
@@ -47,7 +47,8 @@ std::vector<Point> pattern_points() {
     point.quick = int_param(point.params, "width") == 16;
     point.seconds = 0.5;
   }
-  points.push_back({.params = {{"width", 16}, {"footprint", "memory"}}, .seconds = 0.6});
+  if (whole_memory)
+    points.push_back({.params = {{"width", 16}, {"footprint", "memory"}}, .seconds = 0.6});
   return points;
 }
 
@@ -170,16 +171,16 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
   };
   constexpr const char* kBoth = "bytes read plus bytes written";
   add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
-      pattern_points(), on_gpu([](auto& bench) { hbm_read(bench); }),
+      pattern_points(true), on_gpu([](auto& bench) { hbm_read(bench); }),
       {{"device memory by width", {{"rate", "B/s", {"width"}}}, summarize_widths}, by_size("read")},
       {{kBySize, hbm_title, hbm_picture()}});
   add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
-      pattern_points(), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
+      pattern_points(true), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
   add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint", kBoth,
-      pattern_points(), on_gpu([](auto& bench) { hbm_copy(bench); }), {by_size("copy")});
+      pattern_points(false), on_gpu([](auto& bench) { hbm_copy(bench); }), {by_size("copy")});
   add("hbm.triad",
       "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
-      "bytes read (b, c) plus bytes written (a)", pattern_points(),
+      "bytes read (b, c) plus bytes written (a)", pattern_points(false),
       on_gpu([](auto& bench) { hbm_triad(bench); }), {by_size("triad")});
   add("hbm.memcpy", "Bandwidth of cudaMemcpyAsync within device memory, by footprint", kBoth,
       copy_points(), on_gpu([](auto& bench) { hbm_memcpy(bench); }));
@@ -187,11 +188,12 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
       on_gpu([](auto& bench) { hbm_memset(bench); }));
   registry.add(
       {.id = "hbm.concurrent",
-       .what = "Device memory read bandwidth of each GPU alone and of all at once",
+       .what = "Device memory read bandwidth of each GPU while all read",
        .work = "bytes read by one GPU",
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
-       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate)},
+       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate,
+                                   [](const DeviceFacts&) { return std::string("hbm.read"); })},
        .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
                                           .phase = Phase::kNodeLoad,
                                           .rule = Rule::kFull,

@@ -36,42 +36,45 @@ std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is
 // A GPU's rate beside all others, and its share of the rate alone.
 struct Loaded {
   int gpu = 0;
-  double rate = 0, share = 0;
+  double rate = 0;
+  std::optional<double> share = {};  // nullopt: the rate alone is not known
 };
 
-std::vector<Loaded> loaded_gpus(const CurveView& curve) {
+const DeviceFacts* facts_of(int gpu, const Profile& profile) {
+  const auto found = std::ranges::find(profile.devices, gpu, &DeviceFacts::index);
+  return found == profile.devices.end() ? nullptr : &*found;
+}
+
+// A point's rate while the other GPUs rest, else the ceiling of the GPU's own measurements.
+std::optional<double> rate_alone(int gpu, const CurveView& curve, const AloneResource& resource) {
+  for (const Measurement* m : curve.points)
+    if (text_param(m->params, "beside") == "none" && first_gpu(m->params) == gpu) return *m->value;
+  const DeviceFacts* const device = facts_of(gpu, *curve.profile);
+  if (!resource || device == nullptr) return std::nullopt;
+  const Ceiling* const row =
+      find_ceiling(curve.profile->ceilings, device->uuid, resource(*device), Basis::kMeasured);
+  return row == nullptr ? std::nullopt : std::optional(row->value);
+}
+
+std::vector<Loaded> loaded_gpus(const CurveView& curve, const AloneResource& resource) {
   std::vector<Loaded> loaded;
   for (const Measurement* m : curve.points) {
     if (text_param(m->params, "beside") != "all") continue;
-    const auto alone = std::ranges::find_if(curve.points, [&](const Measurement* other) {
-      return text_param(other->params, "beside") == "none" &&
-             first_gpu(other->params) == first_gpu(m->params);
-    });
-    if (alone != curve.points.end())
-      loaded.push_back({*first_gpu(m->params), *m->value, *m->value / *(*alone)->value});
+    Loaded& gpu = loaded.emplace_back(*first_gpu(m->params), *m->value);
+    if (const auto alone = rate_alone(gpu.gpu, curve, resource)) gpu.share = gpu.rate / *alone;
   }
   return loaded;
 }
 
-// GPUs on one NUMA node, or without a host bridge between them, share their path to the host.
-bool share_host_side(const DeviceFacts& one, const DeviceFacts& other) {
-  if (one.index == other.index || (one.numa_node && one.numa_node == other.numa_node)) return true;
-  return std::ranges::any_of(one.peers, [&](const PeerFacts& peer) {
-    return peer.index == other.index && (peer.path == "PIX" || peer.path == "PXB");
-  });
-}
-
 std::vector<std::vector<Loaded>> grouped(const std::vector<Loaded>& loaded,
                                          const Profile& profile) {
-  const auto facts = [&](const Loaded& gpu) {
-    return std::ranges::find(profile.devices, gpu.gpu, &DeviceFacts::index);
-  };
   std::vector<std::vector<Loaded>> groups;
   for (const Loaded& gpu : loaded) {
     const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& members) {
-      const auto one = facts(members.front()), other = facts(gpu);
-      return one != profile.devices.end() && other != profile.devices.end() &&
-             share_host_side(*one, *other);
+      const DeviceFacts *const one = facts_of(members.front().gpu, profile), *const other =
+                                                                                 facts_of(gpu.gpu,
+                                                                                          profile);
+      return one != nullptr && other != nullptr && share_host_side(*one, *other);
     });
     if (group == groups.end())
       groups.push_back({gpu});
@@ -83,8 +86,31 @@ std::vector<std::vector<Loaded>> grouped(const std::vector<Loaded>& loaded,
 
 double median_share(const std::vector<Loaded>& loaded) {
   std::vector<double> shares;
-  for (const Loaded& gpu : loaded) shares.push_back(gpu.share);
+  for (const Loaded& gpu : loaded) shares.push_back(*gpu.share);
   return median(shares);
+}
+
+// "99.3 % of alone (GPU 2: 61.0 %), GPUs 0 to 1: 99.5 %, GPUs 2 to 3: 61.0 %". Figures kept, share
+// and least_share. loaded: with shares.
+std::string shares_of(const std::vector<Loaded>& loaded, const Profile& profile,
+                      Sentence& sentence) {
+  const double share = median_share(loaded);
+  const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
+  for (const Loaded& gpu : loaded)
+    sentence.figure("kept", *gpu.share, {{"gpu", std::int64_t{gpu.gpu}}});
+  sentence.figure("share", share);
+  sentence.figure("least_share", *least.share);
+  if (loaded.size() == 1)
+    return fmt::format("GPU {} at {} of alone", least.gpu, format_percent(share));
+  std::string text = format_percent(share) + " of alone";
+  if (share <= kAlike * *least.share) return text;
+  text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(*least.share));
+  const auto groups = grouped(loaded, profile);
+  if (groups.size() > 1 && groups.size() < loaded.size())
+    for (const auto& group : groups)
+      text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
+                          format_percent(median_share(group)));
+  return text;
 }
 
 }  // namespace
@@ -126,32 +152,27 @@ CurveRule pair_time_curve(std::string topic, const std::string& label) {
   return {std::move(topic), {{"time", "s"}}, summarize};
 }
 
-CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity) {
+CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity,
+                           const AloneResource& alone) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const std::vector<Loaded> loaded = loaded_gpus(curve);
+    std::vector<Loaded> loaded = loaded_gpus(curve, alone);
     if (loaded.size() < 2) return;
     const std::string_view unit = unit_of(quantity);
     double total = 0;
     for (const Loaded& gpu : loaded) total += gpu.rate;
-    const double share = median_share(loaded);
-    const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
-    std::string text = fmt::format("{} {} each, {} in all, {} of alone", label,
+    std::string text = fmt::format("{} {} each, {} in all", label,
                                    format_rate(total / static_cast<double>(loaded.size()), unit),
-                                   format_rate(total, unit), format_percent(share));
-    if (share > kAlike * least.share)
-      text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(least.share));
-    const auto groups = grouped(loaded, *curve.profile);
-    if (groups.size() > 1 && groups.size() < loaded.size() && share > kAlike * least.share)
-      for (const auto& group : groups)
-        text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
-                            format_percent(median_share(group)));
-    sentence.add(std::move(text));
+                                   format_rate(total, unit));
     sentence.figure("total", total);
-    sentence.figure("share", share);
-    sentence.figure("least_share", least.share);
+    std::erase_if(loaded, [](const Loaded& gpu) { return !gpu.share; });
+    if (!loaded.empty()) text += ", " + shares_of(loaded, *curve.profile, sentence);
+    sentence.add(std::move(text));
   };
   return {std::move(topic),
-          {{"total", std::string(unit_of(quantity))}, {"share", "1"}, {"least_share", "1"}},
+          {{"total", std::string(unit_of(quantity))},
+           {"kept", "1", {"gpu"}},
+           {"share", "1"},
+           {"least_share", "1"}},
           summarize};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "harness/values/benchmark.hpp"
@@ -12,8 +13,13 @@ CurveRule pair_rate_curve(std::string topic, const std::string& label);
 // Times of pairs, shortest to longest. Figure time (median pair).
 CurveRule pair_time_curve(std::string topic, const std::string& label);
 
-// Each GPU's rate beside all others, their total, and the share of the rate alone, by PCIe switch
-// or NUMA node if these differ. Figures total, share (the median), least_share.
-CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
+// The ceiling that a GPU's own measurements give for the same work.
+using AloneResource = std::function<std::string(const DeviceFacts&)>;
+
+// Each GPU's rate beside all others, their total, and the share of the rate alone, by the side of
+// the host if these differ. Figures total, kept (the share of each GPU), share (their median),
+// least_share. alone: where no point has the rate while the others rest; empty: not known.
+CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity,
+                           const AloneResource& alone = {});
 
 }  // namespace peakline::bench

@@ -53,17 +53,20 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
                       gpus, {.phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.25})},
                  on_gpu([=](auto& bench) { copy_beside_other_gpus(bench, to_device, to_host); }));
   };
-  const auto rates = [](const char* label) {
-    return concurrent_curve(kTopic, label, Quantity::kByteRate);
+  const auto rates = [](const char* label, const char* direction) {
+    return concurrent_curve(
+        kTopic, label, Quantity::kByteRate,
+        [direction](const DeviceFacts& gpu) { return host_link_resource(gpu, direction); });
   };
   constexpr const char* kOnce = "bytes over the link of one GPU";
-  add("pcie.concurrent.h2d", "Copies from the host by each GPU alone and by all at once", kOnce,
-      true, false, {rates("H2D")});
-  add("pcie.concurrent.d2h", "Copies to the host by each GPU alone and by all at once", kOnce,
-      false, true, {rates("D2H")});
-  add("pcie.concurrent.both", "Copies both ways by each GPU alone and by all at once",
+  add("pcie.concurrent.h2d", "Copies from the host by each GPU while all copy", kOnce, true, false,
+      {rates("H2D", "h2d")});
+  add("pcie.concurrent.d2h", "Copies to the host by each GPU while all copy", kOnce, false, true,
+      {rates("D2H", "d2h")});
+  add("pcie.concurrent.both", "Copies both ways by each GPU while all copy",
       "bytes over the link of one GPU in both directions, timed until both are done", true, true,
-      {rates("both ways"), {kTopic, {}, summarize_host_memory}}, {{kTopic, concurrent_title}});
+      {rates("both ways", "bidirectional"), {kTopic, {}, summarize_host_memory}},
+      {{kTopic, concurrent_title}});
 }
 
 }  // namespace peakline::bench

@@ -104,11 +104,11 @@ CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
 // The figures of the slowest pair, or of the slowest GPU among all.
 std::vector<RunFigure> other_figures(const DeviceView& node) {
   std::vector<RunFigure> figures;
-  for (const auto& [id, label, unit, basis, theory_of] : kNodeFigures) {
+  for (const NodeFigure& asked : kNodeFigures) {
     const MeasuredPoint* slowest = nullptr;
     double least = 0;
     for (const MeasuredPoint& point : *node.points) {
-      if (point.what->id != id || !point.sound || point.value <= 0) continue;
+      if (point.what->id != asked.id || !point.sound || point.value <= 0) continue;
       if (text_param(point.what->params, "beside").value_or("all") != "all") continue;
       const double rate = point.what->unit == "s" ? 1 / point.value : point.value;
       if (slowest != nullptr && rate >= least) continue;
@@ -117,17 +117,17 @@ std::vector<RunFigure> other_figures(const DeviceView& node) {
     }
     if (slowest == nullptr) continue;
     RunFigure& figure = figures.emplace_back();
-    figure.resource = id;
-    figure.basis = basis;
-    figure.unit = unit;
+    figure.resource = asked.id;
+    figure.basis = asked.basis;
+    figure.unit = asked.unit;
     figure.method_version = slowest->what->method_version;
     figure.value = least;
     figure.measurement = slowest->what->name();
-    figure.label = label;
+    figure.label = asked.label;
     const DeviceFacts* gpu = facts_for(*node.profile, *slowest->what);
-    if (theory_of.empty() || gpu == nullptr) continue;
+    if (asked.theory_of.empty() || gpu == nullptr) continue;
     const auto peak_by = [&](Basis of) -> std::optional<double> {
-      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, theory_of, of);
+      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, asked.theory_of, of);
       return row == nullptr ? std::nullopt : std::optional(row->value);
     };
     figure.theory = peak_by(Basis::kTheoretical);

@@ -13,7 +13,7 @@
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"
 #include "harness/judge/population.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -117,7 +117,8 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
     Profile late = pair;
     scale_points(late, 1.1, "p2p.latency");
     EXPECT_EQ(judged(late).verdict, Outcome::kFail);
-    EXPECT_THAT(judged(late).line, testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
+    EXPECT_THAT(judged(late).line,
+                testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
     Profile fewer = pair;
     for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
     EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);

@@ -13,7 +13,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/values/resources.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/screen.hpp"
 #include "harness/show/show.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/judge/compare.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/unsteady.hpp"

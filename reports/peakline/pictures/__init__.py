@@ -1,7 +1,5 @@
 """All pictures of a profile. Describing them needs no matplotlib, drawing does."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ from peakline.pictures import (
     ceilings,
     declared,
     factors,
+    gemm,
     instructions,
     kernel_roofline,
     kernels,
@@ -21,12 +20,11 @@ from peakline.pictures import (
     storage,
 )
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.groups import group_of
-from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
     draw,
+    group_of,
     inline_svg,
     render,
     require_matplotlib,
@@ -84,8 +82,8 @@ def _own(
         memory_map.picture(profile, device),
         storage.picture(profile, device, need),
         instructions.picture(profile, device),
-        alignment.picture(profile, device),
-        waves.picture(profile, device),
+        gemm.alignment(profile, device),
+        gemm.waves(profile, device),
     ]
 
 
