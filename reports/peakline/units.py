@@ -90,8 +90,10 @@ def value(amount: float, unit: str) -> str:
 
 
 def bare(amount: float, unit: str, *, rough: bool = False) -> str:
-    """Without the unit: bandwidths in GB/s, other rates in TFLOP/s or TOP/s."""
+    """Without the unit: bandwidths in GB/s, operations in TFLOP/s or TOP/s. Other rates keep it."""
     scale = 1e9 if unit == "B/s" else 1e12 if unit.endswith(("OP/s", "OP/J")) else 1
+    if scale == 1 and unit.endswith("/s"):
+        return rate(amount, unit)
     return f"{_rounded(amount) / scale:g}" if rough else number(amount / scale)
 
 

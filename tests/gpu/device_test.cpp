@@ -147,7 +147,7 @@ std::vector<cuda::TimedReading> capped_readings(double capped_s) {
   return readings;
 }
 
-TEST(Telemetry, SaysForWhatShareOfTheTimeThePowerCapHeldTheClocks) {
+TEST(Telemetry, SaysHowLongThePowerCapHeldTheClocks) {
   EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5).value(), 0.25, 1e-9);
   EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5.35).value(), 0.25, 1e-9);
   EXPECT_EQ(cuda::power_cap_share(capped_readings(0), 5), 0.0);

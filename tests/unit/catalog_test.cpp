@@ -96,7 +96,7 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
 }
 
 // Hopper runs none of it; other GPUs what their units support.
-TEST_F(CatalogTest, WhatWasNeverRunStandsForCeilingsOnlyWhereThereAreUnits) {
+TEST_F(CatalogTest, NeverRunCodeGivesCeilingsOnlyWithUnits) {
   const auto ceilings = [&](const std::string& id, int major, int minor) {
     DeviceFacts device = sample::h200();
     device.compute_major = major;
@@ -151,7 +151,7 @@ TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereItIsTheSlowWayIn) {
 }
 
 // Title and picture belong to a whole topic, so no two benchmarks may claim it.
-TEST_F(CatalogTest, ATopicIsDeclaredOnceByABenchmarkThatHasACurveOfIt) {
+TEST_F(CatalogTest, ATopicIsDeclaredOnceWhereItHasACurve) {
   std::map<std::string, std::vector<std::string>> curves, declared;  // ids by topic
   for (const Benchmark& benchmark : registry_.benchmarks()) {
     for (const CurveRule& rule : benchmark.curves) {

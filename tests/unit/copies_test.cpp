@@ -235,7 +235,7 @@ TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
       1e-12);
 }
 
-TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
+TEST(Waits, AreGivenByParameterInTheKernelsCycles) {
   std::vector<Measurement> all = {
       taking("synchronization.wait", {{"by", "stream"}}, 8.1e-6),
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
@@ -295,7 +295,7 @@ TEST(Collectives, AllLinksThatAreUpAreTheLimitUnlessSwitchesSum) {
   EXPECT_FALSE(collective_limit().of(&m, gpu));
 }
 
-TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
+TEST(Collectives, CompareTheBusBandwidthWithTheLinks) {
   const std::array all = {all_reduce(8, 12.4e-6), all_reduce(16 << 20, 80e-6),
                           all_reduce(1 << 30, 3.2e-3)};
   Profile profile;

@@ -104,7 +104,7 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   EXPECT_EQ(figure_of(sentence, {.role = role::kLine, .by = {{"level", "l2"}}}), 128);
 }
 
-TEST(Occupancy, InterpolatesBytesInFlightBetweenTheFastestPoints) {
+TEST(Occupancy, InterpolatesBytesInFlight) {
   Said said;
   for (const auto& [warps, loads, rate] :
        std::vector<std::tuple<std::int64_t, std::int64_t, double>>{

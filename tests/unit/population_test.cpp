@@ -42,7 +42,7 @@ std::set<std::string> rejected(const CardRun& run, const Population& population)
   return rejected(run, Known{.population = &population});
 }
 
-TEST(Population, ScatterOfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
+TEST(Population, RareModelBorrowsDoubledScatter) {
   CardFacts other = h200s()[0].facts;
   other.model = "NVIDIA A100-SXM4-80GB";
   for (const char* resource : {"", "hbm.read"}) {

@@ -276,7 +276,7 @@ TEST(Reader, RefusesEveryTruncation) {
   }
 }
 
-TEST(Reader, ShowsLittleOfWhatItFindsAndNothingThatATerminalObeys) {
+TEST(Reader, QuotesLittleAndNoControlCharacters) {
   const std::string text(100'000, 'x');
   EXPECT_LT(refusal(altered("117.25", "\"" + text + "\"")).size(), 200);
   EXPECT_LT(refusal(altered("117.25", text)).size(), 300);
