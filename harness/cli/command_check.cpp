@@ -29,7 +29,7 @@
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/lint.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 #include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 

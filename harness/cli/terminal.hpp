@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "harness/run/exit_codes.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline::bench {
 

@@ -13,8 +13,6 @@
 namespace peakline {
 namespace {
 
-using FindMeasurement = decltype(CurveView::measurement);
-
 // A device's sentences, topics in order of appearance.
 class Topics {
  public:
@@ -31,15 +29,13 @@ class Topics {
   }
   void declare(const Topic& topic) { of(topic.name).topic = &topic; }
 
-  void finish(const DeviceView& device, const FindMeasurement& measurement,
-              std::vector<Curve>& curves) {
+  void finish(const DeviceView& device, std::vector<Curve>& curves) {
     for (Said& said : topics_) {
       Curve& curve = said.curve;
       curve.device = device.name();
       curve.sentence = joined(said.pieces, "; ");
       if (const Topic* topic = said.topic; topic != nullptr && said.why_broken.empty()) {
-        guarded(said, "its title",
-                [&] { curve.title = title_of(*topic, device, measurement, curve); });
+        guarded(said, "its title", [&] { curve.title = title_of(*topic, device, curve); });
         if (has_numbers(topic->picture, device)) curve.picture = topic->picture;
       }
       if (!said.why_broken.empty())
@@ -88,14 +84,13 @@ class Topics {
            });
   }
 
-  static std::string title_of(const Topic& topic, const DeviceView& device,
-                              const FindMeasurement& measurement, const Curve& curve) {
+  static std::string title_of(const Topic& topic, const DeviceView& device, const Curve& curve) {
     if (!topic.title) return {};
     try {
       return topic.title({.profile = *device.profile,
                           .device = device.name(),
                           .facts = device.facts,
-                          .measurement = measurement,
+                          .view = device,
                           .figures = curve.figures});
     } catch (const Missing&) {
       return {};
@@ -111,15 +106,6 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
   std::map<std::string_view, std::vector<const Measurement*>> by_id;
   for (const Measurement* m : device.measurements)
     if (sound(*m)) by_id[m->id].push_back(m);
-  const auto ceiling = [&](std::string_view resource, Basis basis) -> std::optional<double> {
-    const Ceiling* row = find_ceiling(device.profile->ceilings, device.name(), resource, basis);
-    if (row == nullptr) return std::nullopt;
-    return row->value;
-  };
-  const auto measurement = [&](std::string_view name) -> const Measurement* {
-    const auto found = device.by_name.find(std::string(name));
-    return found != device.by_name.end() && sound(*found->second) ? found->second : nullptr;
-  };
   Topics topics(broken);
   for (const Benchmark& benchmark : benchmarks) {
     for (const Topic& topic : benchmark.topics) topics.declare(topic);
@@ -127,12 +113,11 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
     if (found == by_id.end()) continue;
     const CurveView points{.device = device.facts,
                            .points = found->second,
-                           .ceiling = ceiling,
-                           .measurement = measurement,
-                           .profile = device.profile};
+                           .profile = device.profile,
+                           .view = &device};
     for (const CurveRule& rule : benchmark.curves) topics.add(benchmark, rule, points);
   }
-  topics.finish(device, measurement, curves);
+  topics.finish(device, curves);
 }
 
 }  // namespace

@@ -7,17 +7,21 @@
 namespace peakline {
 namespace {
 
-constexpr std::string_view kMemory = "HBM", kLink = "PCIe";
-
-std::string with(std::string_view name, std::string_view label, std::string_view replaced) {
-  return std::string(name) + std::string(label.substr(replaced.size()));
+std::string named(std::string_view name, const Resource& resource) {
+  return std::string(name) + ' ' + resource.what;
 }
 
 }  // namespace
 
 std::string label_on(const Resource& resource, const DeviceFacts& gpu) {
-  if (resource.label.starts_with(kMemory)) return with(memory_name(gpu), resource.label, kMemory);
-  if (resource.label.starts_with(kLink)) return with(host_link_name(gpu), resource.label, kLink);
+  switch (resource.of) {
+    case Resource::Of::kDeviceMemory:
+      return named(memory_name(gpu), resource);
+    case Resource::Of::kHostLink:
+      return named(host_link_name(gpu), resource);
+    case Resource::Of::kOther:
+      break;
+  }
   return resource.label;
 }
 
@@ -26,8 +30,8 @@ std::string label_in(const Resource& resource, const Profile& profile) {
   const std::string first = label_on(resource, profile.devices.front());
   for (const DeviceFacts& gpu : profile.devices)
     if (label_on(resource, gpu) != first)
-      return resource.label.starts_with(kMemory) ? with(kAnyMemory, resource.label, kMemory)
-                                                 : resource.label;
+      return resource.of == Resource::Of::kDeviceMemory ? named(kAnyMemory, resource)
+                                                        : resource.label;
   return first;
 }
 

@@ -52,17 +52,13 @@ std::vector<Wanted> wanted_of(const DeviceView& device) {
   return wanted;
 }
 
-std::string why_missing(const Profile& profile, std::string_view device, const Wanted& wanted) {
-  for (const MissingCeiling& row : profile.missing_ceilings)
-    if (row.device == device && row.resource == wanted.resource && row.basis == wanted.basis)
-      return row.reason;
-  return std::string(kNotTried);
+std::string why_missing(const DeviceView& device, const Wanted& wanted) {
+  const MissingCeiling* row = device.missing(wanted.resource, wanted.basis);
+  return row == nullptr ? std::string(kNotTried) : row->reason;
 }
 
-Headline headline(const Profile& profile, const DeviceView& device, const Wanted& wanted) {
-  const auto has = [&](Basis basis) {
-    return find_ceiling(profile.ceilings, device.name(), wanted.resource, basis) != nullptr;
-  };
+Headline headline(const DeviceView& device, const Wanted& wanted) {
+  const auto has = [&](Basis basis) { return device.ceiling(wanted.resource, basis) != nullptr; };
   const Resource& of = resource(wanted.resource);
   return {.device = std::string(device.name()),
           .label = !wanted.label.empty()     ? wanted.label
@@ -73,7 +69,7 @@ Headline headline(const Profile& profile, const DeviceView& device, const Wanted
           .reference = has(Basis::kDatasheet)     ? std::optional(Basis::kDatasheet)
                        : has(Basis::kTheoretical) ? std::optional(Basis::kTheoretical)
                                                   : std::nullopt,
-          .missing = has(wanted.basis) ? "" : why_missing(profile, device.name(), wanted)};
+          .missing = has(wanted.basis) ? "" : why_missing(device, wanted)};
 }
 
 }  // namespace
@@ -82,8 +78,7 @@ std::vector<Headline> derive_headlines(const Profile& profile) {
   std::vector<Headline> headlines;
   for (const DeviceView& device : device_views(profile)) {
     if (device.facts == nullptr && device.measurements.empty()) continue;
-    for (const Wanted& wanted : wanted_of(device))
-      headlines.push_back(headline(profile, device, wanted));
+    for (const Wanted& wanted : wanted_of(device)) headlines.push_back(headline(device, wanted));
   }
   return headlines;
 }

@@ -27,23 +27,22 @@ std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
 }
 
 std::optional<double> latency_of_part(const DeviceView& gpu, const char* part) {
-  return figure(gpu, {.role = role::kLatency, .by = {{"level", "l2"}, {"part", part}}});
+  return gpu.figure({.role = role::kLatency, .by = {{"level", "l2"}, {"part", part}}});
 }
 
 MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
   MemoryLevel level{
       .device = std::string(gpu.name()), .level = source.level, .label = source.label};
   const auto of_level = [&](const char* role) {
-    return figure(gpu, {.role = role, .by = {{"level", level.level}}});
+    return gpu.figure({.role = role, .by = {{"level", level.level}}});
   };
   level.latency_s = of_level(role::kLatency);
   level.line_bytes = of_level(role::kLine);
   level.sector_bytes = of_level(role::kSector);
   level.held_bytes = larger(of_level(role::kHeldByLatency), of_level(role::kHeldByRate));
-  const Ceiling* row = find_ceiling(gpu.profile->ceilings, gpu.name(),
-                                    source.resource.empty() ? host_link_resource(*gpu.facts, "h2d")
-                                                            : std::string(source.resource),
-                                    Basis::kMeasured);
+  const Ceiling* row = gpu.ceiling(source.resource.empty() ? host_link_resource(*gpu.facts, "h2d")
+                                                           : std::string(source.resource),
+                                   Basis::kMeasured);
   if (row != nullptr) level.bytes_per_s = row->value;
 
   if (level.level == "shared") {
@@ -70,7 +69,7 @@ MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
 
 std::optional<FarPart> far_part_of_l2(const DeviceView& gpu) {
   const auto near_s = latency_of_part(gpu, "near"), far_s = latency_of_part(gpu, "far");
-  const auto near_bytes = figure(gpu, {.role = role::kNearHeld, .by = {{"level", "l2"}}});
+  const auto near_bytes = gpu.figure({.role = role::kNearHeld, .by = {{"level", "l2"}}});
   if (!near_s || !far_s || !near_bytes || *far_s < kFartherPart * *near_s) return std::nullopt;
   return FarPart{.near_s = *near_s, .far_s = *far_s, .near_bytes = *near_bytes};
 }

@@ -214,7 +214,7 @@ std::string profile_schema() {
   Json labels = Json::object();
   // HBM is called what the device has instead of it.
   for (const Resource& resource : known_resources())
-    if (part_of(resource.name) != "hbm") labels[resource.name] = resource.label;
+    if (resource.of != Resource::Of::kDeviceMemory) labels[resource.name] = resource.label;
   schema["x-labels"] = std::move(labels);
   return pretty(schema, 0, 0) + "\n";
 }

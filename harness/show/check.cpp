@@ -11,6 +11,7 @@
 
 #include "harness/judge/population.hpp"
 #include "harness/show/json_document.hpp"
+#include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -18,18 +19,14 @@
 namespace peakline {
 namespace {
 
-std::string outcome_word(Outcome outcome) {
-  static constexpr auto kPlain = [](Outcome o) { return spaced(to_string(o)); };
-  switch (outcome) {
-    case Outcome::kFail:
-      return styled(Style::kRed, kPlain(outcome));
-    case Outcome::kWarn:
-    case Outcome::kCannotJudge:
-      return styled(Style::kYellow, kPlain(outcome));
-    default:
-      return kPlain(outcome);
-  }
+Cell outcome_cell(Outcome outcome) {
+  const Style style = outcome == Outcome::kFail   ? Style::kRed
+                      : outcome >= Outcome::kWarn ? Style::kYellow
+                                                  : Style::kPlain;
+  return text_cell(spaced(to_string(outcome)), style);
 }
+
+std::string outcome_word(Outcome outcome) { return text_of(outcome_cell(outcome), Column{}); }
 
 // "PCIe" if all host links are, "NVLink".
 std::string group_name(RuleGroup group, const CheckedDevice& device) {
@@ -112,9 +109,9 @@ std::string others_that_pass(const Checks& checks, const CheckedDevice& worst) {
 }
 
 // A line per group, with its worst outcome.
-std::string group_table(const CheckedDevice& device, std::size_t width) {
-  TextTable table({left(2), left(2), right(2)});
-  table.row({"group", "", "rules"});
+Table group_table(const CheckedDevice& device) {
+  Table table{.key = "groups", .label_head = "group"};
+  table.columns = {{.key = "outcome", .is_text = true}, {.key = "rules", .head = "rules"}};
   for (int i = 0; !to_string(static_cast<RuleGroup>(i)).empty(); ++i) {
     const auto group = static_cast<RuleGroup>(i);
     std::size_t count = 0;
@@ -127,36 +124,58 @@ std::string group_table(const CheckedDevice& device, std::size_t width) {
       open = open || (rule.kind == RuleKind::kCoverage && rule.outcome == Outcome::kCannotJudge);
     }
     if (count == 0) continue;
-    table.row({group_name(group, device),
-               open && worst_outcome == Outcome::kCannotJudge ? "not judged"
-                                                              : outcome_word(worst_outcome),
-               std::to_string(count)});
+    table.rows.push_back(
+        {.key = std::string(to_string(group)),
+         .label = group_name(group, device),
+         .cells = {open && worst_outcome == Outcome::kCannotJudge ? text_cell("not judged")
+                                                                  : outcome_cell(worst_outcome),
+                   number_cell(Format::kExact, static_cast<double>(count))}});
   }
-  return table.render(width) + '\n';
+  return table;
+}
+
+Cell figure_cell(const Judged& rule, double value) {
+  if (rule.unit != "1") return value_cell(value, rule.unit);
+  return number_cell(rule.kind == RuleKind::kFact ? Format::kExact : Format::kRatio, value);
+}
+
+// Figures with the yardstick that set their limit.
+Table limits_table(const CheckedDevice& device) {
+  Table table{.key = "limits", .label_head = "rule"};
+  table.columns = {{.key = "outcome", .is_text = true},
+                   {.key = "value", .head = "value", .dispensable = 1},
+                   {.key = "of_healthy", .head = "of healthy"},
+                   {.key = "limit", .head = "limit"},
+                   {.key = "healthy", .head = "healthy", .dispensable = 2},
+                   {.key = "by", .head = "by", .is_text = true, .dispensable = 3}};
+  for (const Judged& rule : device.rules) {
+    if (!rule.found || !rule.limit) continue;
+    const auto share = [&](double value) {
+      return rule.by(YardstickKind::kFloor) ? text_cell("")
+                                            : number_cell(Format::kChange, rule.share(value) - 1);
+    };
+    table.rows.push_back(
+        {.key = to_string(rule.name),
+         .label = to_string(rule.name),
+         .cells = {outcome_cell(rule.outcome), figure_cell(rule, *rule.value), share(*rule.value),
+                   share(*rule.limit), figure_cell(rule, rule.found->by.centre),
+                   text_cell(rule.found->by.source)},
+         .remark = rule.reason.empty() ? "" : "by the rules: " + rule.reason});
+  }
+  return table;
 }
 
 std::string all_rules(const CheckedDevice& device, std::size_t width) {
-  TextTable table({left(2), left(2), right(2, 1), right(2), right(2), right(2, 2), left(2, 3)});
-  table.row({"rule", "", "value", "of healthy", "limit", "healthy", "by"});
-  std::string others;
+  std::string text =
+      text_of(group_table(device), width) + '\n' + text_of(limits_table(device), width);
   for (const Judged& rule : device.rules) {
-    if (!rule.found || !rule.limit) {
-      const bool judged = rule.kind != RuleKind::kFigure || rule.limit;
-      others += hanging(fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "open",
-                                    to_string(rule.name)),
-                        describe(rule), width);
-      continue;
-    }
-    const bool floor = rule.by(YardstickKind::kFloor);
-    const auto share = [&](double value) {
-      return fmt::format("{:+.1f} %", (value / rule.found->by.centre - 1) * 100);
-    };
-    table.row({to_string(rule.name), outcome_word(rule.outcome), value_text(rule, *rule.value),
-               floor ? "" : share(*rule.value), floor ? "" : share(*rule.limit),
-               value_text(rule, rule.found->by.centre), rule.found->by.source});
-    if (!rule.reason.empty()) table.heading("      by the rules: " + rule.reason);
+    if (rule.found && rule.limit) continue;
+    const bool judged = rule.kind != RuleKind::kFigure || rule.limit;
+    text += hanging(fmt::format("  {}  {}  ", judged ? outcome_word(rule.outcome) : "open",
+                                to_string(rule.name)),
+                    describe(rule), width);
   }
-  return group_table(device, width) + table.render(width) + others;
+  return text;
 }
 
 std::string runs_text(const Population& population) {

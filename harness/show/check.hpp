@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

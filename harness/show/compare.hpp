@@ -3,7 +3,7 @@
 #include <string>
 
 #include "harness/judge/comparison.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

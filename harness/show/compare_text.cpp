@@ -6,7 +6,7 @@
 
 #include "harness/judge/comparison.hpp"
 #include "harness/show/compare.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -21,23 +21,22 @@ constexpr double kSamePerClock = 0.02;
 
 std::string ratio(double value) { return fmt::format("{:.3f}", value); }
 
-// GB/s and TFLOP/s, as `show` prints them, whatever the size.
-std::string cell(double value, std::string_view unit) {
-  if (unit == "load/s") return format_value(value, unit);
-  return format_number(value / (unit == "B/s" ? 1e9 : 1e12));
+Cell verdict_cell(Verdict verdict) {
+  const Style style = verdict == Verdict::kFaster                                    ? Style::kGreen
+                      : verdict == Verdict::kSlower || verdict == Verdict::kUnsteady ? Style::kRed
+                      : verdict == Verdict::kUneven || verdict == Verdict::kInconclusive
+                          ? Style::kYellow
+                          : Style::kPlain;
+  return text_cell(verdict == Verdict::kNotJudged     ? "not judged"
+                   : verdict == Verdict::kWithinModel ? "as cards differ"
+                                                      : std::string(to_string(verdict)),
+                   style);
 }
 
-std::string verdict_cell(Verdict verdict) {
-  const std::string word(to_string(verdict));
-  return verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
-         : verdict == Verdict::kSlower       ? styled(Style::kRed, word)
-         : verdict == Verdict::kUnsteady     ? styled(Style::kRed, word)
-         : verdict == Verdict::kUneven       ? styled(Style::kYellow, word)
-         : verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
-         : verdict == Verdict::kNotJudged    ? "not judged"
-         : verdict == Verdict::kWithinModel  ? "as cards differ"
-                                             : word;
-}
+Cell ratio_cell(const std::optional<double>& value) { return number_cell(Format::kRatio, value); }
+
+// The last column of both tables.
+Column verdict_column() { return {.key = "verdict", .head = "verdict", .is_text = true}; }
 
 // Between models, only conclusive intervals make a winner.
 std::string winner(const CeilingComparison& c) {
@@ -167,23 +166,25 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
          (open.empty() ? std::string() : hanging("", advice(open), width));
 }
 
-void add_remark(TextTable& table, std::string_view text) {
-  if (!text.empty()) table.heading("      " + styled(Style::kDim, text));
-}
-
 std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t width) {
-  TextTable table({left(2), right(2), right(2), right(2), right(2, 1), left(2)});
-  table.row({"GB/s, TFLOP/s", "base", "new", "ratio", "±", "verdict"});
-  std::size_t rows = 0;
+  Table table{.key = "ceilings", .label_head = "GB/s, TFLOP/s"};
+  table.columns = {{.key = "base", .head = "base", .bare = true},
+                   {.key = "new", .head = "new", .bare = true},
+                   {.key = "ratio", .head = "ratio"},
+                   {.key = "half_width", .head = "±", .dispensable = 1},
+                   verdict_column()};
   for (const CeilingComparison& c : device.ceilings) {
     if (!all && device.same_model && !deviates(c.verdict)) continue;
-    ++rows;
-    table.row({to_string(FigureKey(c)), cell(c.base.value, c.unit), cell(c.next.value, c.unit),
-               ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
-               device.same_model ? verdict_cell(c.verdict) : winner(c)});
-    if (c.verdict != Verdict::kSame) add_remark(table, explanation(c));
+    const std::string name = to_string(FigureKey(c));
+    table.rows.push_back(
+        {.key = name,
+         .label = name,
+         .cells = {value_cell(c.base.value, c.unit), value_cell(c.next.value, c.unit),
+                   ratio_cell(c.ratio), ratio_cell((c.ratio_high - c.ratio_low) / 2),
+                   device.same_model ? verdict_cell(c.verdict) : text_cell(winner(c))},
+         .remark = c.verdict == Verdict::kSame ? "" : explanation(c)});
   }
-  return rows == 0 ? std::string() : table.render(width);
+  return text_of(table, width);
 }
 
 // Points whose ratio differs from 1 by more than the threshold.
@@ -195,30 +196,33 @@ std::string changed_points(const CurveComparison& c) {
 }
 
 std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
-  // Columns in the order in which they are dropped.
+  // In the order in which they are dropped.
   enum { kNever, kExtremes, kPerClock };
-  TextTable table({left(2), right(2), right(1), right(2, kPerClock), right(2, kExtremes),
-                   right(2, kExtremes), left(2)});
-  table.row(
-      {"curve (ratio of speeds)", "median", "±", "per clock", "lowest", "highest", "verdict"});
-  std::ptrdiff_t within = 0, rows = 0;
+  Table table{.key = "curves", .label_head = "curve (ratio of speeds)"};
+  table.columns = {{.key = "median", .head = "median"},
+                   {.key = "half_width", .head = "±", .gap = 1},
+                   {.key = "per_clock", .head = "per clock", .dispensable = kPerClock},
+                   {.key = "lowest", .head = "lowest", .dispensable = kExtremes},
+                   {.key = "highest", .head = "highest", .dispensable = kExtremes},
+                   verdict_column()};
+  std::ptrdiff_t within = 0;
   for (const CurveComparison& c : device.curves) {
     const bool together = c.part_begin == c.part_end;
     if (!deviates(c.verdict) && (together || !all)) {
       within += together;
       continue;
     }
-    ++rows;
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
-    table.row({c.id, ratio(c.median_ratio), ratio((c.ratio_high - c.ratio_low) / 2),
-               c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
-               ratio(lowest.ratio), ratio(highest.ratio), verdict_cell(c.verdict)});
-    if (c.part_begin != c.part_end) {
-      add_remark(table, "beyond the threshold: " + changed_points(c));
-    }
+    table.rows.push_back(
+        {.key = c.id,
+         .label = c.id,
+         .cells = {ratio_cell(c.median_ratio), ratio_cell((c.ratio_high - c.ratio_low) / 2),
+                   ratio_cell(c.median_ratio_per_clock), ratio_cell(lowest.ratio),
+                   ratio_cell(highest.ratio), verdict_cell(c.verdict)},
+         .remark = together ? "" : "beyond the threshold: " + changed_points(c)});
   }
-  std::string text = rows == 0 ? std::string() : table.render(width);
+  std::string text = text_of(table, width);
   if (all && within > 0)
     text += fmt::format("  {} within the threshold\n", format_count(within, "curve"));
   return text;

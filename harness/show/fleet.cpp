@@ -9,6 +9,7 @@
 
 #include "harness/show/check.hpp"
 #include "harness/show/json_document.hpp"
+#include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/text.hpp"
@@ -21,21 +22,28 @@ std::string label_of(const FleetGroup& group, const std::string& resource, Basis
   return ceiling_label(group.labels.at(resource), basis);
 }
 
-std::string distributions(const FleetGroup& group, std::size_t width) {
-  TextTable table({left(2), right(2), right(2), right(2), right(2, 1), right(2, 1), right(2)});
-  table.row({"", "median", "scatter", "lowest", "p5", "p95", "highest"});
+Table distributions(const FleetGroup& group) {
+  Table table{.key = "ceilings"};
+  table.columns = {{.key = "median", .head = "median"},
+                   {.key = "scatter", .head = "scatter"},
+                   {.key = "lowest", .head = "lowest"},
+                   {.key = "p5", .head = "p5", .dispensable = 1},
+                   {.key = "p95", .head = "p95", .dispensable = 1},
+                   {.key = "highest", .head = "highest"}};
   for (const Distribution& row : group.ceilings) {
-    const bool alone = row.devices < 2;
-    const auto share = [&](double value) {
-      return alone ? not_known() : format_signed_percent(value / row.median - 1);
+    const auto cell = [&](Format format, double value) {
+      return number_cell(format, row.devices < 2 ? std::nullopt : std::optional(value));
     };
-    std::string name = label_of(group, row.resource, row.basis);
-    if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
-    table.row({name, format_value(row.median, row.unit),
-               alone ? not_known() : fmt::format("{:.2f} %", row.deviation * 100),
-               share(row.lowest), share(row.p5), share(row.p95), share(row.highest)});
+    const auto change = [&](double value) { return cell(Format::kChange, value / row.median - 1); };
+    std::string label = label_of(group, row.resource, row.basis);
+    if (row.devices < group.members.size()) label += fmt::format(" ({})", row.devices);
+    table.rows.push_back(
+        {.key = to_string(FigureKey{row.resource, row.basis}),
+         .label = std::move(label),
+         .cells = {value_cell(row.median, row.unit), cell(Format::kFineShare, row.deviation),
+                   change(row.lowest), change(row.p5), change(row.p95), change(row.highest)}});
   }
-  return table.render(width);
+  return table;
 }
 
 bool fails(const FleetMember& member, RuleKind kind) {
@@ -44,27 +52,28 @@ bool fails(const FleetMember& member, RuleKind kind) {
   });
 }
 
-std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
+Cell verdict_of(const FleetGroup& group, const FleetMember& member) {
   for (const auto& [kind, word] :
        {std::pair{RuleKind::kHealth, "faulty"}, std::pair{RuleKind::kUnusable, "faulty"},
         std::pair{RuleKind::kLost, "lost"}, std::pair{RuleKind::kFact, "lesser"},
         std::pair{RuleKind::kFigure, "slow"}, std::pair{RuleKind::kUnsteady, "unsteady"}})
-    if (fails(member, kind)) return styled(Style::kRed, word);
+    if (fails(member, kind)) return text_cell(word, Style::kRed);
   if (fails(member, RuleKind::kMissing) || fails(member, RuleKind::kGpus))
-    return styled(Style::kYellow, "incomplete");
-  if (group.is_host) return group.judged ? styled(Style::kGreen, "like its peers") : "not judged";
+    return text_cell("incomplete", Style::kYellow);
+  if (group.is_host)
+    return group.judged ? text_cell("like its peers", Style::kGreen) : text_cell("not judged");
   switch (member.verdict()) {
     case Outcome::kFail:
-      return styled(Style::kRed, "failed");
+      return text_cell("failed", Style::kRed);
     case Outcome::kCannotJudge:
-      return styled(Style::kYellow, "cannot judge");
+      return text_cell("cannot judge", Style::kYellow);
     case Outcome::kWarn:
-      return styled(Style::kYellow, "warns");
+      return text_cell("warns", Style::kYellow);
     case Outcome::kPass:
     case Outcome::kExcused:
       break;
   }
-  return styled(Style::kGreen, "fine");
+  return text_cell("fine", Style::kGreen);
 }
 
 // Groups rules by cause: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
@@ -96,20 +105,23 @@ std::vector<std::string> reasons_of(const FleetMember& member) {
   return lines;
 }
 
-std::string members(const FleetGroup& group, bool all, std::size_t width) {
-  TextTable table({left(2), left(2), left(2), left(2)});
-  std::size_t rows = 0;
+Table members(const FleetGroup& group, bool all) {
+  Table table{.key = "members"};
+  table.columns = {{.key = "device", .is_text = true},
+                   {.key = "verdict", .is_text = true},
+                   {.key = "reasons", .is_text = true}};
   for (const FleetMember& member : group.members) {
     // For a virtual machine's host, only failures.
     const bool nothing_to_say = !all || (group.is_host && !group.judged);
-    const std::vector<std::string> reasons = reasons_of(member);
     // The heading has a whole group's warnings.
     const bool stands_out = !member.sound() || fails(member, RuleKind::kGpus);
     if (!stands_out && nothing_to_say) continue;
-    ++rows;
-    table.row({member.node, member.device, verdict_of(group, member), joined(reasons, "; ")});
+    table.rows.push_back({.key = member.uuid,
+                          .label = member.node,
+                          .cells = {text_cell(member.device), verdict_of(group, member),
+                                    text_cell(joined(reasons_of(member), "; "))}});
   }
-  return rows == 0 ? std::string() : table.render(width);
+  return table;
 }
 
 std::string_view kind_of(const FleetGroup& group) {
@@ -239,9 +251,9 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
   const std::size_t width = options.width;
   std::string text = first_line(fleet);
   for (const FleetGroup& group : fleet.groups) {
-    const std::string table = members(group, all, width);
+    const std::string table = text_of(members(group, all), width);
     text += (all ? "\n" : "") + hanging("", styled(Style::kBold, headline(group)), width);
-    if (all) text += distributions(group, width) + (table.empty() ? "" : "\n");
+    if (all) text += text_of(distributions(group), width) + (table.empty() ? "" : "\n");
     text += table;
   }
   if (!fleet.in_future.empty())

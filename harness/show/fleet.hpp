@@ -3,7 +3,7 @@
 #include <string>
 
 #include "harness/judge/fleet.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/judge/rules.hpp"
+#include "harness/show/table.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
@@ -39,6 +40,9 @@ inline json object(const Params& params) {
 
 // With the judgement's fields only for judged figures.
 json document_of(const Judged& rule);
+
+// Cells by the keys of their columns; blank ones are left out. Texts are without style.
+json document_of(const Table& table);
 
 // ASCII, which cannot control a terminal; invalid UTF-8 is replaced.
 inline std::string document_text(const json& document) {

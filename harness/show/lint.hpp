@@ -4,7 +4,7 @@
 #include <string>
 
 #include "harness/judge/lint.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

@@ -11,6 +11,7 @@
 
 #include "harness/hardware/datasheets.hpp"
 #include "harness/show/json_document.hpp"
+#include "harness/show/table.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -24,14 +25,14 @@ struct Shown {
   const char* head;
   std::string_view resource;
   double unit;
-  std::size_t from;  // narrowest terminal that shows it, columns
+  int dispensable;  // the order in which columns are dropped
 };
 constexpr std::array kShown = {
-    Shown{"FP64", "cuda_core.fp64", 1e12, 100}, Shown{"FP32", "cuda_core.fp32", 1e12, 76},
-    Shown{"TF32", "tensor.tf32", 1e12, 84},     Shown{"FP16", "tensor.fp16", 1e12, 0},
-    Shown{"FP8", "tensor.fp8", 1e12, 0},        Shown{"INT8", "tensor.int8", 1e12, 92},
-    Shown{"FP4", "tensor.fp4", 1e12, 68},       Shown{"GB/s", "hbm", 1e9, 0}};
-constexpr std::size_t kWithClocks = 112;
+    Shown{"FP64", "cuda_core.fp64", 1e12, 5}, Shown{"FP32", "cuda_core.fp32", 1e12, 2},
+    Shown{"TF32", "tensor.tf32", 1e12, 3},    Shown{"FP16", "tensor.fp16", 1e12, 0},
+    Shown{"FP8", "tensor.fp8", 1e12, 0},      Shown{"INT8", "tensor.int8", 1e12, 4},
+    Shown{"FP4", "tensor.fp4", 1e12, 1},      Shown{"GB/s", "hbm", 1e9, 0}};
+constexpr int kClocks = 6;
 
 std::string_view unit_of_figure(std::string_view resource) {
   if (resource == "hbm") return "B/s";
@@ -39,49 +40,43 @@ std::string_view unit_of_figure(std::string_view resource) {
   return resource == "tensor.int8" ? "OP/s" : "FLOP/s";
 }
 
-std::string shown(const Datasheet& sheet, const Shown& column) {
+Cell figure_cell(const Datasheet& sheet, const Shown& column) {
   const auto figure = std::ranges::find(sheet.figures, column.resource, &DatasheetFigure::resource);
-  if (figure != sheet.figures.end()) return fmt::format("{:g}", figure->value / column.unit);
-  return std::ranges::find(sheet.disputed, column.resource, &Dispute::resource) ==
-                 sheet.disputed.end()
-             ? not_known()
-             : "?";
+  if (figure != sheet.figures.end())
+    return number_cell(Format::kExact, figure->value / column.unit);
+  const bool disputed = std::ranges::find(sheet.disputed, column.resource, &Dispute::resource) !=
+                        sheet.disputed.end();
+  return disputed ? text_cell("?") : number_cell(Format::kExact, {});
 }
 
 // "1830, 1980": Hopper's Tensor Core figures assume another clock.
-std::string clocks(const Datasheet& sheet) {
+Cell clocks_cell(const Datasheet& sheet) {
   std::vector<double> found;
   for (const DatasheetFigure& figure : sheet.figures) {
     const double mhz = figure.clock_hz / 1e6;
     if (mhz > 0 && std::ranges::find(found, mhz) == found.end()) found.push_back(mhz);
   }
   std::ranges::sort(found);
-  return found.empty() ? not_known() : fmt::format("{:g}", fmt::join(found, ", "));
+  return found.empty() ? number_cell(Format::kExact, {})
+                       : text_cell(fmt::format("{:g}", fmt::join(found, ", ")));
 }
 
-std::string figures_table(SheetsShown sheets, std::size_t width) {
-  const bool with_clocks = width >= kWithClocks;
-  std::vector<TextTable::Column> columns = {left(2)};
-  std::vector<std::string> heads = {""};
-  for (const Shown& column : kShown) {
-    if (width < column.from) continue;
-    columns.push_back(right(2));
-    heads.emplace_back(column.head);
-  }
-  if (with_clocks) {
-    columns.push_back(right(2));
-    heads.emplace_back("MHz");
-  }
-  TextTable table(std::move(columns));
-  table.row(std::move(heads));
+Table figures_table(SheetsShown sheets) {
+  Table table{.key = "figures",
+              .title = "Datasheet peaks, TFLOP/s, TOP/s",
+              .remark = "dense; BF16 as FP16"};
+  for (const Shown& column : kShown)
+    table.columns.push_back({.key = std::string(column.resource),
+                             .head = column.head,
+                             .dispensable = column.dispensable});
+  table.columns.push_back({.key = "clocks", .head = "MHz", .dispensable = kClocks});
   for (const Datasheet* sheet : sheets) {
-    std::vector<std::string> cells = {std::string(sheet->product)};
-    for (const Shown& column : kShown)
-      if (width >= column.from) cells.push_back(shown(*sheet, column));
-    if (with_clocks) cells.push_back(clocks(*sheet));
-    table.row(std::move(cells));
+    Row row{.key = std::string(sheet->product), .label = std::string(sheet->product)};
+    for (const Shown& column : kShown) row.cells.push_back(figure_cell(*sheet, column));
+    row.cells.push_back(clocks_cell(*sheet));
+    table.rows.push_back(std::move(row));
   }
-  return table.render(width);
+  return table;
 }
 
 std::string names(const Sheets& sheets) {
@@ -206,10 +201,8 @@ json encode(const Datasheet& sheet) {
 std::string peaks_text(std::string_view name, const ShowOptions& options) {
   const Sheets sheets = products_called(name);
   if (sheets.empty()) return {};
-  std::string text =
-      section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
-  text += figures_table(sheets, options.width) + disputes(sheets, options.width) +
-          sources(sheets, options.width);
+  const std::string text = text_of(figures_table(sheets), options.width) +
+                           disputes(sheets, options.width) + sources(sheets, options.width);
   return terminal_text(text, options.color);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/show/json_document.hpp"
+#include "harness/show/table.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
 
@@ -12,32 +13,31 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kCausesShown = 8;
-constexpr double kTens = 0.1;
 
-std::string percent(const std::optional<double>& share, const char* before = "") {
-  if (!share) return not_known();
-  // Tens of percent need no decimals.
-  return *share < kTens ? fmt::format("{}{:.2f} %", before, *share * 100)
-                        : fmt::format("{}{:.0f} %", before, *share * 100);
-}
-
-std::string table(const Study& study, const Profile& names, std::size_t width) {
+Table table_of(const Study& study, const Profile& names) {
   const ResourceLabels labels(names);
+  Table table{.key = "ceilings", .heading_indent = 0};
   // Gaps for the longest names in 80 columns, or 60 without medians.
-  TextTable table({left(2), left(1), right(1, 1), right(1), right(1), right(1)});
-  table.row({"", "", "median", "spread", "interval", "inside"});
+  table.columns = {{.key = "basis", .is_text = true, .gap = 1},
+                   {.key = "median", .head = "median", .gap = 1, .dispensable = 1},
+                   {.key = "spread", .head = "spread", .gap = 1},
+                   {.key = "half_width", .head = "interval ±", .gap = 1},
+                   {.key = "inside", .head = "inside", .gap = 1}};
   std::string device;
   for (const CeilingStudy& row : study.ceilings) {
-    if (row.device != device) table.heading(device_label(names, row.device));
+    if (row.device != device) table.rows.push_back(heading(device_label(names, row.device)));
     device = row.device;
-    std::string name = labels(row.resource);
-    if (row.runs < study.created.size()) name += fmt::format(" ({} runs)", row.runs);
-    table.row({name, row.basis == Basis::kMeasured ? "" : basis_label(row.basis),
-               format_value(row.median, row.unit), percent(row.spread),
-               percent(row.half_width, "±"),
-               row.inside ? fmt::format("{:.0f} %", *row.inside * 100) : not_known()});
+    std::string label = labels(row.resource);
+    if (row.runs < study.created.size()) label += fmt::format(" ({} runs)", row.runs);
+    table.rows.push_back(
+        {.key = to_string(FigureKey{row.resource, row.basis}),
+         .label = std::move(label),
+         .cells = {text_cell(row.basis == Basis::kMeasured ? "" : basis_label(row.basis)),
+                   value_cell(row.median, row.unit), number_cell(Format::kFineShare, row.spread),
+                   number_cell(Format::kFineShare, row.half_width),
+                   number_cell(Format::kFineShare, row.inside)}});
   }
-  return table.render(width);
+  return table;
 }
 
 std::string alarms(const Study& study, std::size_t width) {
@@ -90,7 +90,7 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
                               fmt::format("{} {} runs, {} to {}", study.created.size(), study.mode,
                                           study.created.front(), study.created.back())),
                        width);
-    text += table(study, *of_study, width) + alarms(study, width);
+    text += text_of(table_of(study, *of_study), width) + alarms(study, width);
   }
   if (const std::size_t alone = left_out(studies, profiles); alone > 0) {
     text += '\n' +

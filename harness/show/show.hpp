@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 #include "harness/values/benchmark.hpp"
 #include "harness/values/profile.hpp"
 
@@ -28,7 +28,7 @@ std::vector<std::string> topics_of(const Profile& profile);
 std::string show_topics(const Profile& profile, std::span<const std::string> names,
                         const ShowOptions& options);
 
-// JSON (schema "peakline-summary", version 1); `screen` is the first screen.
+// JSON (schema "peakline-summary", version 2): tables of typed cells; `screen` is the first screen.
 std::string show_json(const Profile& profile, const Checks& checks);
 
 // "host", "gpu" or "node".

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/judge/rules.hpp"
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

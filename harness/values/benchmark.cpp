@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/values/profile.hpp"
+#include "harness/values/device_view.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -14,12 +14,20 @@ namespace {
 // Short memory shrinks a footprint below its parameter; losing part of a granule does not count.
 constexpr double kWholeFootprint = 0.999;
 
+const Measurement* sound_measurement(const DeviceView& device, std::string_view name) {
+  const Measurement* found = device.measurement(name);
+  return found != nullptr && sound(*found) ? found : nullptr;
+}
+
 }  // namespace
 
-const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
-  if (ceiling.measurement.empty()) return nullptr;
-  const auto found = by_name.find({ceiling.device, ceiling.measurement});
-  return found == by_name.end() ? nullptr : found->second;
+std::optional<double> CurveView::ceiling(std::string_view resource, Basis basis) const {
+  const Ceiling* row = view == nullptr ? nullptr : view->ceiling(resource, basis);
+  return row == nullptr ? std::nullopt : std::optional(row->value);
+}
+
+const Measurement* CurveView::measurement(std::string_view name) const {
+  return view == nullptr ? nullptr : sound_measurement(*view, name);
 }
 
 void Sentence::add(std::string_view label, const std::vector<std::string>& parts) {
@@ -41,6 +49,10 @@ void Sentence::figure(std::string_view name, double value, Params by) {
                       .value = value,
                       .unit = kind->unit,
                       .role = kind->role});
+}
+
+const Measurement* TitleView::measurement(std::string_view name) const {
+  return sound_measurement(view, name);
 }
 
 const Figure& TitleView::figure(const FigureQuery& query) const {
@@ -68,7 +80,7 @@ const Figure& TitleView::least(const FigureQuery& query) const {
 }
 
 const Ceiling& TitleView::ceiling(std::string_view resource, Basis basis) const {
-  const Ceiling* found = find_ceiling(profile.ceilings, device, resource, basis);
+  const Ceiling* found = view.ceiling(resource, basis);
   if (found == nullptr) throw Missing();
   return *found;
 }

@@ -6,7 +6,6 @@
 
 #include <exception>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 
 namespace peakline {
 
+struct DeviceView;
 struct Profile;
 
 // When a point runs, and next to what; in the order of a run.
@@ -82,21 +82,6 @@ struct PhysicalLimit {
   bool peak = true;
 };
 
-using MeasurementsByName = std::map<std::pair<std::string, std::string>, const Measurement*>;
-
-// The measurements and ceilings that may explain a ceiling.
-struct FactorView {
-  const Profile& profile;
-  const DeviceFacts& device;
-  const Ceiling& row;     // of the profile
-  const Ceiling& theory;  // the resource's theoretical one
-  const Measurement& source;
-  const MeasurementsByName& by_name;  // the sound ones, by device and name
-
-  // nullptr without one.
-  const Measurement* source_of(const Ceiling& ceiling) const;
-};
-
 // Finds the limit of a measurement; harness/conclude/limits.hpp has ready-made ones.
 struct Limit {
   // measurement: nullptr where none was made. Returns nullopt where the limit is not known.
@@ -105,8 +90,9 @@ struct Limit {
       of = {};
   // Why there is no limit, or only a bound; printed by `list`.
   std::string why_none = {};
-  // Why a ceiling stays below the limit; harness/conclude/factors.hpp has ready-made ones.
-  std::function<std::vector<Factor>(const FactorView&)> factors = {};
+  // Why a ceiling of the device, with a theoretical one and a sound measurement behind it, stays
+  // below the limit; harness/conclude/factors.hpp has ready-made ones.
+  std::function<std::vector<Factor>(const DeviceView& device, const Ceiling& row)> factors = {};
 
   bool is_peak() const { return of && why_none.empty(); }
 };
@@ -123,15 +109,18 @@ struct CeilingRule {
   Limit limit = {};
 };
 
-// A benchmark's sound measurements on a device, in order, and context for sentences.
+// A benchmark's sound measurements on a device, and the device for context. Without one, as in
+// tests, there is no context.
 struct CurveView {
-  const DeviceFacts* device = nullptr;  // nullptr: the host or the node
-  std::vector<const Measurement*> points;
+  const DeviceFacts* device = nullptr;     // nullptr: the host or the node
+  std::vector<const Measurement*> points;  // in the order of the run
+  const Profile* profile = nullptr;        // for statements about several devices
+  const DeviceView* view = nullptr;
+
   // The device's ceiling.
-  std::function<std::optional<double>(std::string_view resource, Basis basis)> ceiling;
+  std::optional<double> ceiling(std::string_view resource, Basis basis) const;
   // The device's sound measurement of that name, of any benchmark; nullptr without one.
-  std::function<const Measurement*(std::string_view name)> measurement;
-  const Profile* profile = nullptr;  // for statements about several devices
+  const Measurement* measurement(std::string_view name) const;
 };
 
 // The pieces of a curve's sentence, and its figures.
@@ -172,9 +161,11 @@ struct TitleView {
   const Profile& profile;
   std::string_view device;             // its UUID, "host" or "node"
   const DeviceFacts* facts = nullptr;  // nullptr: the host or the node
-  // The device's sound measurement of that name; nullptr without one.
-  std::function<const Measurement*(std::string_view name)> measurement;
+  const DeviceView& view;
   std::span<const Figure> figures;  // of the topic
+
+  // The device's sound measurement of that name; nullptr without one.
+  const Measurement* measurement(std::string_view name) const;
 
   // The first match. Throws Missing.
   const Figure& figure(const FigureQuery& query) const;

@@ -4,17 +4,50 @@
 
 namespace peakline {
 
-const Measurement* DeviceView::source(const Ceiling& ceiling) const {
-  const auto found = by_name.find(ceiling.measurement);
-  return found == by_name.end() ? nullptr : found->second;
+namespace {
+
+auto found_in(const auto& map, const auto& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : found->second;
 }
 
-std::optional<double> figure(const DeviceView& device, const FigureQuery& query) {
-  for (const Curve& curve : device.profile->curves) {
-    if (curve.device != device.name()) continue;
-    if (const Figure* found = find_figure(curve.figures, query)) return found->value;
-  }
+}  // namespace
+
+const Measurement* DeviceView::measurement(std::string_view name) const {
+  return found_in(by_name, std::string(name));
+}
+
+const Ceiling* DeviceView::ceiling(std::string_view resource, Basis basis) const {
+  return found_in(by_key, Key(resource, basis));
+}
+
+const MissingCeiling* DeviceView::missing(std::string_view resource, Basis basis) const {
+  return found_in(missing_by_key, Key(resource, basis));
+}
+
+const Measurement* DeviceView::source(const Ceiling& ceiling) const {
+  return measurement(ceiling.measurement);
+}
+
+std::vector<const Measurement*> DeviceView::sweep(std::string_view id) const {
+  std::vector<const Measurement*> found;
+  for (const Measurement* m : measurements)
+    if (m->id == id && sound(*m)) found.push_back(m);
+  return found;
+}
+
+std::optional<double> DeviceView::figure(const FigureQuery& query) const {
+  for (const Curve* curve : curves)
+    if (const Figure* found = find_figure(curve->figures, query)) return found->value;
   return std::nullopt;
+}
+
+std::vector<const Figure*> DeviceView::figures(const FigureQuery& query) const {
+  std::vector<const Figure*> found;
+  for (const Curve* curve : curves)
+    for (const Figure& figure : curve->figures)
+      if (query(figure)) found.push_back(&figure);
+  return found;
 }
 
 const DeviceFacts* facts_for(const Profile& profile, const Measurement& m) {
@@ -69,7 +102,17 @@ std::vector<DeviceView> device_views(const Profile& profile) {
   };
   share_out(profile.ceilings, &DeviceView::ceilings);
   share_out(profile.missing_ceilings, &DeviceView::missing_ceilings);
+  share_out(profile.headlines, &DeviceView::headlines);
+  share_out(profile.rooflines, &DeviceView::rooflines);
+  share_out(profile.memory_map, &DeviceView::memory_map);
+  share_out(profile.curves, &DeviceView::curves);
   share_out(profile.findings, &DeviceView::findings);
+  for (DeviceView& view : views) {
+    for (const Ceiling* row : view.ceilings)
+      view.by_key.try_emplace({row->resource, row->basis}, row);
+    for (const MissingCeiling* row : view.missing_ceilings)
+      view.missing_by_key.try_emplace({row->resource, row->basis}, row);
+  }
   return views;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "harness/values/profile.hpp"
@@ -19,19 +21,34 @@ struct DeviceView {
   MeasuredPoints points = {};  // in the order of the run; complete even in a packed profile
   std::vector<const Ceiling*> ceilings = {};  // in the order of the profile
   std::vector<const MissingCeiling*> missing_ceilings = {};
+  std::vector<const Headline*> headlines = {};
+  std::vector<const Roofline*> rooflines = {};
+  std::vector<const MemoryLevel*> memory_map = {};
+  std::vector<const Curve*> curves = {};
   std::vector<const Finding*> findings = {};
-  // The first measurement of each point name.
-  std::unordered_map<std::string, const Measurement*> by_name = {};
 
   std::string_view name() const { return device; }
   bool is_host() const { return device == kHostDevice; }
   bool is_node() const { return device == kNodeDevice; }
+
+  // The first of that name and key; nullptr without one.
+  const Measurement* measurement(std::string_view name) const;
+  const Ceiling* ceiling(std::string_view resource, Basis basis) const;
+  const MissingCeiling* missing(std::string_view resource, Basis basis) const;
   // The measurement behind a ceiling; nullptr without one.
   const Measurement* source(const Ceiling& ceiling) const;
-};
+  // The sound measurements of a benchmark, in the order of the run.
+  std::vector<const Measurement*> sweep(std::string_view id) const;
+  // The first match among the curves, and all.
+  std::optional<double> figure(const FigureQuery& query) const;
+  std::vector<const Figure*> figures(const FigureQuery& query) const;
 
-// The first match among the device's curves.
-std::optional<double> figure(const DeviceView& device, const FigureQuery& query);
+  using Key = std::pair<std::string_view, Basis>;
+  // The first of each, for the functions above.
+  std::unordered_map<std::string, const Measurement*> by_name = {};
+  std::map<Key, const Ceiling*> by_key = {};
+  std::map<Key, const MissingCeiling*> missing_by_key = {};
+};
 
 // The GPU whose facts bound a measurement: its own, or for the node the first GPU that the point
 // names, else the profile's first. nullptr: the host, or no such GPU.

@@ -1,5 +1,7 @@
 #include "harness/values/resources.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -19,15 +21,31 @@ Resource memory(std::string name, std::string label, int slope_rank, std::string
           .slope_rank = slope_rank};
 }
 
-// Example: "cuda_core", "fp32", "FP32 CUDA cores".
-Resource compute(std::string_view unit, std::string precision, std::string label,
-                 std::string peak_of = {}) {
+// The device's memory, or the link to its host, by the names that most devices have.
+Resource device_memory(std::string_view name, std::string what, int slope_rank) {
+  Resource made = memory(fmt::format("hbm.{}", name), "HBM " + what, slope_rank, "hbm");
+  made.of = Resource::Of::kDeviceMemory;
+  made.what = std::move(what);
+  return made;
+}
+Resource host_link(std::string_view name, std::string what, int slope_rank) {
+  Resource made = memory(fmt::format("pcie.{}", name), "PCIe " + what, slope_rank);
+  made.of = Resource::Of::kHostLink;
+  made.what = std::move(what);
+  return made;
+}
+
+// Example: "cuda_core", "fp32", "FP32", "CUDA cores".
+Resource compute(std::string_view unit, std::string precision, std::string format,
+                 std::string engine, std::string peak_of = {}) {
   return {.name = std::string(unit) + "." + precision,
-          .label = std::move(label),
+          .label = format + " " + engine,
           .unit = precision == "int8" ? "OP/s" : "FLOP/s",
           .kind = Resource::Kind::kCompute,
           .precision = precision,
-          .peak_of = std::move(peak_of)};
+          .peak_of = std::move(peak_of),
+          .format = std::move(format),
+          .engine = std::move(engine)};
 }
 
 }  // namespace
@@ -49,16 +67,16 @@ std::string_view without_pair(std::string_view resource) {
 std::span<const Resource> known_resources() {
   // Slope rank 1 is reading: it has the highest rate, and most kernels on a slope mostly read.
   static const std::vector<Resource> kResources = {
-      memory("hbm.read", "HBM read", 1, "hbm"), memory("hbm.write", "HBM write", 5, "hbm"),
-      memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),
-      memory("hbm.triad", "HBM triad (2 reads + write)", 2, "hbm"),
-      memory("hbm.memcpy", "HBM memcpy (read + write)", 4, "hbm"),
-      memory("hbm.memset", "HBM memset", 0, "hbm"), memory("l2.read", "L2 read", 1),
-      memory("l2.write", "L2 write", 2), memory("l1.read", "L1 read", 1),
+      device_memory("read", "read", 1), device_memory("write", "write", 5),
+      device_memory("copy", "copy (read + write)", 3),
+      device_memory("triad", "triad (2 reads + write)", 2),
+      device_memory("memcpy", "memcpy (read + write)", 4), device_memory("memset", "memset", 0),
+      memory("l2.read", "L2 read", 1), memory("l2.write", "L2 write", 2),
+      memory("l1.read", "L1 read", 1),
       // Shared memory uses the L1's data path, so the L1's slope stands for both.
       memory("shared.read", "shared memory read", 0),
-      memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe H2D", 1),
-      memory("pcie.d2h", "PCIe D2H", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
+      memory("shared.write", "shared memory write", 0), host_link("h2d", "H2D", 1),
+      host_link("d2h", "D2H", 2), host_link("bidirectional", "both ways", 0),
       memory("c2c.h2d", "NVLink-C2C H2D", 1), memory("c2c.d2h", "NVLink-C2C D2H", 2),
       memory("c2c.bidirectional", "NVLink-C2C both ways", 0),
       memory("nvlink.read", "NVLink read", 0), memory("nvlink.write", "NVLink write", 0),
@@ -71,31 +89,32 @@ std::span<const Resource> known_resources() {
       memory("nccl.all_to_all.busbw", "NCCL all-to-all", 0),
       memory("nccl.broadcast.busbw", "NCCL broadcast", 0),
       memory("nccl.send_receive.busbw", "NCCL send/receive", 0),
-      compute("cuda_core", "fp64", "FP64 CUDA cores"),
-      compute("cuda_core", "fp32", "FP32 CUDA cores"),
-      compute("cuda_core", "fp16", "FP16 CUDA cores"),
+      compute("cuda_core", "fp64", "FP64", "CUDA cores"),
+      compute("cuda_core", "fp32", "FP32", "CUDA cores"),
+      compute("cuda_core", "fp16", "FP16", "CUDA cores"),
       // GEMMs on CUDA cores.
-      compute("gemm", "fp64", "FP64 GEMM", "cuda_core.fp64"),
-      compute("gemm", "fp32", "FP32 GEMM", "cuda_core.fp32"),
-      compute("tensor", "fp64", "FP64 Tensor Cores"),
-      compute("tensor", "tf32", "TF32 Tensor Cores"),
-      compute("tensor", "fp16", "FP16 Tensor Cores"),
+      compute("gemm", "fp64", "FP64", "GEMM", "cuda_core.fp64"),
+      compute("gemm", "fp32", "FP32", "GEMM", "cuda_core.fp32"),
+      compute("tensor", "fp64", "FP64", "Tensor Cores"),
+      compute("tensor", "tf32", "TF32", "Tensor Cores"),
+      compute("tensor", "fp16", "FP16", "Tensor Cores"),
       // FP16 accumulation is another operation, no substitute for FP32 accumulation.
-      compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
-      compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
-      compute("tensor", "int8", "INT8 Tensor Cores"),
+      compute("tensor", "fp16_acc16", "FP16", "Tensor Cores, FP16 sums", "tensor.fp16"),
+      compute("tensor", "bf16", "BF16", "Tensor Cores"),
+      compute("tensor", "fp8", "FP8", "Tensor Cores"),
+      compute("tensor", "int8", "INT8", "Tensor Cores"),
       // Scaled blocks of elements.
-      compute("tensor", "mxfp8", "MXFP8 Tensor Cores", "tensor.fp8"),
-      compute("tensor", "fp4", "FP4 Tensor Cores"),
-      compute("tensor", "nvfp4", "NVFP4 Tensor Cores", "tensor.fp4"),
-      compute("tensor", "mxfp4", "MXFP4 Tensor Cores", "tensor.fp4"),
+      compute("tensor", "mxfp8", "MXFP8", "Tensor Cores", "tensor.fp8"),
+      compute("tensor", "fp4", "FP4", "Tensor Cores"),
+      compute("tensor", "nvfp4", "NVFP4", "Tensor Cores", "tensor.fp4"),
+      compute("tensor", "mxfp4", "MXFP4", "Tensor Cores", "tensor.fp4"),
       // A roofline divides by the device's first memory, so memory precedes storage.
       memory("memory.read", "memory read", 1),
       memory("memory.copy", "memory copy (read + write)", 3),
       memory("memory.triad", "memory triad (2 reads + write)", 2),
       memory("storage.read", "storage read", 1), memory("input.pipeline", "storage to GPU", 1),
-      memory("input.direct", "storage to GPU, GPUDirect", 1), compute("cpu", "fp64", "FP64 CPU"),
-      compute("cpu", "fp32", "FP32 CPU")};
+      memory("input.direct", "storage to GPU, GPUDirect", 1), compute("cpu", "fp64", "FP64", "CPU"),
+      compute("cpu", "fp32", "FP32", "CPU")};
   return kResources;
 }
 

@@ -24,6 +24,11 @@ struct Resource {
   std::string peak_of = {};
   // Rank as the slope of a memory level; the lowest measured rank becomes it. 0: never.
   int slope_rank = 0;
+  // The label is the name of one of these and `what`: "HBM", or what a device has instead.
+  enum class Of { kOther, kDeviceMemory, kHostLink } of = Of::kOther;
+  std::string what = {};  // "read", "copy (read + write)"
+  // The label's parts for compute: "BF16", "Tensor Cores".
+  std::string format = {}, engine = {};
 
   bool operator==(const Resource& other) const {
     return name == other.name && label == other.label && unit == other.unit && kind == other.kind &&

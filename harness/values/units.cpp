@@ -20,15 +20,22 @@ constexpr int kSignificantDigits = 3;
 constexpr double kCarry = 0.9995;
 
 // prefixes: descending; the last takes everything below.
+const Prefix& prefix_of(double value, std::span<const Prefix> prefixes) {
+  for (const Prefix& prefix : prefixes)
+    if (std::abs(value) >= prefix.factor * kCarry) return prefix;
+  return prefixes.back();
+}
+
 std::string with_prefix(double value, std::span<const Prefix> prefixes, std::string_view unit) {
-  const Prefix* chosen = &prefixes.back();
-  for (const Prefix& prefix : prefixes) {
-    if (std::abs(value) >= prefix.factor * kCarry) {
-      chosen = &prefix;
-      break;
-    }
-  }
-  return fmt::format("{} {}{}", format_number(value / chosen->factor), chosen->symbol, unit);
+  const Prefix& chosen = prefix_of(value, prefixes);
+  return fmt::format("{} {}{}", format_number(value / chosen.factor), chosen.symbol, unit);
+}
+
+std::span<const Prefix> rate_prefixes(std::string_view unit) {
+  static constexpr std::array kPrefixes = {Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"},
+                                           Prefix{1e3, "k"}, Prefix{1, ""}};
+  const std::span<const Prefix> prefixes = kPrefixes;
+  return unit == "B/s" ? prefixes.subspan(1) : prefixes;
 }
 
 }  // namespace
@@ -72,10 +79,7 @@ std::string format_size(double bytes) {
 std::string format_rate(double value, std::string_view unit) {
   if (!std::isfinite(value)) return std::string(kNotKnown);
   if (value == 0) return fmt::format("0 {}", unit);
-  static constexpr std::array kPrefixes = {Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"},
-                                           Prefix{1e3, "k"}, Prefix{1, ""}};
-  const std::span<const Prefix> prefixes = kPrefixes;
-  return with_prefix(value, unit == "B/s" ? prefixes.subspan(1) : prefixes, unit);
+  return with_prefix(value, rate_prefixes(unit), unit);
 }
 
 std::string format_clock(double hz) {
@@ -101,6 +105,30 @@ std::string format_value(double value, std::string_view unit) {
   if (unit.ends_with("/s")) return format_rate(value, unit);
   if (!std::isfinite(value)) return std::string(kNotKnown);
   return unit.empty() ? format_number(value) : fmt::format("{} {}", format_number(value), unit);
+}
+
+double rough(double value) {
+  if (!std::isfinite(value) || value == 0) return value;
+  const double step = std::pow(10, std::floor(std::log10(std::abs(value))) - 1);
+  return std::round(value / step) * step;
+}
+
+std::string format_rough(double value, std::string_view unit) {
+  if (!std::isfinite(value)) return std::string(kNotKnown);
+  const double rounded = rough(value);
+  const Prefix& prefix = prefix_of(rounded, rate_prefixes(unit));
+  return fmt::format("{:g} {}{}", rounded / prefix.factor, prefix.symbol, unit);
+}
+
+double bare_factor(std::string_view unit) {
+  const bool compute = unit.ends_with("OP/s") || unit.ends_with("OP/J");
+  return unit == "B/s" ? 1e9 : compute ? 1e12 : 1;
+}
+
+std::string format_bare(double value, std::string_view unit) {
+  const double factor = bare_factor(unit);
+  return factor == 1 && unit.ends_with("/s") ? format_rate(value, unit)
+                                             : format_number(value / factor);
 }
 
 std::string format_magnitude(double count) {

@@ -25,8 +25,16 @@ std::string format_percent(double share);                      // "95.3 %"
 std::string format_signed_percent(double share);               // "-3.4 %", "+0.2 %"
 // Formats by unit: "s", ".../s", "B" and "Hz" with prefixes; others as number and unit.
 std::string format_value(double value, std::string_view unit);
+// A rate with two digits: "30 GB/s", "1.2 TFLOP/s".
+std::string format_rough(double value, std::string_view unit);
+// Rounded to two digits.
+double rough(double value);
 // Without a unit: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
+// Likewise, bandwidths in GB/s, operations in TFLOP/s or TOP/s, energies in TFLOP/J. Other rates
+// keep their unit.
+std::string format_bare(double value, std::string_view unit);
+double bare_factor(std::string_view unit);
 // Two digits beyond 9999: "3.4 × 10¹²".
 std::string format_magnitude(double count);
 // "1 point", "2 points".

@@ -1,29 +1,39 @@
-"""Quantities as text: decimal prefixes for rates, binary ones for sizes."""
+"""Quantities as text: decimal prefixes for rates, binary ones for sizes; tests/formats.json has
+examples."""
 
 import math
+from collections.abc import Iterable
 
 KIB = 1024.0
 MIB = 1024.0 * KIB
 GIB = 1024.0 * MIB
+TIB = 1024.0 * GIB
+
+_RATES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_TIMES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SIZES = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
+# A number from here on rounds to 1 of the next prefix.
+_CARRY = 0.9995
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`value` with `digits` significant digits; exponents only below 1e-4 and from 1e9 on."""
+    """`value` with `digits` significant digits, and all digits before the point."""
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    decimals = max(0, digits - 1 - magnitude)
-    if magnitude < -4 or magnitude >= 9:
-        return f"{value:.{digits - 1}e}"
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text and decimals > digits - 1 else text
+    # After rounding, so that 9.996 is "10.0".
+    exponent = int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
+
+
+def _prefix(value: float, prefixes: Iterable[tuple[float, str]]) -> tuple[float, str]:
+    """The largest prefix that leaves a number of at least 1, else the smallest."""
+    *larger, last = prefixes
+    return next((p for p in larger if abs(value) >= p[0] * _CARRY), last)
 
 
 def rate_unit(value: float, unit: str) -> tuple[float, str]:
     """The scale that a rate in base units is shown in, with its name: (1e12, "TFLOP/s")."""
-    scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
-    if value >= 1e12 and unit != "B/s":
-        scale, prefix = 1e12, "T"
+    scale, prefix = _prefix(value, _RATES[1:] if unit == "B/s" else _RATES)
     return scale, f"{prefix}{unit}"
 
 
@@ -39,8 +49,8 @@ def rate_number(value: float, unit: str) -> str:
 
 def time_unit(seconds: float) -> tuple[float, str]:
     """The scale that a time is shown in, with its name: (1e-6, "µs")."""
-    scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-    return next((pair for pair in scales if abs(seconds) >= pair[0]), (1e-9, "ns"))
+    scale, prefix = _prefix(seconds, _TIMES) if seconds else (1.0, "")
+    return scale, f"{prefix}s"
 
 
 def time(seconds: float) -> str:
@@ -51,15 +61,14 @@ def time(seconds: float) -> str:
 
 def size_unit(size_bytes: float) -> tuple[float, str]:
     """The scale that a size is shown in, with its name: (1024.0, "KiB")."""
-    scales = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
-    return next((pair for pair in scales if size_bytes >= pair[0]), (1.0, "B"))
+    return next((pair for pair in _SIZES if abs(size_bytes) >= pair[0]), (1.0, "B"))
 
 
 def size(size_bytes: float) -> str:
     """Bytes as "4 KiB" or "1.5 GiB"."""
     scale, unit = size_unit(size_bytes)
-    count = size_bytes / scale
-    return f"{count:g} {unit}" if scale == 1 or count.is_integer() else f"{number(count)} {unit}"
+    text = number(size_bytes / scale)
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
 
 
 def clock(hz: float) -> str:
@@ -67,9 +76,51 @@ def clock(hz: float) -> str:
     return f"{hz / 1e6:.0f} MHz"
 
 
+def value(amount: float, unit: str) -> str:
+    """A number in a base unit, formatted by its unit; others as number and unit."""
+    if unit == "s":
+        return time(amount)
+    if unit == "B":
+        return size(amount)
+    if unit == "Hz":
+        return clock(amount)
+    if unit.endswith("/s"):
+        return rate(amount, unit)
+    return f"{number(amount)} {unit}".rstrip()
+
+
+def bare(amount: float, unit: str, *, rough: bool = False) -> str:
+    """Without the unit: bandwidths in GB/s, operations in TFLOP/s or TOP/s. Other rates keep it."""
+    scale = 1e9 if unit == "B/s" else 1e12 if unit.endswith(("OP/s", "OP/J")) else 1
+    if scale == 1 and unit.endswith("/s"):
+        return rate(amount, unit)
+    return f"{_rounded(amount) / scale:g}" if rough else number(amount / scale)
+
+
+def rough_rate(amount: float, unit: str) -> str:
+    """A rate with two digits: "30 GB/s", "1.2 TFLOP/s"."""
+    rounded = _rounded(amount)
+    scale, name = rate_unit(rounded, unit)
+    return f"{rounded / scale:g} {name}"
+
+
+def _rounded(amount: float) -> float:
+    """To two digits."""
+    if amount == 0:
+        return 0
+    step = 10.0 ** (math.floor(math.log10(abs(amount))) - 1)
+    return math.floor(amount / step + 0.5) * step
+
+
 def percent(share: float) -> str:
     """0.953 as "95.3 %"."""
     return f"{share * 100:.1f} %"
+
+
+def change(share: float) -> str:
+    """A relative change as "-3.4 %" or "+0.2 %"."""
+    tenths = math.copysign(math.floor(abs(share) * 1000 + 0.5), share)
+    return f"{tenths / 10:+.1f} %" if tenths else "0.0 %"
 
 
 def intensity(flop_per_byte: float) -> str:

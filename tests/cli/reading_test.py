@@ -112,20 +112,17 @@ def test_what_cannot_be_read(tmp_path, profile):
 
 def test_report_has_the_same_headlines():
     import peakline as reports
-    from peakline import units
-    from peakline.page.screen import NO_VALUE, headlines
+    from peakline.page.cells import read_table
+    from peakline.page.screen import headlines
 
     profile = reports.load(GOLDEN)
     devices = document("show", GOLDEN)["devices"]
     assert devices
     for device in devices:
-        shown = [
-            (h["label"], units.rate(h["value"], h["unit"]) if h["value"] else NO_VALUE)
-            for h in device["headlines"]
-        ]
-        section = headlines(profile, device["device"])
-        drawn = [(label, cells[0]) for label, cells in section.rows] if section else []
-        assert drawn == [row for row in shown if section]
+        drawn = headlines(profile, device["device"])
+        values = {row.label: row.cells["measured"].value for row in drawn.rows} if drawn else {}
+        for row in read_table(device["tables"]["headlines"]).rows:
+            assert values.get(row.label) == row.cells["measured"].value
 
 
 @pytest.mark.parametrize(
@@ -169,19 +166,22 @@ def test_topics(topic, titles):
     "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
 )
 def test_the_first_screen_as_data(file):
+    from peakline.page.cells import Cell, read_table, text_of
+
     screen = document("show", file)["screen"]
     printed = " ".join(stdout_of("show", file).split())
     verdict = screen["verdict"]
     assert printed.startswith(f"{verdict['text']} {verdict['sentence']}")
     assert verdict["code"] in ("pass", "warn", "fail", "cannot_judge")
-    names = [section["name"] for section in screen["sections"]]
-    assert {"machine", "gpus"} <= set(names)
-    for section in screen["sections"]:
-        for text in (section["title"], *section["notes"]):
+    assert {"machine", "gpus"} <= {table["key"] for table in screen["tables"]}
+    # The page prints the same texts.
+    for table in map(read_table, screen["tables"]):
+        for text in (table.title, *table.notes):
             assert text in printed
-        for row in section["rows"]:
-            assert len(row["cells"]) == len(section["columns"])
-            assert " ".join(" ".join([row["label"], *row["cells"]]).split()) in printed
+        for row in table.rows:
+            texts = [text_of(row.cells.get(c.key, Cell()), c) for c in table.columns]
+            line = " ".join(" ".join([row.label, *texts]).split())
+            assert line.replace("µs", "us") in printed
     for matter in screen["matters"]:
         assert matter["severity"] in ("error", "warning", "note")
     assert f"{screen['more_notes']} other note" in printed

@@ -335,5 +335,6 @@ def hostile(value: Any) -> Any:
         *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
         # Declarations of pictures.
         *("varies_with", "key", "over", "by", "naming", "written", "scale", "role"),
+        *("format", "mark"),
     )
     return in_texts(value, fixed)

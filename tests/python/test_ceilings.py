@@ -9,15 +9,19 @@ from peakline import units
 from peakline.limits.ceilings import ceiling_table, limits
 from peakline.names import plain_label
 from peakline.page import tables
-from peakline.page.screen import Section, headlines
+from peakline.page.cells import text_of
+from peakline.page.screen import headlines
 from peakline.profile import BASES
 
 
 def rows_of(profile, device):
     """The first figures of a device by name: value, and what it is a share of."""
-    section = headlines(profile, device)
-    assert isinstance(section, Section)
-    return dict(section.rows)
+    table = headlines(profile, device)
+    assert table
+    return {
+        row.label: tuple(text_of(row.cells[column.key], column) for column in table.columns)
+        for row in table.rows
+    }
 
 
 def test_labels_come_from_the_profile(profile, document):

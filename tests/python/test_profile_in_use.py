@@ -43,8 +43,7 @@ def test_labels_of_older_files_are_renewed(document):
     document["devices"][0]["integrated"] = True
     assert loaded(document).label("pcie.h2d") == "PCIe to device"
     assert loaded(document).label("tensor.bf16") == "BF16 Tensor Cores"
-    section = headlines(profile, GPU)
-    shown = [label for label, _ in section.rows]
+    shown = [row.label for row in headlines(profile, GPU).rows]
     assert "PCIe H2D" in shown
     assert "PCIe to device" not in shown
 

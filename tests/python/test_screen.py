@@ -93,33 +93,43 @@ def test_a_verdict_has_words_coverage_and_reasons(alone, shown, code, look):
     assert "<li>a</li>" in said
 
 
-def test_answers_are_the_sections_in_order(alone, shown):
-    unknown = {
-        "name": "of tomorrow",
-        "title": "A title 3 x as new",
-        "columns": ["slowest", "", "share"],
-        "rows": [{"label": "HBM", "cells": ["4700 GB/s", "GPU 1", "98 %"]}],
-        "notes": ["It takes 2 us."],
+def table_of(columns, cells, **more):
+    """A table of one row as the program writes it."""
+    row = {"key": "of/tomorrow", "label": "HBM", "cells": cells}
+    return {"key": "made", "title": "", "columns": columns, "rows": [row], "notes": [], **more}
+
+
+def test_answers_are_the_tables_in_order(alone, shown):
+    columns = [
+        {"key": "measured", "head": "slowest"},
+        {"key": "gpu", "head": "", "is_text": True, "attached": True},
+        {"key": "share", "head": "share"},
+    ]
+    cells = {
+        "measured": {"format": "value", "value": 4.7e12, "unit": "B/s"},
+        "gpu": {"text": "GPU 1"},
+        "share": {"format": "share", "value": None, "missing": "no memory"},
     }
-    shown["sections"].append(unknown)
+    unknown = table_of(columns, cells, title="A title 3 x as new", notes=["It takes 2 us."])
+    shown["tables"].append(unknown)
     page = answers(alone, read_screen(shown))
     first = re.findall("<tbody><tr><td>([^<]*)", page)
-    assert first == [section["rows"][0]["label"] for section in shown["sections"]]
+    assert first == [table["rows"][0]["label"] for table in shown["tables"]]
     assert "A title 3 × as new" in page and "It takes 2 µs." in page
-    # A column without a heading belongs to the one before it.
-    one = '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>'
-    assert one in page
-    assert page.count('data-picture="answer"') == len(shown["sections"])
+    # An attached column belongs to the one before it.
+    assert '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>' in page
+    assert '<td class="n">–</td>' in page and "<p>HBM: no memory.</p>" in page
+    assert page.count('data-picture="answer"') == len(shown["tables"])
     assert "whole" not in page
 
 
 def test_no_narrow_answer_stands_alone(alone, shown):
     """A table of many long columns has the width of the page, and so has one left beside it."""
-    wide = {"name": "wide", "title": "", "notes": [], "columns": list("abcde")}
-    wide["rows"] = [{"label": "row", "cells": ["1234567890123"] * 5}]
-    for sections, whole in (([0, 1], 0), ([0, wide, 1], 3), ([0, 1, wide, 2, 3, 4], 1)):
-        found = [s if isinstance(s, dict) else shown["sections"][s] for s in sections]
-        page = answers(alone, read_screen({**shown, "sections": found}))
+    columns = [{"key": key, "head": key, "is_text": True} for key in "abcde"]
+    wide = table_of(columns, {key: {"text": "1234567890123"} for key in "abcde"})
+    for tables, whole in (([0, 1], 0), ([0, wide, 1], 3), ([0, 1, wide, 2, 3, 4], 1)):
+        found = [t if isinstance(t, dict) else shown["tables"][t] for t in tables]
+        page = answers(alone, read_screen({**shown, "tables": found}))
         assert page.count('class="whole"') == whole
 
 

@@ -142,7 +142,7 @@ def test_elementwise_chains_are_to_be_fused(analyzed):
     # Ten array passes, where four would do: three operands and a result.
     assert "4 elementwise kernels one after the other (e0, e1, e2, e3)" in first.text
     assert (
-        "move 2.50 GiB; if each reads what the one before it wrote, one kernel would move 1 GiB"
+        "move 2.5 GiB; if each reads what the one before it wrote, one kernel would move 1 GiB"
         in first.text
     )
     assert first.saving_s == pytest.approx(800e-6 * 0.6)

@@ -157,7 +157,7 @@ TEST(Conclusions, KeepSizesExact) {
         "random.gather", {{"bytes", std::int64_t{gib} << 30}}, Quantity::kByteRate, rate));
   }
   const Profile result = conclude(run);
-  EXPECT_EQ(figure(device_views(result)[0], {.role = role::kReach}), 30064771072);
+  EXPECT_EQ(device_views(result)[0].figure({.role = role::kReach}), 30064771072);
   // The memory map: only levels with rates.
   ASSERT_EQ(result.memory_map.size(), 2u);
   EXPECT_EQ(result.memory_map[0].level, "hbm");

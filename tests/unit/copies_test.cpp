@@ -298,12 +298,15 @@ TEST(Collectives, AllLinksThatAreUpAreTheLimitUnlessSwitchesSum) {
 TEST(Collectives, CompareTheBusBandwidthWithTheLinks) {
   const std::array all = {all_reduce(8, 12.4e-6), all_reduce(16 << 20, 80e-6),
                           all_reduce(1 << 30, 3.2e-3)};
-  CurveView curve;
+  Profile profile;
+  profile.ceilings = {{.device = std::string(kNodeDevice),
+                       .resource = "nvlink.all_to_all",
+                       .value = 778e9,  // of both
+                       .unit = "B/s"}};
+  const std::vector<DeviceView> views = device_views(profile);
+  const auto node = std::ranges::find_if(views, &DeviceView::is_node);
+  CurveView curve{.points = {}, .view = &*node};
   for (const Measurement& m : all) curve.points.push_back(&m);
-  curve.ceiling = [](std::string_view resource, Basis) -> std::optional<double> {
-    if (resource == "nvlink.all_to_all") return 778e9;  // of both
-    return std::nullopt;
-  };
   const CurveRule rule = sample::rule_of("nccl.all_reduce");
   const Statement sentence = summarized(rule, curve);
   ASSERT_EQ(sentence.pieces.size(), 1u);
@@ -315,7 +318,7 @@ TEST(Collectives, CompareTheBusBandwidthWithTheLinks) {
                    figure_of(sentence, {.name = "bus_bandwidth"}));
   EXPECT_NEAR(figure_of(sentence, {.name = "share_of_links"}), 0.863, 0.001);
 
-  curve.ceiling = [](std::string_view, Basis) { return std::nullopt; };
+  curve.view = nullptr;
   curve.points.erase(curve.points.begin() + 1);
   EXPECT_EQ(summarized(rule, curve).pieces.at(0), "all-reduce: 8 B in 12.4 us, 336 GB/s at 1 GiB");
 }

@@ -27,7 +27,7 @@ inline Statement summarized(const CurveRule& rule, const CurveView& view) {
 // device: nullptr for host or node.
 inline Statement said_by(const CurveRule& rule, const std::vector<Measurement>& measurements,
                          const DeviceFacts* device = nullptr) {
-  CurveView view{.device = device, .points = {}, .ceiling = {}, .measurement = {}};
+  CurveView view{.device = device, .points = {}};
   for (const Measurement& m : measurements) view.points.push_back(&m);
   return summarized(rule, view);
 }

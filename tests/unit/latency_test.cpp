@@ -25,15 +25,16 @@ struct Said {
     points.push_back(sample::measurement("x", std::move(params), quantity, value));
   }
   Statement of(const CurveRule& rule) const {
-    CurveView view;
-    view.device = &device;
-    for (const Measurement& m : points) view.points.push_back(&m);
-    const Measurement latency = sample::measurement("latency.hbm", {}, Quantity::kTime, 337e-9);
-    view.measurement = [&](std::string_view name) {
-      return name == "latency.hbm" ? &latency : nullptr;
-    };
-    view.ceiling = [&](std::string_view, Basis) { return hbm_read; };
-    return summarized(rule, view);
+    Profile profile;
+    profile.measurements = {sample::measurement("latency.hbm", {}, Quantity::kTime, 337e-9)};
+    profile.devices = {device};
+    if (hbm_read)
+      profile.ceilings = {
+          {.device = device.uuid, .resource = "hbm.read", .value = *hbm_read, .unit = "B/s"}};
+    const std::vector<DeviceView> views = device_views(profile);
+    CurveView curve{.device = &device, .points = {}, .view = &views.front()};
+    for (const Measurement& m : points) curve.points.push_back(&m);
+    return summarized(rule, curve);
   }
 };
 

@@ -106,7 +106,7 @@ TEST(MemoryMap, IsATableWithEmptyCells) {
           "  L2              60 MiB      56 MiB     28 MiB                142 ns    259 ns\n"));
   EXPECT_THAT(show_all(p, {.width = 80}),
               HasSubstr("  L2              60 MiB      56 MiB                142 ns    259 ns\n"));
-  EXPECT_THAT(show_json(p, {}), HasSubstr("\"near_bytes\": 29360128"));
+  EXPECT_THAT(show_json(p, {}), HasSubstr("\"value\": 29360128"));
   Profile rates = p;  // other tables have rates
   for (MemoryLevel& l : rates.memory_map) l.latency_s.reset();
   EXPECT_THAT(show_all(rates, {}), Not(HasSubstr("Memory map")));

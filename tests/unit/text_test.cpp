@@ -1,4 +1,4 @@
-// Text for people: what is printable, units, tables.
+// Text for people: what is printable, and wrapped for a terminal.
 
 #include "harness/values/text.hpp"
 
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 #include "harness/values/closest.hpp"
 #include "harness/values/units.hpp"
 
@@ -83,55 +83,7 @@ TEST(DidYouMean, NamesWhatDiffersLeast) {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(FormatNumber, ThreeSignificantDigitsAndAllBeforeThePoint) {
-  EXPECT_EQ(format_number(4583.4), "4583");
-  EXPECT_EQ(format_number(805.04), "805");
-  EXPECT_EQ(format_number(54.44), "54.4");
-  EXPECT_EQ(format_number(5.444), "5.44");
-  EXPECT_EQ(format_number(0.06217), "0.0622");
-  EXPECT_EQ(format_number(-12.34), "-12.3");
-  EXPECT_EQ(format_number(0), "0");
-  // Rounding that carries drops a decimal.
-  EXPECT_EQ(format_number(9.996), "10.0");
-  EXPECT_EQ(format_number(99.96), "100");
-  EXPECT_EQ(format_number(999.6), "1000");
-}
-
-TEST(FormatTime, ChoosesThePrefix) {
-  EXPECT_EQ(format_time(8.7e-7), "870 ns");
-  EXPECT_EQ(format_time(12.3e-6), "12.3 us");
-  EXPECT_EQ(format_time(1.2e-3), "1.20 ms");
-  EXPECT_EQ(format_time(118.2), "118 s");
-  EXPECT_EQ(format_time(999.7e-9), "1.00 us");
-  EXPECT_EQ(format_time(0), "0 s");
-  EXPECT_EQ(format_time(3e-12), "0.00300 ns");
-}
-
-TEST(FormatSize, BinaryPrefixesAndWholeNumbers) {
-  EXPECT_EQ(format_size(4096), "4 KiB");
-  EXPECT_EQ(format_size(1.5 * kGiB), "1.5 GiB");
-  EXPECT_EQ(format_size(128), "128 B");
-  EXPECT_EQ(format_size(1024 * kMiB), "1 GiB");
-  EXPECT_EQ(format_size(0), "0 B");
-}
-
-TEST(FormatRate, BandwidthStaysInGigabytes) {
-  EXPECT_EQ(format_rate(4.583e12, "B/s"), "4583 GB/s");
-  EXPECT_EQ(format_rate(54.4e9, "B/s"), "54.4 GB/s");
-  EXPECT_EQ(format_rate(7.5e6, "B/s"), "7.50 MB/s");
-  EXPECT_EQ(format_rate(805e12, "FLOP/s"), "805 TFLOP/s");
-  EXPECT_EQ(format_rate(999.96e9, "FLOP/s"), "1.00 TFLOP/s");
-  EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
-}
-
-TEST(FormatOther, ClockPercentUnitlessAndCounts) {
-  EXPECT_EQ(format_clock(1.98e9), "1980 MHz");
-  EXPECT_EQ(format_percent(0.953), "95.3 %");
-  EXPECT_EQ(format_value(712, "W"), "712 W");
-  EXPECT_EQ(format_value(1e-6, "s"), "1.00 us");
-  EXPECT_EQ(format_value(4096, "B"), "4 KiB");
-  EXPECT_EQ(format_value(1.98e9, "Hz"), "1980 MHz");
-  EXPECT_EQ(format_value(3, ""), "3.00");
+TEST(FormatCount, HasANoun) {
   EXPECT_EQ(format_count(0, "point"), "0 points");
   EXPECT_EQ(format_count(1, "point"), "1 point");
   EXPECT_EQ(format_count(2, "point"), "2 points");
@@ -189,88 +141,9 @@ TEST(TerminalText, ForeignControlCharactersNeverReachTheTerminal) {
   EXPECT_EQ(terminal_text("line\nline – °C\n", false), "line\nline – °C\n");
 }
 
-using Rows = std::vector<std::vector<std::string>>;
-
-std::string rendered(std::vector<TextTable::Column> columns, const Rows& rows, std::size_t width) {
-  TextTable table(std::move(columns));
-  for (const auto& row : rows) table.row(row);
-  return table.render(width);
-}
-
-TEST(Table, AlignsToTheWidestCell) {
-  EXPECT_EQ(
-      rendered({left(0), right(2)}, {{"name", "value"}, {"a", "–"}, {"longer name", "12"}}, 80),
-      "name         value\na                –\nlonger name     12\n");
-  // No line ends in blanks.
-  EXPECT_EQ(rendered({left(0), left(2)}, {{"a"}, {"wide cell", "x"}}, 80), "a\nwide cell  x\n");
-}
-
-TEST(Table, HeadingsTakeNoColumnAndWrapUnderThemselves) {
-  TextTable table({left(0), right(1)});
-  table.heading("a heading longer than all of the table");
-  table.row({"a", "1"});
-  table.heading("  a remark that is too long");
-  EXPECT_EQ(table.render(80),
-            "a heading longer than all of the table\na 1\n  a remark that is too long\n");
-  EXPECT_EQ(table.render(20),
-            "a heading longer\nthan all of the\ntable\na 1\n  a remark that is\n  too long\n");
-}
-
-TEST(Table, TheLastColumnWrapsUnderItself) {
-  EXPECT_EQ(rendered({left(0), left(2)}, {{"id", "some words that are too long"}}, 20),
-            "id  some words that\n    are too long\n");
-}
-
-TEST(Table, LeavesOutWhatItCanDispenseWith) {
-  const auto narrow = [](std::size_t width) {
-    return rendered({left(0), right(1), right(1, 1), right(1, 2)},
-                    {{"name", "value", "more", "most"}, {"a", "1", "2", "3"}}, width);
-  };
-  EXPECT_EQ(narrow(20), "name value more most\na        1    2    3\n");
-  EXPECT_EQ(narrow(19), "name value more\na        1    2\n");
-  EXPECT_EQ(narrow(14), "name value\na        1\n");
-  // Columns of one rank go together.
-  EXPECT_EQ(rendered({left(0), right(1, 1), right(1, 1)}, {{"name", "one", "two"}}, 11), "name\n");
-}
-
-TEST(Table, NamesWrapWhereNothingCanBeLeftOut) {
-  EXPECT_EQ(rendered({left(0), right(1), left(1)},
-                     {{"synchronization.dependent_launch/start", "1.0", "same"},
-                      {"short", "2.0", "as cards differ in their model"}},
-                     40),
-            "synchronization.    1.0 same\n"
-            "dependent_launch/\n"
-            "start\n"
-            "short               2.0 as cards differ\n"
-            "                        in their model\n");
-}
-
-// In time that grows with the text alone: quadratic, this would take minutes.
-TEST(Table, CutsWordsOfMegabytes) {
-  const std::string word(4'000'000, 'x');
-  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
-  EXPECT_EQ(lines(rendered({left(0)}, {{word}}, 80)), 4'000'000 / 80);
-  EXPECT_EQ(lines(rendered({right(0), right(1)}, {{word, "1"}}, 80)), 4'000'000 / 78 + 1);
-}
-
-TEST(Labelled, TextsBegunByLongLabelsDoNotIndentOthers) {
-  const std::vector<std::pair<std::string, std::string>> rows = {
-      {"a", "one"}, {"b c", "two three four five"}, {std::string(1000, 'x'), "six"}};
-  EXPECT_EQ(labelled(std::span(rows).first(2), 24),
-            "  a    one\n  b c  two three four\n       five\n");
-  const std::string all = labelled(rows, 24);
-  EXPECT_TRUE(all.starts_with("  a             one\n")) << all;
-  EXPECT_LT(all.size(), 1200u);
-}
-
 TEST(Section, WrapsItsRemark) {
   EXPECT_EQ(terminal_text(section("Title", "a remark that is too long for it", 24), false),
             "Title  a remark that is\n       too long for it\n");
-}
-
-TEST(Table, RefusesMoreCellsThanColumns) {
-  TextTable table({left(0)});
-  EXPECT_THROW(table.row({"a", "b"}), std::invalid_argument);
 }
 
 TEST(FileNamePart, HoldsNothingThatAFileNameCannot) {

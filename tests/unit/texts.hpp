@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/show/text_table.hpp"
+#include "harness/show/terminal_text.hpp"
 
 namespace peakline {
 

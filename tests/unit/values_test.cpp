@@ -13,6 +13,7 @@
 
 #include "harness/conclude/curves.hpp"
 #include "harness/values/benchmark.hpp"
+#include "harness/values/device_view.hpp"
 #include "harness/values/facts.hpp"
 #include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"
@@ -34,6 +35,24 @@ TEST(PointName, JoinsIdAndParameters) {
   EXPECT_EQ(int_param(params, "load"), std::nullopt);
   EXPECT_EQ(text_param(params, "load"), "burst");
   EXPECT_EQ(text_param(params, "missing"), std::nullopt);
+}
+
+TEST(DeviceView, FindsTheRowsOfItsDevice) {
+  Profile profile = sample::run_with(
+      [](Profile& run) { sample::find(run, "gemm.tf32/load:burst").status = Status::kError; });
+  Measurement& wrong = sample::find(profile, "hbm.read/width:16/bytes:4294967296");
+  wrong.verified = false;
+  const std::vector<DeviceView> views = device_views(profile);
+  const DeviceView &gpu = views[0], &host = views[2];
+  EXPECT_EQ(gpu.ceiling("tensor.bf16", Basis::kBurst)->value, 805e12);
+  EXPECT_EQ(gpu.ceiling("tensor.tf32", Basis::kBurst), nullptr);
+  EXPECT_EQ(gpu.missing("tensor.tf32", Basis::kBurst)->why, Absence::kFailed);
+  EXPECT_EQ(host.ceiling("tensor.bf16", Basis::kBurst), nullptr);
+  EXPECT_EQ(gpu.measurement(wrong.name()), &wrong);
+  // Sweeps hold sound points alone.
+  const auto sweep = gpu.sweep("hbm.read");
+  EXPECT_FALSE(sweep.empty());
+  EXPECT_EQ(std::ranges::find(sweep, &wrong), sweep.end());
 }
 
 TEST(Names, AreThoseOfTheProfile) {

@@ -14,7 +14,7 @@
 #include "harness/profile/population_file.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
-#include "harness/show/overview.hpp"
+#include "harness/show/machine.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
 
@@ -50,21 +50,23 @@ std::string summary(const Profile& profile) {
   const DeviceFacts& device = profile.devices.at(0);
   const Datasheet* product = find_product(device);
   const std::string why = why_no_datasheet(device);
-  const Overview view = overview(profile);
-  std::string text = fmt::format("{}\n", view.devices.at(0).title());
+  const std::vector<DeviceView> devices = measured_devices(profile);
+  const DeviceView& view = devices.at(0);
+  std::string text = fmt::format("{}\n", title_of(view));
   text += fmt::format("product    {}\n", product == nullptr ? "unknown" : product->product);
   text += fmt::format("published  {}\n", why.empty() ? rows(profile, Basis::kDatasheet) : why);
   text += fmt::format("theory     {}\n", rows(profile, Basis::kTheoretical));
   text += fmt::format("missing    {}\n", missing(profile));
   text += fmt::format("memory     {}\n", ResourceLabels(profile)("hbm.read"));
   text += fmt::format("host link  {}\n", host_link_name(device));
-  for (const HeadlineFigure& headline : view.devices[0].headlines) {
-    text += fmt::format(
-        "headline   {}: {}", headline.label,
-        headline.value ? format_rate(*headline.value, headline.unit) : headline.missing);
-    if (headline.reference)
-      text += fmt::format(" of {} {}", format_rate(*headline.reference, headline.unit),
-                          headline.reference_name);
+  for (const Headline* headline : view.headlines) {
+    const Ceiling* row = view.ceiling(headline->resource, headline->basis);
+    text += fmt::format("headline   {}: {}", headline->label,
+                        row != nullptr ? format_rate(row->value, row->unit) : headline->missing);
+    if (headline->reference)
+      if (const Ceiling* reference = view.ceiling(headline->resource, *headline->reference))
+        text += fmt::format(" of {} {}", format_rate(reference->value, reference->unit),
+                            to_string(reference->basis));
     text += '\n';
   }
   static const std::vector<Population> kKnown = bundled_populations();

@@ -86,8 +86,7 @@ void node_findings(const DeviceView& node, Collector& out) {
   for (const Ceiling* row : node.ceilings) {
     const Measurement* source = node.source(*row);
     if (source == nullptr || !second_gpu(source->params)) continue;
-    const Ceiling* theory =
-        find_ceiling(node.profile->ceilings, node.name(), row->resource, Basis::kTheoretical);
+    const Ceiling* theory = node.ceiling(row->resource, Basis::kTheoretical);
     const auto [group, added] =
         alike.try_emplace({source->id, theory == nullptr ? 0 : theory->value});
     if (std::ranges::find(group->second, row->measurement, &Ceiling::measurement) ==

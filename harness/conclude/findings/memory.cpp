@@ -12,15 +12,15 @@ namespace peakline {
 namespace {
 
 std::optional<double> of_l2(const DeviceView& gpu, const char* role) {
-  return figure(gpu, {.role = role, .by = {{"level", "l2"}}});
+  return gpu.figure({.role = role, .by = {{"level", "l2"}}});
 }
 
 // TLB hits cost almost nothing; beyond the reach, accesses may wait for page table walks.
 void tlb_reach(const DeviceView& gpu, Collector& out) {
-  const auto reach = figure(gpu, {.role = role::kReach});
-  const auto rate = figure(gpu, {.role = role::kReachRate});
-  const auto beyond = figure(gpu, {.role = role::kBeyondRate});
-  const auto largest = figure(gpu, {.role = role::kBeyond});
+  const auto reach = gpu.figure({.role = role::kReach});
+  const auto rate = gpu.figure({.role = role::kReachRate});
+  const auto beyond = gpu.figure({.role = role::kBeyondRate});
+  const auto largest = gpu.figure({.role = role::kBeyond});
   const auto& memory = gpu.facts->memory_bytes;
   if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
   out.add("tlb_reach", Severity::kInfo,

@@ -1,13 +1,13 @@
 """The top of a page: verdict, answers, what to do."""
 
 import itertools
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from peakline.page.cells import Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
-from peakline.page.screen import Screen, Section, headlines
+from peakline.page.screen import Screen, headlines
 from peakline.page.sections import findings, list_of
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
@@ -42,7 +42,7 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
 def answers(profile: Profile, screen: Screen | str) -> str:
     """The tables of the first screen; without it, each device's first figures."""
     if isinstance(screen, Screen):
-        sections = list(screen.sections)
+        tables = list(screen.tables)
     else:
         shown = [d for d in profile.measured_devices() if d == NODE or profile.gpu(d)]
         shown = shown or list(profile.measured_devices())
@@ -50,10 +50,10 @@ def answers(profile: Profile, screen: Screen | str) -> str:
         found = [
             headlines(profile, d, device_heading(profile, d) if several else "") for d in shown
         ]
-        sections = [section for section in found if section]
+        tables = [table for table in found if table]
     cards = ""
-    for wide, run in itertools.groupby(sections, _is_wide):
-        shown = [_section(section) for section in run]
+    for wide, run in itertools.groupby(tables, _is_wide):
+        shown = [_card(table) for table in run]
         # One narrow card alone would leave half of the page empty beside it.
         whole = wide or len(shown) == 1
         cards += "".join(f'<div class="whole">{s}</div>' if whole else s for s in shown)
@@ -62,48 +62,54 @@ def answers(profile: Profile, screen: Screen | str) -> str:
 
 # A table with so many columns and characters needs the width of the page.
 _WIDE_COLUMNS, _WIDE_CHARACTERS = 5, 60
-# A column of which every cell is short and begins so holds numbers.
-_NUMBER = re.compile(r"([±+−-]?\d.{,20}|–|)$")
 
 
-def _is_wide(section: Section) -> bool:
-    columns, lines = _joined(section)
+def _is_wide(table: Table) -> bool:
+    columns = _joined(table)
     if len(columns) < _WIDE_COLUMNS:
         return False
-    rows = [(label, *cells) for label, cells in lines]
-    return sum(max(map(len, column)) for column in zip(*rows, strict=True)) > _WIDE_CHARACTERS
+    texts = [[row.label, *(_text(row, column) for column in columns)] for row in table.rows]
+    return sum(max(map(len, column)) for column in zip(*texts, strict=True)) > _WIDE_CHARACTERS
 
 
-def _section(section: Section) -> str:
-    columns, lines = _joined(section)
-    numbers = [all(_NUMBER.match(cells[i]) for _, cells in lines) for i in range(len(columns))]
+def _card(table: Table) -> str:
+    columns = _joined(table)
     rows = [
-        [cell(label), *(cell(t, number=n) for t, n in zip(cells, numbers, strict=True))]
-        for label, cells in lines
+        [
+            cell(with_signs(row.label)),
+            *(cell(_text(row, of), number=not of[0].is_text) for of in columns),
+        ]
+        for row in table.rows
     ]
-    title = f"<h3>{escape(with_signs(section.title))}</h3>" if section.title else ""
-    notes = "".join(f"<p>{escape(with_signs(note))}</p>" for note in section.notes)
-    shown = plain_table(("", *columns), rows) if rows else ""
+    title = f"<h3>{escape(with_signs(table.title))}</h3>" if table.title else ""
+    notes = "".join(f"<p>{escape(with_signs(note))}</p>" for note in _notes(table))
+    shown = plain_table(("", *(of[0].head for of in columns)), rows) if rows else ""
     return card("answer", title + shown + notes)
 
 
-def _joined(section: Section) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Columns and rows; a column without a name joins the one before it: "4700 GB/s GPU 1"."""
-    heads: list[str] = []
-    parts: list[list[int]] = []
-    for place, name in enumerate(section.columns):
-        if not name and heads and heads[-1]:
-            parts[-1].append(place)
+def _joined(table: Table) -> list[list[Column]]:
+    """The columns, each with those that continue it: "4700 GB/s GPU 1"."""
+    found: list[list[Column]] = []
+    for column in table.columns:
+        if column.attached and found:
+            found[-1].append(column)
         else:
-            heads.append(name)
-            parts.append([place])
-    return heads, [
-        (
-            with_signs(label),
-            [" ".join(unbroken(with_signs(cells[i])) for i in of).strip() for of in parts],
-        )
-        for label, cells in section.rows
-    ]
+            found.append([column])
+    return found
+
+
+def _text(row: Row, columns: Iterable[Column]) -> str:
+    texts = (with_signs(text_of(row.cells.get(column.key, Cell()), column)) for column in columns)
+    return " ".join(map(unbroken, texts)).strip()
+
+
+def _notes(table: Table) -> Iterator[str]:
+    """What stands below the table: why figures are missing, remarks, notes."""
+    for row in table.rows:
+        for reason in (*(of.missing for of in row.cells.values()), row.remark):
+            if reason:
+                yield f"{row.label}: {reason}."
+    yield from table.notes
 
 
 def what_to_do(profile: Profile, screen: Screen | str) -> str:

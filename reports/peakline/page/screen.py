@@ -12,6 +12,7 @@ from typing import Any
 
 from peakline import units
 from peakline.names import basis_name
+from peakline.page.cells import Cell, Column, Row, Table, read_table, value
 from peakline.profile import Headline, Profile
 from peakline.text import short
 
@@ -20,22 +21,12 @@ _MOST_OF_A_REASON = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A table of the screen; a row is a label and a cell per column."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Screen:
     code: str  # "pass", "fail" or "cannot_judge"
     word: str
     sentence: str
     reasons: tuple[str, ...]
-    sections: tuple[Section, ...]
+    tables: tuple[Table, ...]
     matters: tuple[tuple[str, str], ...]  # (severity, text)
 
 
@@ -81,17 +72,9 @@ def read_screen(document: Mapping[str, Any]) -> Screen:
         str(verdict["text"]),
         str(verdict["sentence"]),
         tuple(map(str, verdict["reasons"])),
-        tuple(map(_section, document["sections"])),
+        tuple(map(read_table, document["tables"])),
         tuple((str(row["severity"]), str(row["text"])) for row in document["matters"]),
     )
-
-
-def _section(section: Mapping[str, Any]) -> Section:
-    columns = tuple(map(str, section["columns"]))
-    rows = tuple((str(row["label"]), tuple(map(str, row["cells"]))) for row in section["rows"])
-    if any(len(cells) != len(columns) for _, cells in rows):
-        raise ValueError("a row has other columns than its section")
-    return Section(str(section["title"]), columns, rows, tuple(map(str, section["notes"])))
 
 
 def _program() -> str | None:
@@ -106,37 +89,41 @@ def _failed(program: str, why: str) -> str:
     return short(f"{program} show failed: {why}", _MOST_OF_A_REASON)
 
 
-NO_VALUE = "–"
+_COLUMNS = (Column("measured", "measured"), Column("share", "share", is_text=True))
 
 
-def headlines(profile: Profile, device: str, title: str = "") -> Section | None:
+def headlines(profile: Profile, device: str, title: str = "") -> Table | None:
     """A device's figures with their reference, "–" if not measured; None if none was."""
-    found = [_row(profile, row) for row in profile.headlines if row.device == device]
-    if all(cells[0] == NO_VALUE for _, cells in found):
+    found = tuple(_row(profile, row) for row in profile.headlines if row.device == device)
+    if all(row.cells["measured"].value is None for row in found):
         return None
-    return Section(title, ("measured", "share"), tuple(found))
+    return Table(title, _COLUMNS, found)
 
 
-def _row(profile: Profile, headline: Headline) -> tuple[str, tuple[str, str]]:
+def _row(profile: Profile, headline: Headline) -> Row:
     """The row of a headline, whose value is a ceiling of the profile."""
-    label = profile.headline_label(headline)
+    row = profile.ceiling(headline.device, headline.resource, headline.basis)
+    measured = value(row.value, row.unit) if row else value(None, "")
+    share = Cell(text=_share(profile, headline))
+    return Row(profile.headline_label(headline), {"measured": measured, "share": share})
+
+
+def _share(profile: Profile, headline: Headline) -> str:
     row = profile.ceiling(headline.device, headline.resource, headline.basis)
     if row is None:
-        return label, (NO_VALUE, headline.missing or "not measured in this run")
-    value = units.rate(row.value, row.unit)
+        return headline.missing or "not measured in this run"
+    if row.varies:
+        return "varies by tens of percent"
     reference = headline.reference_basis and profile.ceiling(
         headline.device, headline.resource, headline.reference_basis
     )
-    if row.varies:
-        return label, (value, "varies by tens of percent")
     if not reference:
-        return label, (value, basis_name(headline.basis))
+        return basis_name(headline.basis)
     limit = units.rate(reference.value, reference.unit)
     # A link's packets have headers, which no copy can do without.
     if row.packets != 1:
         allowed = reference.value * row.packets
         share = units.percent(row.value / allowed)
-        detail = f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
-        return label, (value, detail)
+        return f"{share} of the {units.rate(allowed, row.unit)} that packets allow (raw {limit})"
     share = units.percent(row.value / reference.value)
-    return label, (value, f"{share} of {basis_name(reference.basis)} {limit}")
+    return f"{share} of {basis_name(reference.basis)} {limit}"

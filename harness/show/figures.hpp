@@ -1,0 +1,63 @@
+#pragma once
+
+// Ceilings as cells and rows: of a device, or of several alike, of which the slowest counts.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/show/table.hpp"
+#include "harness/values/device_view.hpp"
+
+namespace peakline {
+
+struct Checks;  // harness/show/check.hpp
+
+// nullopt without such a ceiling.
+std::optional<double> value_of(const Ceiling* row);
+// "–" with the reason where the ceiling was not measured.
+Cell measured_cell(const DeviceView& device, std::string_view resource, Basis basis);
+Cell next_run_cell(const DeviceView& device, const Ceiling* row);
+// What the resource could reach: of a link with known packets, what their headers leave.
+std::optional<double> reachable(const Ceiling* row, const Ceiling* theoretical);
+
+// GPUs of one model, or the node or the host.
+struct Alike {
+  std::string names;  // "GPUs 0-7"
+  std::vector<const DeviceView*> devices;
+
+  const DeviceView& first() const { return *devices.front(); }
+  bool several() const { return devices.size() > 1; }
+};
+// Groups GPUs by model; in_all: also by power limit, link, ...
+std::vector<Alike> alike_gpus(const std::vector<DeviceView>& devices, bool in_all);
+
+// The group's devices with such a ceiling.
+std::vector<const DeviceView*> slowest_first(const Alike& group, const FigureKey& of);
+// The lowest rate of the group's devices. rate_of: a device's, if known.
+template <class RateOf>
+std::optional<double> slowest(const Alike& group, RateOf rate_of) {
+  std::optional<double> lowest;
+  for (const DeviceView* device : group.devices)
+    if (const std::optional<double> rate = rate_of(*device))
+      lowest = std::min(lowest.value_or(*rate), *rate);
+  return lowest;
+}
+
+// A table for figure_row(). against: heading of the references' column.
+Table figures_table(std::string key, const Alike& group, std::string against);
+// A figure of the group's slowest device, with its own reference, as its link may be narrower.
+// checks: for healthy_from; nullptr: none.
+Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks* checks);
+// Adds the headlines in the order of resources, besides the host link's, which are compared with
+// other figures. Returns the labels of those that were not tried, which have no row.
+std::vector<std::string> add_headlines(Table& table, const Alike& group,
+                                       const Checks* checks = nullptr);
+
+// The lowest healthy value of a figure, if known.
+std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
+                                   const FigureKey& of);
+
+}  // namespace peakline
