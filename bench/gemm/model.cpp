@@ -38,7 +38,7 @@ std::vector<Point> model_points(Curve curve) {
   if (curve == Curve::kLayersAndParts) {
     std::vector<ParamValue> parts;
     for (const LayerPart& part : kLayer) parts.emplace_back(part.name);
-    add({kCeilingTokens}, std::move(parts));
+    add({1, kCeilingTokens}, std::move(parts));  // one token: for estimates of decoding
   }
   return points;
 }
@@ -143,7 +143,8 @@ Picture model_layer_picture() {
       .subject = "Transformer layer: its matrix products",
       .how =
           "A line is a layer's four products in a row over the tokens of a batch (M), a single "
-          "mark one of them at 1024 tokens; 100 % is the format's burst ceiling. Rates are per "
+          "mark one of them, at 1 and at 1024 tokens; 100 % is the format's burst ceiling. Rates "
+          "are per "
           "clock, since the clock falls with the time that a point takes: that of a whole layer "
           "is lower than those of its parts. What layers reach per second under load is the "
           "ceiling model-shaped.",

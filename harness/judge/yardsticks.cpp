@@ -67,11 +67,12 @@ std::optional<double> floor_of(const CardFacts& card, const RunFigure& figure) {
 const UsualSpread& usual_of(const FigureKey& figure, const CardFacts& facts) {
   const auto& [resource, basis, beside_siblings] = figure;
   if (beside_siblings) return usual_spread_beside_siblings();
-  // FP32 GEMMs barely reach the power cap: a card keeps its highest clock, or loses some percent.
+  // FP32 GEMMs barely reach the power cap: a card keeps its highest clock, or loses some percent; a
+  // hot one of 17 H100s lost 6.2 %.
   if (resource == "gemm.fp32" && basis == Basis::kSustained) {
     static const UsualSpread kAtOnsetOfPowerCap = [] {
       UsualSpread usual = usual_spread("gemm.fp32", Basis::kSustained, {});
-      usual.between_cards = 0.0125;
+      usual.between_cards = 0.015;
       return usual;
     }();
     return kAtOnsetOfPowerCap;

@@ -133,6 +133,17 @@ TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
   }
 }
 
+TEST_F(CatalogTest, AFullRunHasWhatEstimatesOfDecodingNeed) {
+  // reports/peakline/models/estimate.py
+  std::set<std::string> names;
+  for (const Benchmark& benchmark : registry_.benchmarks())
+    for (const Point& point : benchmark.points)
+      names.insert(point_name(benchmark.id, point.params));
+  for (const char* part : {"qkv", "output", "up", "down"})
+    EXPECT_TRUE(names.contains(std::string("gemm.model.bf16/hidden:4096/tokens:1/part:") + part));
+  EXPECT_TRUE(names.contains("gemm.skinny.bf16/m:1"));
+}
+
 TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereItIsTheSlowWayIn) {
   const auto counts = [&](const char* id, int major, int minor = 0) {
     DeviceFacts device = sample::h200();
