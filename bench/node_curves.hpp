@@ -6,14 +6,14 @@
 
 namespace peakline::bench {
 
-// Rates of pairs: slowest and fastest at the largest size, and the size that reaches half the rate.
-// Figures rate (median pair), slowest_rate, half_rate.
-CurveRule pair_rate_curve(std::string topic, const std::string& label);
-// Times of pairs, shortest to longest. Figure time (median pair).
-CurveRule pair_time_curve(std::string topic, const std::string& label);
+// Rates of pairs at the largest size, median and slowest; the size that reaches half the rate; the
+// worst and the best pair, if they differ.
+CurveRule pair_rate_curve(std::string topic);
+// Times of pairs, likewise.
+CurveRule pair_time_curve(std::string topic);
 
-// Each GPU's rate beside all others, their total, and the share of the rate alone, by PCIe switch
-// or NUMA node if these differ. Figures total, share (the median), least_share.
-CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
+// Each GPU's rate beside all others and its share of the rate alone; their total, the median and
+// the least share.
+CurveRule concurrent_curve(std::string topic, Quantity quantity);
 
 }  // namespace peakline::bench

@@ -402,14 +402,14 @@ void fields(auto& a, Like<Figure> auto& v) {
   a("name", v.name, {.min_length = 1});
   a.maybe("by", v.by, {.what = "What it holds for."});
   a("value", v.value, {.range = Range::kSigned});
-  a("unit", v.unit, {.what = "1: a share or a count.", .one_of = kFigureUnits});
+  a("unit", v.unit, {.what = "1: a pure number.", .one_of = kFigureUnits});
   a.maybe("role", v.role, {.what = "What a program may look it up by."});
+  a("number", v.number, {.what = "Kind of a pure number; left out by older versions."});
 }
 
 void fields(auto& a, Like<Curve> auto& v) {
   a("device", v.device, kDevice);
   a("topic", v.topic, {.min_length = 1});
-  a.maybe("sentence", v.sentence, {.what = "What its measurements say together."});
   a.maybe("title", v.title, {.what = "The one thing of it worth telling."});
   a.maybe("figures", v.figures);
   a("picture", v.picture, {.what = "How it is drawn."});

@@ -23,7 +23,7 @@ from conftest import (
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
-from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
+from peakline.pictures import Canvas, inline_svg, pictures, render
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
@@ -33,7 +33,7 @@ from peakline.report import build
 from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
 
-# The package's own pictures, with the topics of their sentences; profiles declare all others.
+# The package's own pictures, with their topics; profiles declare all others.
 OWN = {
     "roofline": ["roofline sweep"],
     "roofline-all": [],
@@ -45,23 +45,6 @@ OWN = {
     "memory-map": ["memory map"],
     "instructions": ["instructions"],
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("submit 3 us", "Submit 3 µs."),
-        ("all-reduce: 8 B in 6 us", "All-reduce: 8 B in 6 µs."),
-        ("16 MiB at once.", "16 MiB at once."),
-        ("cudaMalloc 4 KiB in 48.7 us", "cudaMalloc 4 KiB in 48.7 µs."),
-        ("ncclAllReduce 4 us", "ncclAllReduce 4 µs."),
-        ("cp.async 177 ns", "cp.async 177 ns."),
-        ("fp32_fma 126 of 128", "fp32_fma 126 of 128."),
-        ("", ""),
-    ],
-)
-def test_sentences_leave_names_in_code_as_they_are(text, said):
-    assert sentence(text) == said
 
 
 def test_which_pictures_there_are(document, drawn):
@@ -225,7 +208,7 @@ def test_any_name_can_be_drawn(name):
         for c in document["curves"]
         if c["device"] == GPU and c["topic"] == "device memory by size"
     ]
-    row |= {"title": name, "sentence": name}
+    row["title"] = name
     for panel in row["picture"]["panels"]:
         panel |= {"heading": name, "names": {"16": name}}
         panel["x"]["label"] = panel["y"]["label"] = name

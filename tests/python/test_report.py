@@ -21,7 +21,7 @@ from conftest import (
     unfolded,
 )
 from peakline.page.sections import findings
-from peakline.pictures import sentence
+from peakline.pictures import with_signs
 
 
 class Page(html.parser.HTMLParser):
@@ -96,7 +96,7 @@ def test_what_the_page_says(page, document):
     shown = "".join(Page(page).text)
     write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
     curves = [c for c in document["curves"] if c["device"] == GPU]
-    # Sentences without a picture are printed, too.
+    # Titles without a picture are printed, too.
     (alone,) = (c for c in curves if c["topic"] == "allocation")
     for part in (
         document["devices"][0]["name"],
@@ -107,7 +107,7 @@ def test_what_the_page_says(page, document):
         ONE_GPU.name,
         f"revision {document['software']['git_revision']}",
         *{m["reason"] for m in document["measurements"] if m["status"] == "skipped"},
-        f"allocation: {sentence(alone['sentence'])}",
+        f"allocation: {with_signs(alone['title'])}.",
     ):
         assert part in shown, part
     pictures = re.findall(r'data-picture="([^"]*)"', page)

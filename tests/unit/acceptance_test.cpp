@@ -117,7 +117,8 @@ TEST(Acceptance, LinksBetweenGpusAreJudged) {
     Profile late = pair;
     scale_points(late, 1.1, "p2p.latency");
     EXPECT_EQ(judged(late).verdict, Outcome::kFail);
-    EXPECT_THAT(judged(late).line, testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
+    EXPECT_THAT(judged(late).line,
+                testing::ContainsRegex("loads from another GPU, one after another [89][.]"));
     Profile fewer = pair;
     for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
     EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);

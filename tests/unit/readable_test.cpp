@@ -94,7 +94,7 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
   EXPECT_FALSE(profile.devices.at(0).memory_bus_bits);
   EXPECT_EQ(profile.devices.at(0).name, "NVIDIA H200");
   EXPECT_TRUE(profile.curves.at(0).figures.empty());  // they go together
-  EXPECT_FALSE(profile.curves.at(0).sentence.empty());
+  EXPECT_FALSE(profile.curves.at(0).title.empty());
   EXPECT_FALSE(profile.curves.at(1).figures.empty());
   EXPECT_NO_THROW(read_again(profile));
 }

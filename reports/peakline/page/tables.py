@@ -11,7 +11,7 @@ from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.pictures import sentence, with_signs
+from peakline.pictures import with_signs
 from peakline.profile import Curve, Measurement, Profile
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
@@ -225,7 +225,7 @@ def _bound_by(answer: Answer | None) -> tuple[str, ...]:
 
 
 def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str:
-    """The figures of a device's curves, and sentences on topics without a picture in `shown`."""
+    """The figures of a device's curves, and titles of topics without a picture in `shown`."""
     if not found:
         return ""
     heads = ["topic", "id", "figure", "of", "value", "unit"]
@@ -242,9 +242,9 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
         for f in c.figures
     ]
     texts = "".join(
-        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.sentence))}</p>"
+        f"<p><b>{escape(c.topic)}</b>: {escape(with_signs(c.title))}.</p>"
         for c in found
-        if c.topic not in shown and c.sentence
+        if c.topic not in shown and c.title
     )
     summary = f"{units.counted(len(rows), 'figure')}, in base SI units"
     figures = folded(summary, table(identity, heads, rows))

@@ -90,13 +90,11 @@ def _own(
 
 
 def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
-    """The picture with its topics' sentences, and the first title as headline."""
+    """The picture with the first title of its topics as headline."""
     found = [profile.curve(device, topic) for topic in picture.topics]
-    sentences = [sentence(curve.sentence) for curve in found if curve and curve.sentence]
     titles = [with_signs(curve.title) for curve in found if curve and curve.title]
     return dataclasses.replace(
         picture,
-        reading=" ".join(sentences),
         headline=picture.headline or (titles[0] if titles else ""),
         group=picture.group or group_of(device, [f.id for c in found if c for f in c.figures]),
         stamp=stamp(profile, device),
@@ -106,15 +104,3 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
 def with_signs(text: str) -> str:
     """A text of the profile with "µs" and "×" instead of ASCII."""
     return re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
-
-
-# Names in code keep their first letter: "cudaMalloc", "cp.async", "fp32_fma".
-_NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
-
-
-def sentence(text: str) -> str:
-    """A profile's text as a sentence, with a capital, a full stop and typographic signs."""
-    text = with_signs(text)
-    if not _NAME_IN_CODE.match(text):
-        text = text[:1].upper() + text[1:]
-    return text if text.endswith(".") or not text else f"{text}."
