@@ -1,5 +1,6 @@
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/fma.cuh"
@@ -124,18 +125,17 @@ class FmaWork {
 template <class T>
 void measure_fma(CudaBench& bench) {
   const FmaWork<T> work(bench);
-  const auto best = bench.remember<std::size_t>(bench.record().id, [&] {
-    return bench.search(
+  const auto [shape, trips] = bench.remember<std::pair<Shape, int>>(bench.record().id, [&] {
+    const Shape best = kShapes[bench.search(
         kShapes.size(), [&](std::size_t i) { return work.launch(kShapes[i], kCalibrationTrips); },
         kSearchSeconds,
         {.work_of = [&](std::size_t i) { return static_cast<double>(work.threads(kShapes[i])); },
-         .in_cycles = true});
+         .in_cycles = true})];
+    const double calibration_s = bench.time_roughly(work.launch(best, kCalibrationTrips));
+    return std::pair(
+        best, std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s)));
   });
-  const Shape shape = kShapes[best];
-  bench.verify([&] { return work.find_mismatch(shape, kVerifiedTrips); });
-  const double calibration_s = bench.time_roughly(work.launch(shape, kCalibrationTrips));
-  const int trips =
-      std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s));
+  bench.verify([&, shape = shape] { return work.find_mismatch(shape, kVerifiedTrips); });
   bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
   bench.note("threads", static_cast<std::int64_t>(shape.threads));
   bench.note("chains", std::int64_t{kFmaChains});

@@ -35,8 +35,8 @@ std::vector<Point> copy_points() {
 }
 
 // How the rate grows with the footprint depends on the memory, not on the width, so only the widest
-// access has all footprints.
-std::vector<Point> pattern_points() {
+// access has all footprints. whole_memory: reads and writes show what copies and triads would.
+std::vector<Point> pattern_points(bool whole_memory) {
   auto points =
       points_over({{"width", {16}}, {"bytes", values_of(kFootprints)}}, {.seconds = 0.12});
   for (const std::int64_t width : {8, 4})
@@ -47,7 +47,8 @@ std::vector<Point> pattern_points() {
     point.quick = int_param(point.params, "width") == 16;
     point.seconds = 0.5;
   }
-  points.push_back({.params = {{"width", 16}, {"footprint", "memory"}}, .seconds = 0.6});
+  if (whole_memory)
+    points.push_back({.params = {{"width", 16}, {"footprint", "memory"}}, .seconds = 0.6});
   return points;
 }
 
@@ -172,25 +173,25 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
                    summarize_widths},
                   by_size()},
        .topics = {{kBySize, hbm_title, hbm_picture()}, {kByWidth, width_title}},
-       .points = pattern_points()},
+       .points = pattern_points(true)},
       on_gpu([](auto& bench) { hbm_read(bench); }));
   add({.id = "hbm.write",
        .what = "Device memory write bandwidth, by access width and footprint",
        .work = "bytes written",
        .curves = {by_size()},
-       .points = pattern_points()},
+       .points = pattern_points(true)},
       on_gpu([](auto& bench) { hbm_write(bench); }));
   add({.id = "hbm.copy",
        .what = "Device memory copy bandwidth of a kernel, by access width and footprint",
        .work = kBoth,
        .curves = {by_size()},
-       .points = pattern_points()},
+       .points = pattern_points(false)},
       on_gpu([](auto& bench) { hbm_copy(bench); }));
   add({.id = "hbm.triad",
        .what = "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
        .work = "bytes read (b, c) plus bytes written (a)",
        .curves = {by_size()},
-       .points = pattern_points()},
+       .points = pattern_points(false)},
       on_gpu([](auto& bench) { hbm_triad(bench); }));
   add({.id = "hbm.memcpy",
        .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
@@ -204,11 +205,12 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
       on_gpu([](auto& bench) { hbm_memset(bench); }));
   registry.add(
       {.id = "hbm.concurrent",
-       .what = "Device memory read bandwidth of each GPU alone and of all at once",
+       .what = "Device memory read bandwidth of each GPU while all read",
        .work = "bytes read by one GPU",
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
-       .curves = {concurrent_curve("GPUs at once", Quantity::kByteRate)},
+       .curves = {concurrent_curve("GPUs at once", Quantity::kByteRate,
+                                   [](const DeviceFacts&) { return std::string("hbm.read"); })},
        .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
                                           .phase = Phase::kNodeLoad,
                                           .rule = Rule::kFull,

@@ -29,22 +29,25 @@ void register_mma(Registry& registry) {
     const bool sync = id.starts_with("mma.sync.");
     const bool whole_numbers = id.ends_with(".int8");
     const std::string unit = "tensor." + std::string(id.substr(id.rfind('.') + 1));
-    registry.add({.id = std::string(id),
-                  .what = std::string("Throughput of the ") + (sync ? "mma.sync" : "wgmma") +
-                          " instruction alone, operands in " +
-                          (sync ? "registers" : "shared memory") + ": " + std::string(format),
-                  .work = "2 x M x N x K operations per instruction",
-                  .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
-                  .method_version = whole_numbers ? 2 : 1,  // v1 was in FLOP/s
-                  .loads = Loads::kCores,
-                  // Trains run at one of several clock steps; a median would jump between them.
-                  .estimate = Estimate::kTrimmedMean,
-                  .limit = compute_peak({unit.c_str()}),
-                  .ceilings = {{.resource = resource(unit),
-                                .basis = Basis::kInstruction,
-                                .counts = feeds_the_units}},
-                  .points = {long_burst_point(quick)}},
-                 on_gpu([](auto& bench) { mma_rate(bench); }));
+    registry.add(
+        {.id = std::string(id),
+         .what = std::string("Throughput of the ") + (sync ? "mma.sync" : "wgmma") +
+                 " instruction alone, operands in " + (sync ? "registers" : "shared memory") +
+                 ": " + std::string(format),
+         .work = "2 x M x N x K operations per instruction",
+         .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
+         .method_version = whole_numbers ? 2 : 1,  // v1 was in FLOP/s
+         .loads = Loads::kCores,
+         // Trains run at one of several clock steps; a median would jump between them.
+         .estimate = Estimate::kTrimmedMean,
+         .limit = compute_peak({unit.c_str()}),
+         .ceilings = {{.resource = resource(unit),
+                       .basis = Basis::kInstruction,
+                       .counts = feeds_the_units}},
+         .runs_on =
+             [id](const DeviceFacts& device) { return !is_slower_twin(id, device.compute_major); },
+         .points = {long_burst_point(quick)}},
+        on_gpu([](auto& bench) { mma_rate(bench); }));
   }
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "bench/mma_table.hpp"
@@ -67,12 +69,8 @@ class Operands {
       return data == Data::kIntegers ? integer(random) : kDeviation * deviate(random);
     };
     const bool cancelling = data == Data::kCancelling;
-    fill(a_, tiles * Tile::kM, value, cancelling ? -1.0 : 0.0);
-    fill(b_, tiles * Tile::kN, value, cancelling ? 1.0 : 0.0);
-    a_data_ = DeviceBuffer<Input>(a_.size());
-    a_data_.from_host(a_);
-    b_data_ = DeviceBuffer<Input>(b_.size());
-    b_data_.from_host(b_);
+    a_data_ = filled(a_, tiles * Tile::kM, value, cancelling ? -1.0 : 0.0);
+    b_data_ = filled(b_, tiles * Tile::kN, value, cancelling ? 1.0 : 0.0);
   }
 
   const typename Tile::Word* a() const { return words(a_data_); }
@@ -84,10 +82,10 @@ class Operands {
     sums.reserve(std::size_t{Tile::kM} * Tile::kN);
     for (std::size_t m = 0; m < Tile::kM; ++m)
       for (std::size_t n = 0; n < Tile::kN; ++n) {
-        const Input* a = a_.data() + (tile * Tile::kM + m) * Tile::kK;
-        const Input* b = b_.data() + (tile * Tile::kN + n) * Tile::kK;
+        const double* a = a_.data() + (tile * Tile::kM + m) * Tile::kK;
+        const double* b = b_.data() + (tile * Tile::kN + n) * Tile::kK;
         double sum = 0;
-        for (std::size_t k = 0; k < Tile::kK; ++k) sum += to_double(a[k]) * to_double(b[k]);
+        for (std::size_t k = 0; k < Tile::kK; ++k) sum += a[k] * b[k];
         sums.push_back(sum);
       }
     return sums;
@@ -98,17 +96,25 @@ class Operands {
     return reinterpret_cast<const typename Tile::Word*>(data.data());
   }
 
-  // repeat: factor from the first half to the second; 0: the second half is independent.
+  // Fills `rows` with numbers that Input holds, and the buffer with the same. repeat: factor from
+  // the first half to the second; 0: the second half is independent.
   template <class Value>
-  static void fill(std::vector<Input>& rows, std::size_t count, Value& value, double repeat) {
-    rows.resize(count * Tile::kK);
+  static DeviceBuffer<Input> filled(std::vector<double>& rows, std::size_t count, Value& value,
+                                    double repeat) {
     constexpr std::size_t kHalf = Tile::kK / 2;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      rows[i] = from_double<Input>(
-          repeat == 0 || i % Tile::kK < kHalf ? value() : repeat * to_double(rows[i - kHalf]));
+    std::vector<Input> inputs(count * Tile::kK);
+    rows.resize(inputs.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool repeats = repeat != 0 && i % Tile::kK >= kHalf;
+      inputs[i] = from_double<Input>(repeats ? repeat * rows[i - kHalf] : value());
+      rows[i] = to_double(inputs[i]);
+    }
+    DeviceBuffer<Input> data(inputs.size());
+    data.from_host(inputs);
+    return data;
   }
 
-  std::vector<Input> a_, b_;
+  std::vector<double> a_, b_;
   DeviceBuffer<Input> a_data_, b_data_;
 };
 
@@ -145,15 +151,18 @@ class MmaWork {
       std::vector<Output> expected;
       for (const double sum : integers_.product(tile))
         expected.push_back(from_double_exact(sum * Tile::kPasses * kVerifiedTrips));
-      for (std::size_t sm = 0; sm < bench_.sm_count(); ++sm)
+      for (std::size_t sm = 0; sm < bench_.sm_count(); ++sm) {
+        const Output* const of_sm = found.data() + (sm * tiles + tile) * kTileElements;
+        if (std::memcmp(of_sm, expected.data(), kTileElements * sizeof(Output)) == 0) continue;
         for (std::size_t i = 0; i < kTileElements; ++i) {
-          const double is = to_double(found[(sm * tiles + tile) * kTileElements + i]);
+          const double is = to_double(of_sm[i]);
           const double should_be = to_double(expected[i]);
           if (!(is == should_be))
             return "element (" + std::to_string(i / Tile::kN) + ", " +
                    std::to_string(i % Tile::kN) + ") of tile " + std::to_string(tile) + " is " +
                    std::to_string(is) + ", not " + std::to_string(should_be);
         }
+      }
     }
     return "";
   }
@@ -218,17 +227,17 @@ template <class Tile, auto kKernel>
 void measure_mma(CudaBench& bench, unsigned most_blocks) {
   const MmaWork<Tile, kKernel> work(bench, most_blocks);
   const auto blocks_of = [](std::size_t i) { return static_cast<unsigned>(i) + 1; };
-  const unsigned blocks = bench.remember<unsigned>(bench.record().id, [&] {
-    return blocks_of(bench.search(
+  const auto [blocks, trips] = bench.remember<std::pair<unsigned, int>>(bench.record().id, [&] {
+    const unsigned best = blocks_of(bench.search(
         most_blocks, [&](std::size_t i) { return work.launch(blocks_of(i), kCalibrationTrips); },
         kSearchSeconds,
         {.work_of = [&](std::size_t i) { return static_cast<double>(blocks_of(i)); },
          .in_cycles = true}));
+    const double calibration_s = bench.time_roughly(work.launch(best, kCalibrationTrips));
+    return std::pair(
+        best, std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s)));
   });
-  bench.verify([&] { return work.find_mismatch(blocks); });
-  const double calibration_s = bench.time_roughly(work.launch(blocks, kCalibrationTrips));
-  const int trips =
-      std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s));
+  bench.verify([&, blocks = blocks] { return work.find_mismatch(blocks); });
   bench.note("blocks_per_sm", static_cast<std::int64_t>(blocks));
   bench.note("threads", std::int64_t{Tile::kThreads});
   bench.note("trips", static_cast<std::int64_t>(trips));
@@ -276,6 +285,8 @@ static_assert(std::ranges::equal(kRates, kMatrixInstructions, {}, &Rate::id,
 }  // namespace
 
 void mma_rate(CudaBench& bench) {
+  if (is_slower_twin(bench.record().id, bench.device().compute_major))
+    throw Skipped("wgmma is the faster way to the same units");
   std::ranges::find(kRates, bench.record().id, &Rate::id)->measure(bench);
 }
 

@@ -174,8 +174,11 @@ void register_nccl(Registry& registry, const std::vector<int>& gpus) {
     const NcclVariant in_place = {.collective = collective, .in_place = true};
     add(registry, in_place, ".in_place", kAll, points_of(in_place, gpus, false));
   }
-  const NcclVariant fp32 = {.collective = Collective::kAllReduce, .fp32 = true};
-  add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false));
+  // nccl-tests' default. Sums of BF16 cost more than those of FP32.
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter}) {
+    const NcclVariant fp32 = {.collective = collective, .fp32 = true};
+    add(registry, fp32, ".fp32", kAll, points_of(fp32, gpus, false));
+  }
   if (gpus.size() <= 2) return;
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
                                       Collective::kReduceScatter, Collective::kAllToAll}) {

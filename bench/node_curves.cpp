@@ -34,26 +34,39 @@ void add_range(const std::vector<const Measurement*>& pairs, bool least_is_worst
 // A GPU's rate beside all others, and its share of the rate alone.
 struct Loaded {
   int gpu = 0;
-  double rate = 0, share = 0;
+  double rate = 0;
+  std::optional<double> share = {};  // nullopt: the rate alone is not known
 };
 
-std::vector<Loaded> loaded_gpus(const CurveView& curve) {
+const DeviceFacts* facts_of(int gpu, const Profile& profile) {
+  const auto found = std::ranges::find(profile.devices, gpu, &DeviceFacts::index);
+  return found == profile.devices.end() ? nullptr : &*found;
+}
+
+// A point's rate while the other GPUs rest, else the ceiling of the GPU's own measurements.
+std::optional<double> rate_alone(int gpu, const CurveView& curve, const AloneResource& resource) {
+  for (const Measurement* m : curve.points)
+    if (text_param(m->params, "beside") == "none" && first_gpu(m->params) == gpu) return *m->value;
+  const DeviceFacts* const device = facts_of(gpu, *curve.profile);
+  if (!resource || device == nullptr) return std::nullopt;
+  const Ceiling* const row =
+      find_ceiling(curve.profile->ceilings, device->uuid, resource(*device), Basis::kMeasured);
+  return row == nullptr ? std::nullopt : std::optional(row->value);
+}
+
+std::vector<Loaded> loaded_gpus(const CurveView& curve, const AloneResource& resource) {
   std::vector<Loaded> loaded;
   for (const Measurement* m : curve.points) {
     if (text_param(m->params, "beside") != "all") continue;
-    const auto alone = std::ranges::find_if(curve.points, [&](const Measurement* other) {
-      return text_param(other->params, "beside") == "none" &&
-             first_gpu(other->params) == first_gpu(m->params);
-    });
-    if (alone != curve.points.end())
-      loaded.push_back({*first_gpu(m->params), *m->value, *m->value / *(*alone)->value});
+    Loaded& gpu = loaded.emplace_back(*first_gpu(m->params), *m->value);
+    if (const auto alone = rate_alone(gpu.gpu, curve, resource)) gpu.share = gpu.rate / *alone;
   }
   return loaded;
 }
 
 double median_share(const std::vector<Loaded>& loaded) {
   std::vector<double> shares;
-  for (const Loaded& gpu : loaded) shares.push_back(gpu.share);
+  for (const Loaded& gpu : loaded) shares.push_back(*gpu.share);
   return median(shares);
 }
 
@@ -97,27 +110,30 @@ CurveRule pair_time_curve(std::string topic) {
           summarize};
 }
 
-CurveRule concurrent_curve(std::string topic, Quantity quantity) {
-  const auto summarize = [](const CurveView& curve, Figures& figures) {
-    const std::vector<Loaded> loaded = loaded_gpus(curve);
+CurveRule concurrent_curve(std::string topic, Quantity quantity, const AloneResource& alone) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
+    std::vector<Loaded> loaded = loaded_gpus(curve, alone);
     if (loaded.size() < 2) return;
     double total = 0;
     for (const Loaded& gpu : loaded) total += gpu.rate;
     figures.add("total", total);
-    figures.add("share", median_share(loaded));
-    figures.add("least_share", std::ranges::min_element(loaded, {}, &Loaded::share)->share);
     for (const Loaded& gpu : loaded) {
-      figures.add("rate_of_gpu", gpu.rate, {{"gpu", gpu.gpu}});
-      figures.add("share_of_alone", gpu.share, {{"gpu", gpu.gpu}});
+      const Params by = {{"gpu", std::int64_t{gpu.gpu}}};
+      figures.add("rate_of_gpu", gpu.rate, by);
+      if (gpu.share) figures.add("kept", *gpu.share, by);
     }
+    std::erase_if(loaded, [](const Loaded& gpu) { return !gpu.share; });
+    if (loaded.empty()) return;
+    figures.add("share", median_share(loaded));
+    figures.add("least_share", *std::ranges::min_element(loaded, {}, &Loaded::share)->share);
   };
   const std::string unit(unit_of(quantity));
   return {std::move(topic),
           {{"total", unit},
-           {"share", unit::kShare},
-           {"least_share", unit::kShare},
            {"rate_of_gpu", unit, {"gpu"}},
-           {"share_of_alone", unit::kShare, {"gpu"}}},
+           {"kept", unit::kShare, {"gpu"}},
+           {"share", unit::kShare},
+           {"least_share", unit::kShare}},
           summarize};
 }
 

@@ -1,21 +1,21 @@
 // Does copying the next batch in, and the last result out, hide behind computing?
 
+#include "bench/pcie/ways.hpp"
 #include "bench/pipeline.hpp"
 #include "bench/question.hpp"
 
 namespace peakline::bench {
 
-// largest: bytes of the largest chunk; host memory is allocated once for it.
-void overlap_copies(CudaBench& bench, bool both_ways, std::size_t largest);
+void overlap_copies(CudaBench& bench, bool both_ways);
 
 namespace {
 
 constexpr const char* kTopic = "overlap";
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr std::int64_t kLargest = 256 * kMiB;
+constexpr std::int64_t kLargest{pcie::kLargest};
 constexpr std::array kPinnedChunks = {256 * kKiB, 4 * kMiB, 16 * kMiB, kLargest};
-// The CPU stages these copies, which takes long.
-constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB, kLargest};
+// The CPU stages these copies, which takes long; larger ones hide no more.
+constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB};
 
 std::vector<Point> points() {
   const Point small{.phase = Phase::kLink, .seconds = 0.1};
@@ -24,7 +24,6 @@ std::vector<Point> points() {
   // A stalled link recovers within 50 ms, which seven turns do not outlast.
   pinned.back().rule = Rule::kFull;
   pinned.back().seconds = 0.5;
-  all.back().seconds = 1.5;
   all.insert(all.begin(), pinned.begin(), pinned.end());
   return all;
 }
@@ -128,7 +127,7 @@ void register_overlap(Registry& registry) {
     benchmark.curves = {hidden_copies()};
     benchmark.points = points();
     registry.add(std::move(benchmark),
-                 on_gpu([=](auto& bench) { overlap_copies(bench, directions == 2, kLargest); }));
+                 on_gpu([=](auto& bench) { overlap_copies(bench, directions == 2); }));
   };
   add(1, {.id = "overlap.h2d",
           .what = "Rate of copying the next batch to the device while a kernel works on this one, "

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,6 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-using cuda::PinnedBuffer;
 
 // Linear congruential generator of Numerical Recipes.
 constexpr kernels::Generator kGenerator{1664525, 1013904223};
@@ -31,28 +29,12 @@ constexpr unsigned kVerifiedSteps = 1009;
 // Verifies only this much of each batch, since the host takes seconds for the largest.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 constexpr double kWarmUpSeconds = 3e-3;
-// Fewer samples for pageable memory, whose largest chunk takes 30 ms.
+// Fewer samples for pageable memory, which the CPU copies.
 constexpr std::size_t kAloneSamples = 7, kAloneSamplesPageable = 3;
 
-// Host memory that a worker keeps: page-locking takes longer than measuring. size: the buffer's
-// constructor argument for `bytes`.
-template <class Buffer>
-std::uint32_t* host_memory(CudaBench& bench, const std::string& name, std::size_t size,
-                           std::size_t bytes) {
-  const auto make = [&] {
-    const auto near = bind_near(bench);
-    auto buffer = std::make_shared<Buffer>(size);
-    std::memset(buffer->data(), 1, bytes);
-    return buffer;
-  };
-  return static_cast<std::uint32_t*>(bench.remember<std::shared_ptr<Buffer>>(name, make)->data());
-}
-
-std::uint32_t* host_memory(CudaBench& bench, bool pinned, const std::string& use,
-                           std::size_t bytes) {
-  return pinned ? host_memory<PinnedBuffer<std::uint32_t>>(bench, "overlap.pinned." + use,
-                                                           bytes / sizeof(std::uint32_t), bytes)
-                : host_memory<host::HostBuffer>(bench, "overlap.pageable." + use, bytes, bytes);
+std::uint32_t* host_memory(CudaBench& bench, bool pinned, const char* use) {
+  return pinned ? pcie::locked_memory(bench, pcie::Memory::kPinned, use)
+                : pcie::pageable_memory(bench, use);
 }
 
 // Two places on the device: while the batch in one is worked on, the next comes into the other, and
@@ -195,13 +177,13 @@ unsigned matching_steps(CudaBench& bench, bool pinned, const Pipeline& pipeline,
 
 }  // namespace
 
-void overlap_copies(CudaBench& bench, bool both_ways, std::size_t largest) {
+void overlap_copies(CudaBench& bench, bool both_ways) {
   const bool pinned = bench.text("memory") == "pinned";
   const auto words = static_cast<std::size_t>(bench.integer("chunk")) / sizeof(std::uint32_t);
   bench.fitting_memory(4 * words * sizeof(std::uint32_t), 4 * words * sizeof(std::uint32_t));
   const auto near = bind_near(bench);
-  std::uint32_t* const batch = host_memory(bench, pinned, "in", largest);
-  std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "out", largest) : nullptr;
+  std::uint32_t* const batch = host_memory(bench, pinned, "one");
+  std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "other") : nullptr;
   Pipeline pipeline(words, batch, results);
   bench.verify([&] { return find_wrong_batch(bench, pipeline, batch, results); });
   const unsigned steps = matching_steps(bench, pinned, pipeline, both_ways);

@@ -46,19 +46,20 @@ std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, cons
   return points;
 }
 
-std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& like) {
+std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& like,
+                                     bool one_alone) {
   std::vector<Point> points;
+  const auto add = [&](int gpu, bool all) {
+    Point& point = points.emplace_back(like);
+    point.params.insert(point.params.begin(), {{"gpu", std::int64_t{gpu}},
+                                               {"beside", std::string(all ? "all" : "none")}});
+    point.gpus = {gpu};
+    point.round = all ? 1 : 0;
+    point.whole_round = all;
+  };
   // Points on all GPUs come first, since their set-up then runs at once.
-  for (const bool all : {true, false}) {
-    for (const int gpu : gpus) {
-      Point& point = points.emplace_back(like);
-      point.params.insert(point.params.begin(), {{"gpu", std::int64_t{gpu}},
-                                                 {"beside", std::string(all ? "all" : "none")}});
-      point.gpus = {gpu};
-      point.round = all ? 1 : 0;
-      point.whole_round = all;
-    }
-  }
+  for (const int gpu : gpus) add(gpu, true);
+  if (one_alone) add(gpus.front(), false);
   return points;
 }
 

@@ -23,8 +23,9 @@ std::vector<std::vector<GpuPair>> pair_rounds(const std::vector<int>& gpus);
 std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, const Point& point,
                                int round = 1);
 
-// Copies of `point` for each GPU, with `gpu` and `beside` as the first parameters: "none" runs
-// alone, "all" while every other GPU does the same.
-std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& point);
+// Copies of `point` for each GPU, with `gpu` and `beside` as the first parameters: "all" runs while
+// every other GPU does the same, "none" alone. one_alone: "none" for the first GPU, too.
+std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& point,
+                                     bool one_alone = false);
 
 }  // namespace peakline::bench

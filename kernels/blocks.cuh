@@ -11,14 +11,13 @@ namespace peakline::kernels {
 // Random elements of this distribution, rounded to the format. Any launch.
 static __global__ void fill_blocks(std::uint8_t* data, std::size_t bytes, BlockFormat format,
                                    Distribution distribution, std::uint64_t seed) {
-  constexpr int kKeptBits = 1;
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   const int in_byte = 8 / format.element_bits;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < bytes;
        i += step) {
     std::uint32_t byte = 0;
     for (int e = 0; e < in_byte; ++e) {
-      const float number = random_number<float>(distribution, kKeptBits, seed, i * in_byte + e);
+      const float number = random_number<float>(distribution, seed, i * in_byte + e);
       byte |= encode(format.element, format.deviation() * number) << (e * format.element_bits);
     }
     data[i] = static_cast<std::uint8_t>(byte);

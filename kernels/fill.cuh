@@ -74,23 +74,13 @@ __global__ void fill_normal(T* data, std::size_t count, std::uint64_t seed) {
 }
 
 template <class R>
-__device__ inline R random_number(Distribution distribution, int kept_bits, std::uint64_t seed,
+__device__ inline R random_number(Distribution distribution, std::uint64_t seed,
                                   std::uint64_t index) {
   switch (distribution) {
     case Distribution::kNormal:
       return random_normal<R>(seed, index);
-    case Distribution::kUniform:
-      return static_cast<R>(2 * unit_interval(random_bits(seed, index)) - 1);
-    case Distribution::kConstant:
-      return R{1};
     case Distribution::kZeros:
       return R{0};
-    case Distribution::kLowBitsCleared: {
-      // A float's fraction has 23 bits.
-      const int cleared = 23 - kept_bits;
-      const float number = static_cast<float>(random_normal<R>(seed, index));
-      return static_cast<R>(__int_as_float(__float_as_int(number) >> cleared << cleared));
-    }
     case Distribution::kHalfZeros:
       // Another seed, since the number itself uses these bits.
       return (random_bits(~seed, index) & 1) != 0 ? random_normal<R>(seed, index) : R{0};
@@ -100,12 +90,12 @@ __device__ inline R random_number(Distribution distribution, int kept_bits, std:
 
 // Numbers of this distribution, times `scale`. Writes sizeof(T) x count bytes. Any launch.
 template <class T>
-__global__ void fill_numbers(T* data, std::size_t count, Distribution distribution, int kept_bits,
-                             Real<T> scale, std::uint64_t seed) {
+__global__ void fill_numbers(T* data, std::size_t count, Distribution distribution, Real<T> scale,
+                             std::uint64_t seed) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += step)
-    data[i] = from_real<T>(scale * random_number<Real<T>>(distribution, kept_bits, seed, i));
+    data[i] = from_real<T>(scale * random_number<Real<T>>(distribution, seed, i));
 }
 
 }  // namespace peakline::kernels

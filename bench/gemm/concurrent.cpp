@@ -30,7 +30,7 @@ std::string title(const TitleView& view) {
 
 void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) {
   registry.add({.id = "gemm.concurrent",
-                .what = "BF16 products of each GPU alone and of all at once, under sustained load",
+                .what = "BF16 products of all GPUs at once and of one alone, under sustained load",
                 .work = "2 x M x N x K FLOP per product, of one GPU",
                 .quantity = Quantity::kFlopRate,
                 .loads = Loads::kCores,
@@ -38,10 +38,12 @@ void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) 
                 .limit = limit_of(product_format("bf16")),
                 .curves = {concurrent_curve(kTopic, Quantity::kFlopRate)},
                 .topics = {{kTopic, title}},
-                .points = concurrent_points(gpus, {.phase = Phase::kNodeLoad,
-                                                   .rule = Rule::kSustained,
-                                                   .seconds = kLoadSeconds + kSecondsBefore,
-                                                   .load_s = kLoadSeconds})},
+                .points = concurrent_points(gpus,
+                                            {.phase = Phase::kNodeLoad,
+                                             .rule = Rule::kSustained,
+                                             .seconds = kLoadSeconds + kSecondsBefore,
+                                             .load_s = kLoadSeconds},
+                                            true)},
                on_gpu([](auto& bench) { gemm_concurrent(bench); }));
 }
 

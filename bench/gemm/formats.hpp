@@ -17,6 +17,8 @@ struct ProductFormat {
   const char* what;            // operands, accumulation, output
   bool whole_numbers = false;  // the rate is in OP/s
   bool blocks = false;         // blocks of elements share scales
+  // The format whose fastest shape it takes: one of the same size and units.
+  const char* shape_of = nullptr;
 };
 
 inline constexpr std::array kProductFormats = {
@@ -36,13 +38,15 @@ inline constexpr std::array kProductFormats = {
     ProductFormat{
         .name = "fp16",
         .what =
-            "Throughput of FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output"},
+            "Throughput of FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output",
+        .shape_of = "bf16"},
     ProductFormat{
         .name = "fp8",
         .what = "Throughput of scaled FP8 products (e4m3 x e4m3), fast accumulation, BF16 output"},
     ProductFormat{
         .name = "fp8_e5m2",
-        .what = "Throughput of scaled FP8 products (e4m3 x e5m2), fast accumulation, BF16 output"},
+        .what = "Throughput of scaled FP8 products (e4m3 x e5m2), fast accumulation, BF16 output",
+        .shape_of = "fp8"},
     ProductFormat{
         .name = "fp8_accurate",
         .what = "Throughput of scaled FP8 products (e4m3 x e4m3), FP32 accumulation, BF16 output"},
@@ -57,7 +61,8 @@ inline constexpr std::array kProductFormats = {
     ProductFormat{.name = "mxfp8_e5m2",
                   .what = "Throughput of MXFP8 products (e4m3 x e5m2, a scale for each 32), FP32 "
                           "accumulation, BF16 output",
-                  .blocks = true},
+                  .blocks = true,
+                  .shape_of = "mxfp8"},
     ProductFormat{.name = "nvfp4",
                   .what = "Throughput of NVFP4 products (e2m1 x e2m1, a scale for each 16), FP32 "
                           "accumulation, BF16 output",
@@ -78,10 +83,10 @@ std::vector<CeilingRule> load_ceilings_of(
     const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
     const std::function<std::string(const Measurement&)>& note = {});
 
-// Operand data, in the order of measurement. Those that draw the full power come first: for half a
-// second after a lighter load, power control grants more than its cap. half_zeros comes last, so
-// that this half second does not fall on the next format.
-inline constexpr auto kOperandData = std::to_array<std::string_view>(
-    {"normal", "uniform", "low_bits_cleared", "constant", "zeros", "half_zeros"});
+// Operand data, in the order of measurement. For half a second after a lighter load, power control
+// grants more than its cap: normal data precede zeros, and half_zeros, which draw the full power,
+// come last, so that this half second does not fall on the next format.
+inline constexpr auto kOperandData =
+    std::to_array<std::string_view>({"normal", "zeros", "half_zeros"});
 
 }  // namespace peakline::bench

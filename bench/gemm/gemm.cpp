@@ -22,6 +22,7 @@ constexpr double kDataLoadSeconds = 0.3;
 struct Parts {
   bool variant = false;  // of another format: only burst, by the brief rule
   bool quick = false;
+  double load_s = kShortLoadSeconds;
   bool layouts = true;
   bool cleared = false;
   std::vector<std::string_view> data = {};  // of kOperandData, in its order
@@ -39,7 +40,7 @@ std::vector<Point> gemm_points(const Parts& parts) {
     add("load", "burst", Phase::kBurst, Rule::kBrief, 1.2);
     return points;
   }
-  for (Point& point : load_points()) {
+  for (Point& point : load_points(parts.load_s)) {
     point.quick = point.quick && parts.quick;
     // A share of the search, and filling the operands.
     point.seconds += point.rule == Rule::kBurst ? 0.9 : 0.2;
@@ -277,16 +278,21 @@ void register_gemm(Registry& registry, double soak_s) {
                   .points = gemm_points(parts)},
                  on_gpu([name](auto& bench) { gemm_products(bench, name); }));
   };
-  const std::vector<std::string_view> all_data(kOperandData.begin(), kOperandData.end());
-  add("bf16", {.quick = true, .cleared = true, .data = all_data, .soak_s = soak_s},
+  add("bf16",
+      {.quick = true,
+       .load_s = kWholeLoadSeconds,
+       .cleared = true,
+       .data = {kOperandData.begin(), kOperandData.end()},
+       .soak_s = soak_s},
       {{kSustainedLoad, sustained_title},
        {kOperandDataTopic, operand_data_title, operand_data_picture()},
        {kVariants, variants_title, variants_picture()},
        {kSoak, soak_title}});
-  add("fp16", {.quick = true, .cleared = true});
-  add("tf32", {.quick = true, .cleared = true});
+  add("fp16", {.quick = true});
+  add("tf32", {.quick = true});
   // Normal data and zeros are the extremes; FP8 needs no others.
-  add("fp8", {.quick = true, .cleared = true, .data = {"normal", "zeros"}});
+  add("fp8",
+      {.quick = true, .load_s = kWholeLoadSeconds, .cleared = true, .data = {"normal", "zeros"}});
   add("fp8_e5m2", {.variant = true});
   add("fp8_accurate", {.variant = true});
   add("int8", {});

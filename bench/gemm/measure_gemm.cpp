@@ -72,9 +72,6 @@ struct Data {
   Distribution distribution;
 };
 constexpr std::array kData = {Data{"normal", Distribution::kNormal},
-                              Data{"uniform", Distribution::kUniform},
-                              Data{"low_bits_cleared", Distribution::kLowBitsCleared},
-                              Data{"constant", Distribution::kConstant},
                               Data{"zeros", Distribution::kZeros},
                               Data{"half_zeros", Distribution::kHalfZeros}};
 static_assert(std::ranges::equal(kData, kOperandData, {}, &Data::name));

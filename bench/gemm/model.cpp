@@ -19,7 +19,7 @@ enum class Curve { kNone, kLayers, kLayersAndParts };
 
 std::vector<Point> model_points(Curve curve) {
   std::vector<Point> points;
-  for (Point& point : load_points()) {
+  for (Point& point : load_points(kShortLoadSeconds)) {
     point.quick = false;
     // A share of choosing algorithms, and filling the operands.
     point.seconds =
@@ -27,13 +27,19 @@ std::vector<Point> model_points(Curve curve) {
     points.push_back(std::move(point));
   }
   if (curve == Curve::kNone) return points;
-  std::vector<ParamValue> parts;
-  if (curve == Curve::kLayersAndParts)
+  const auto add = [&](std::vector<ParamValue> tokens, std::vector<ParamValue> parts) {
+    std::ranges::move(points_over({{"hidden", values_of(kHidden)},
+                                   {"tokens", std::move(tokens)},
+                                   {"part", std::move(parts)}},
+                                  kWarm),
+                      std::back_inserter(points));
+  };
+  add(values_of(kTokens), {"layer"});
+  if (curve == Curve::kLayersAndParts) {
+    std::vector<ParamValue> parts;
     for (const LayerPart& part : kLayer) parts.emplace_back(part.name);
-  parts.emplace_back("layer");
-  const auto layers = points_over(
-      {{"hidden", values_of(kHidden)}, {"tokens", values_of(kTokens)}, {"part", parts}}, kWarm);
-  points.insert(points.end(), layers.begin(), layers.end());
+    add({kCeilingTokens}, std::move(parts));
+  }
   return points;
 }
 
@@ -125,14 +131,16 @@ Picture model_layer_picture() {
                        of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
             .naming = Naming::kLegend};
   };
-  return {.key = "model",
-          .subject = "Transformer layer: its matrix products",
-          .how =
-              "Each line is one product of a layer over the tokens of a batch (M), or the four in "
-              "a row; 100 % is the format's burst ceiling. Rates are per clock, since the clock "
-              "falls with the time that a point takes: that of a whole layer is lower than those "
-              "of its parts. What layers reach per second under load is the ceiling model-shaped.",
-          .panels = {panel(kHidden[0]), panel(kHidden[1])}};
+  return {
+      .key = "model",
+      .subject = "Transformer layer: its matrix products",
+      .how =
+          "A line is a layer's four products in a row over the tokens of a batch (M), a single "
+          "mark one of them at 1024 tokens; 100 % is the format's burst ceiling. Rates are per "
+          "clock, since the clock falls with the time that a point takes: that of a whole layer "
+          "is lower than those of its parts. What layers reach per second under load is the "
+          "ceiling model-shaped.",
+      .panels = {panel(kHidden[0]), panel(kHidden[1])}};
 }
 
 }  // namespace

@@ -50,10 +50,6 @@ void with_type(cudaDataType_t type, Function function) {
 // INT8 operands fill the range, with fewer than one in ten thousand clipped.
 constexpr float kInt8Deviation = 32;
 
-// Fraction bits that low_bits_cleared keeps: 3 of BF16's 7, 1 of FP8's 3.
-template <class T>
-constexpr int kKeptBits = sizeof(T) == 1 ? 1 : 3;
-
 // Only FP8 mixes operand types.
 template <class X, class W>
 constexpr bool kMultiplied = std::is_same_v<X, W> ||
@@ -82,7 +78,7 @@ void Numbers::fill(kernels::Distribution distribution, std::uint64_t seed) const
     using Real = kernels::Real<T>;
     const Real scale = std::is_same_v<T, std::int8_t> ? Real{kInt8Deviation} : Real{1};
     kernels::fill_numbers<T><<<kAnyBlocks, kAnyThreads>>>(reinterpret_cast<T*>(data()), count_,
-                                                          distribution, kKeptBits<T>, scale, seed);
+                                                          distribution, scale, seed);
   });
   PEAKLINE_CUDA(cudaGetLastError());
   PEAKLINE_CUDA(cudaDeviceSynchronize());

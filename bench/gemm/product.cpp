@@ -179,8 +179,7 @@ double GemmOperands::Counts::bytes(const GemmTypes& types) const {
 }
 
 GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
-                           kernels::Distribution distribution)
-    : distribution_(distribution) {
+                           kernels::Distribution distribution) {
   const double wanted = counts.bytes(types), usable = kUsableMemory * cuda::free_memory_bytes();
   if (wanted > usable)
     throw Skipped(fmt::format("needs {:.0f} MiB of device memory, but only {:.0f} MiB are free",
@@ -272,19 +271,12 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
           : reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
                                w_steps(shape(), layout()), k, rows, columns);
   const std::vector<double> found = elements(operands_->y(), n, rows, columns);
-  // Fast accumulation truncates each product to 13 bits below the sum: of equal products, those
-  // after the first 2^13 are lost.
-  constexpr double kCounted = 0x1p13;
-  const bool lost =
-      types.fast_accumulation && operands_->distribution() == kernels::Distribution::kConstant;
-  const double lost_share = lost ? std::max(0.0, 1 - kCounted / static_cast<double>(k)) : 0;
   const double scale = scale_of(types);
   for (std::size_t s = 0; s < kSampledElements; ++s) {
     const double right = scale * expected[s];
     const double allowed = scale * product_size(types) * allowed_error(types, k) +
                            2 * output_rounding(types.y) * std::abs(right) *
-                               static_cast<double>(types.compute != CUBLAS_COMPUTE_32I) +
-                           lost_share * std::abs(right);
+                               static_cast<double>(types.compute != CUBLAS_COMPUTE_32I);
     if (!(std::abs(found[s] - right) <= allowed))
       return fmt::format("element ({}, {}) is {}, not {} +- {}", rows[s], columns[s], found[s],
                          right, allowed);

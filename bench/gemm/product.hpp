@@ -52,10 +52,8 @@ class GemmOperands {
   const Numbers& y() const { return y_; }
   const Scales& x_scales() const { return x_scales_; }
   const Scales& w_scales() const { return w_scales_; }
-  kernels::Distribution distribution() const { return distribution_; }
 
  private:
-  kernels::Distribution distribution_;
   Numbers x_, w_, y_;
   Scales x_scales_, w_scales_;
 };

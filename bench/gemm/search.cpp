@@ -152,8 +152,15 @@ double probed_rate(CudaBench& bench, const GemmFormat& format, const Sides& side
   return shape.flops() / bench.time_roughly(product.launch(algorithms.front()));
 }
 
-// The longest that a train from rest and device memory allow.
+// The longest that a train from rest and device memory allow; or the shape of another format, if
+// the device has that.
 std::vector<GemmShape> shapes(CudaBench& bench, const GemmFormat& format) {
+  if (format.shape_of != nullptr) {
+    try {
+      return {best_product(bench, gemm_format(format.shape_of)).shape};
+    } catch (const Skipped&) {
+    }
+  }
   std::vector<Sides> all = full_wave_sides(bench.sm_count());
   for (const std::int64_t side : kSquares) all.push_back({side, side});
   const double most_flops = kLongestSeconds * probed_rate(bench, format, all.front());

@@ -37,27 +37,33 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
     benchmark.estimate = Estimate::kFastestTenth;
     benchmark.varies_with = VariesWith::kLaunches;
     benchmark.limit = host_link(to_device && to_host ? 2 : 1);
-    benchmark.curves.insert(benchmark.curves.begin(),
-                            concurrent_curve(kTopic, Quantity::kByteRate));
     benchmark.points =
         concurrent_points(gpus, {.phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.25});
     registry.add(std::move(benchmark),
                  on_gpu([=](auto& bench) { copy_beside_other_gpus(bench, to_device, to_host); }));
   };
+  const auto rates = [](const char* direction) {
+    return concurrent_curve(kTopic, Quantity::kByteRate, [direction](const DeviceFacts& gpu) {
+      return host_link_resource(gpu, direction);
+    });
+  };
   constexpr const char* kOnce = "bytes over the link of one GPU";
   add(true, false,
       {.id = "pcie.concurrent.h2d",
-       .what = "Copies from the host by each GPU alone and by all at once",
-       .work = kOnce});
+       .what = "Copies from the host by each GPU while all copy",
+       .work = kOnce,
+       .curves = {rates("h2d")}});
   add(false, true,
       {.id = "pcie.concurrent.d2h",
-       .what = "Copies to the host by each GPU alone and by all at once",
-       .work = kOnce});
+       .what = "Copies to the host by each GPU while all copy",
+       .work = kOnce,
+       .curves = {rates("d2h")}});
   add(true, true,
       {.id = "pcie.concurrent.both",
-       .what = "Copies both ways by each GPU alone and by all at once",
+       .what = "Copies both ways by each GPU while all copy",
        .work = "bytes over the link of one GPU in both directions, timed until both are done",
-       .curves = {{kTopic,
+       .curves = {rates("bidirectional"),
+                  {kTopic,
                    {{"host_memory_read", "B/s"}, {"host_memory_copy", "B/s"}},
                    summarize_host_memory}},
        .topics = {{kTopic, concurrent_title}}});

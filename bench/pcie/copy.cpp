@@ -49,16 +49,16 @@ std::vector<Point> node_points() {
 
 std::vector<Point> size_points(bool pinned) {
   std::vector<Point> points;
-  for (std::size_t bytes = kSmallest; bytes <= (pinned ? kLargest : kLargestPageable); bytes *= 4) {
+  for (std::size_t bytes = kSmallest; bytes <= kLargest; bytes *= 4) {
     const bool ceiling = pinned && bytes >= kCeilingBytes;
     points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
                       .phase = Phase::kLink,
                       .rule = ceiling ? Rule::kFull : Rule::kCurve,
                       .quick = bytes == kSmallest || (bytes == kCeilingBytes && pinned) ||
                                (bytes == kLinkWatchBytes && !pinned),
-                      .seconds = ceiling                     ? 0.5
-                                 : bytes == kLargestPageable ? 0.3
-                                                             : 0.1});
+                      .seconds = ceiling             ? 0.5
+                                 : bytes == kLargest ? 0.3
+                                                     : 0.1});
   }
   return points;
 }

@@ -84,8 +84,7 @@ namespace pcie {
 std::uint32_t* locked_memory(CudaBench& bench, Memory memory, const char* use) {
   using Shared = std::shared_ptr<PinnedBuffer<std::uint32_t>>;
   const bool combined = memory == Memory::kWriteCombined;
-  const std::size_t bytes =
-      combined ? kComparedBytes : (bench.options().quick ? kLargestQuick : kLargest);
+  const std::size_t bytes = combined ? kComparedBytes : kLargest;
   return bench
       .remember<Shared>(std::string(combined ? "pcie.write_combined." : "pcie.pinned.") + use,
                         [&] {
@@ -106,8 +105,8 @@ std::uint32_t* pageable_memory(CudaBench& bench, const char* use) {
           .remember<Shared>(std::string("pcie.pageable.") + use,
                             [&] {
                               const auto near = bind_near(bench);
-                              auto buffer = std::make_shared<host::HostBuffer>(kLargestPageable);
-                              std::memset(buffer->data(), 1, kLargestPageable);
+                              auto buffer = std::make_shared<host::HostBuffer>(kLargest);
+                              std::memset(buffer->data(), 1, kLargest);
                               return buffer;
                             })
           ->data());

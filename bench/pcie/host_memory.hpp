@@ -19,14 +19,11 @@ host::NodeBinding bind_near(CudaBench& bench);
 
 namespace pcie {
 
-// Largest copy of --quick: page-locking is slow.
-inline constexpr std::size_t kLargestQuick = std::size_t{256} << 20;
 // Larger copies are verified only in this many words, half at either end: a gigabyte takes seconds.
 inline constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 
-// Memory on the bound node: kLargest bytes (kLargestQuick in a quick run), kComparedBytes of
-// write-combined memory, kLargestPageable bytes of pageable memory. Allocated once per worker and
-// use, since page-locking takes longer than measuring.
+// Memory on the bound node: kLargest bytes, of write-combined memory kComparedBytes. Allocated once
+// per worker and use, since page-locking takes longer than measuring.
 std::uint32_t* locked_memory(CudaBench& bench, Memory memory, const char* use);
 std::uint32_t* pageable_memory(CudaBench& bench, const char* use);
 

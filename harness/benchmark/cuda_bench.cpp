@@ -70,9 +70,10 @@ DeviceFacts facts_of_device(const cuda::Nvml* nvml) {
   }
 }
 
-Telemetry::Read reader(const cuda::Nvml* nvml, const std::string& uuid) {
-  if (nvml == nullptr) return {};
-  return [nvml, uuid] { return nvml->telemetry(uuid); };
+std::unique_ptr<Telemetry> telemetry_of(const cuda::Nvml* nvml, const std::string& uuid) {
+  if (nvml == nullptr) return std::make_unique<Telemetry>(Telemetry::Read());
+  return std::make_unique<Telemetry>([nvml, uuid] { return nvml->telemetry(uuid); },
+                                     [nvml, uuid] { return nvml->energy_j(uuid); });
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& optio
       facts(facts_of_device(nvml)),
       sampler(read_sm_clocks, options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal,
               facts),
-      telemetry(std::make_unique<cuda::Telemetry>(reader(nvml, facts.uuid))) {}
+      telemetry(telemetry_of(nvml, facts.uuid)) {}
 CudaSession::~CudaSession() = default;
 
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
@@ -135,8 +136,10 @@ void CudaBench::measure(const Work& work, const Launch& launch) {
 }
 
 void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
+  // Links do not follow the clocks.
+  const bool short_warm_up = rule() != Rule::kFull || benchmark_.loads == Loads::kLink;
   const double launch_s =
-      sampler().warm_up_for(launch, rule() == Rule::kFull ? kWarmUpSeconds : kWarmUpCurveSeconds);
+      sampler().warm_up_for(launch, short_warm_up ? kWarmUpCurveSeconds : kWarmUpSeconds);
   const std::int64_t launches = sampler().launches_for(launch, cuda::kSampleSeconds, launch_s);
   std::vector<double> clocks_hz;
   const double batch_s = launch_s * static_cast<double>(launches);

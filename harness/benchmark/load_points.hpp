@@ -27,7 +27,7 @@ inline constexpr double kSettleSeconds = 0.4;
 double seconds_of_sustained_point(double counted_s);
 
 // load:burst and load:sustained. load_s: sustained load that counts.
-std::vector<Point> load_points(double load_s = kWholeLoadSeconds);
+std::vector<Point> load_points(double load_s);
 
 Point long_burst_point(bool quick);
 

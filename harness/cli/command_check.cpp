@@ -21,7 +21,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/judge/lint.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/coordinator.hpp"
 #include "harness/run/exit_codes.hpp"
@@ -270,7 +270,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("FILE")
       ->check(not_empty("FILE"))
       ->excludes(profiles);
-  check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 140 s per GPU")
+  check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 120 s per GPU")
       ->excludes(profiles);
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")
       ->type_name("all|LIST")

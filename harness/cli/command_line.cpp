@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,22 +84,6 @@ constexpr const char* kFooter =
     "an interrupt, the time limit), a file in a folder that fleet could not read, or what check\n"
     "cannot judge.";
 
-// Whether the stack suffices; raises a soft limit, which threads and workers inherit.
-bool has_stack() {
-  constexpr rlim_t kNeeded = 1 << 20;  // about four times the sanitized build's need
-  constexpr rlim_t kUsual = 8 << 20;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return true;
-  limit.rlim_cur = std::min(limit.rlim_max, kUsual);
-  if (limit.rlim_cur < kNeeded || ::setrlimit(RLIMIT_STACK, &limit) != 0) return false;
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, limit.rlim_cur);
-  ::pthread_setattr_default_np(&attributes);
-  ::pthread_attr_destroy(&attributes);
-  return true;
-}
-
 }  // namespace
 
 struct CommandLine::Commands {
@@ -171,13 +153,6 @@ int CommandLine::run(int argc, char** argv, Does does) {
 
 int run_command_line(int argc, char** argv, const Program& program) {
   open_standard_descriptors();
-  if (!has_stack()) {
-    constexpr std::string_view kMessage =
-        "peakline: the stack is limited to less than 1 MiB (ulimit -s)\n";
-    // The streams take more of it.
-    [[maybe_unused]] const ssize_t lost = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-    return usage_code_of({argv, argv + argc});
-  }
   std::signal(SIGXFSZ, SIG_IGN);  // report a too large file by the failing write
   return CommandLine(program, {argv, argv + argc}).run(argc, argv, CommandLine::Does::kAll);
 }

@@ -113,7 +113,7 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
   std::vector<std::string> uuids;
   for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
   Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter, with_node);
-  leave_out_time(plan, devices);
+  fit_to_devices(plan, devices);
   if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes its load; run --soak S --dry-run "
@@ -180,7 +180,7 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
     return false;
   }
   try {
-    require_readable(result.profile, file.string());
+    read_profile(file);
     return true;
   } catch (const ProfileError& error) {
     progress.error(
@@ -333,7 +333,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->check(whole_number_in(1, kMostRuns))
       ->capture_default_str();
   app.add_flag("--full")
-      ->description("Every point: about 140 s per device (the default)")
+      ->description("Every point: about 120 s per device (the default)")
       ->excludes(quick);
   app.add_option("--filter", arguments.filter,
                  "Measure only points in whose name (id/parameter:value) this regular expression "

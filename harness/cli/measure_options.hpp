@@ -14,8 +14,8 @@ namespace peakline::bench {
 // Options that `run` passes on to workers.
 struct MeasureOptions {
   bool quick = false;
-  std::optional<double> max_noise_percent;  // default: the mode's
-  std::size_t min_samples = RunOptions{}.min_samples;
+  std::optional<double> max_noise_percent = {};  // default: the mode's
+  std::optional<std::size_t> min_samples = {};   // likewise
   std::uint64_t seed = RunOptions{}.seed;
   bool no_verify = false;
   double soak_s = 0;

@@ -16,7 +16,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/profile/file.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/values/units.hpp"
 

@@ -15,7 +15,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/headlines.hpp"
 #include "harness/judge/packed.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
 

@@ -16,6 +16,7 @@ bool matters(const Finding& finding) {
 std::vector<Finding> findings_of_facts(const DeviceView& gpu) {
   Collector out;
   out.about(gpu.name());
+  thermal_findings(gpu, out);
   health_findings(gpu, out);
   configuration_findings(*gpu.facts, out);
   return std::move(out).worst_first();

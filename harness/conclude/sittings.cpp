@@ -159,14 +159,6 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
   all.value = amount > 0 ? amount / time_s : time_s;
 }
 
-// The ceiling that a point is planned for, or nullptr.
-const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point) {
-  Measurement planned = unmeasured(benchmark, point);
-  planned.status = Status::kSkipped;  // work is still unknown
-  const auto rules = ceiling_rules(Benchmarks(&benchmark, 1), planned, nullptr);
-  return rules.empty() ? nullptr : rules.front();
-}
-
 // Half of the largest relative step between values before and after any moment. Blocks are times.
 double step_within(Blocks blocks) {
   constexpr std::size_t kFewestOfPart = 2;
@@ -202,6 +194,13 @@ std::size_t class_degrees(const RunSpread& spread) {
 }
 
 }  // namespace
+
+const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point) {
+  Measurement planned = unmeasured(benchmark, point);
+  planned.status = Status::kSkipped;  // work is still unknown
+  const auto rules = ceiling_rules(Benchmarks(&benchmark, 1), planned, nullptr);
+  return rules.empty() ? nullptr : rules.front();
+}
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
   const bool long_burst = point.rule == Rule::kLongBurst;

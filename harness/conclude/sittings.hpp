@@ -19,6 +19,9 @@ inline constexpr std::size_t kSittings = 2;
 inline constexpr std::size_t kLongBurstSittings = 3;
 inline constexpr std::size_t kMostSittings = std::max(kSittings, kLongBurstSittings);
 
+// The ceiling that a point may feed; nullptr: none.
+const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point);
+
 // One, unless the point may feed a ceiling.
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
 

@@ -5,15 +5,32 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include "harness/cuda/check.hpp"
 #include "harness/cuda/memory.hpp"
 #include "harness/cuda/properties.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::cuda {
 namespace {
+
+// Creates the current device's context. On an exclusive device, the last process may still be
+// ending.
+void create_context() {
+  constexpr double kLongestEndSeconds = 3;
+  const double from_s = now_s();
+  cudaError_t code = cudaFree(nullptr);
+  while (code == cudaErrorDevicesUnavailable && now_s() < from_s + kLongestEndSeconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cudaGetLastError();
+    code = cudaFree(nullptr);
+  }
+  PEAKLINE_CUDA(code);
+}
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -47,7 +64,7 @@ bool context_lost() {
 DeviceFacts device_facts() {
   int device = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
-  PEAKLINE_CUDA(cudaFree(nullptr));  // creates the context
+  create_context();
   cudaDeviceProp found{};
   PEAKLINE_CUDA(cudaGetDeviceProperties(&found, device));
   const RuntimeProperties properties{

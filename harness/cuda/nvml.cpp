@@ -229,7 +229,8 @@ std::string Nvml::cuda_driver_version() const {
                      NVML_CUDA_DRIVER_VERSION_MINOR(version));
 }
 
-std::vector<DeviceFacts> Nvml::devices() const {
+const std::vector<DeviceFacts>& Nvml::devices() const {
+  if (!devices_.empty()) return devices_;
   unsigned count = 0;
   const nvmlReturn_t counted = library_->count(&count);
   if (counted != NVML_SUCCESS)
@@ -270,7 +271,8 @@ std::vector<DeviceFacts> Nvml::devices() const {
     add(std::move(facts), device);
   }
   add_peers(*library_, handles, devices);
-  return devices;
+  devices_ = std::move(devices);
+  return devices_;
 }
 
 DeviceHealth Nvml::health(const std::string& uuid) const {
@@ -316,9 +318,6 @@ TelemetryReading Nvml::telemetry(const std::string& uuid) const {
   reading.sm_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
   reading.memory_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
   read_power(*library_, device, reading);
-  unsigned long long energy_mj = 0;
-  if (library_->energy(device, &energy_mj) == NVML_SUCCESS)
-    reading.energy_j = static_cast<double>(energy_mj) * 1e-3;
   reading.temperature_c = number(library_->temperature, device, NVML_TEMPERATURE_GPU);
   if (nvmlUtilization_t utilization{}; library_->utilization(device, &utilization) == NVML_SUCCESS)
     reading.utilization = utilization.gpu / 100.0;
@@ -326,6 +325,12 @@ TelemetryReading Nvml::telemetry(const std::string& uuid) const {
   if (library_->throttle_reasons(device, &reasons) == NVML_SUCCESS)
     reading.throttle_reasons = reasons;
   return reading;
+}
+
+std::optional<double> Nvml::energy_j(const std::string& uuid) const {
+  unsigned long long energy_mj = 0;
+  if (library_->energy(library_->gpu(uuid), &energy_mj) != NVML_SUCCESS) return std::nullopt;
+  return static_cast<double>(energy_mj) * 1e-3;
 }
 
 void Nvml::watch_xids(const std::vector<std::string>& uuids) {

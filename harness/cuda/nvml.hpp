@@ -18,7 +18,7 @@ namespace peakline::cuda {
 struct TelemetryReading {
   std::optional<double> sm_clock_hz, memory_clock_hz;
   std::optional<double> power_w;   // instantaneous; averaged over a second on older drivers
-  std::optional<double> energy_j;  // since the driver was loaded
+  std::optional<double> energy_j;  // since the driver was loaded; Nvml::energy_j
   // Time at lowered clocks because of the power cap, since the driver was loaded.
   std::optional<double> power_capped_s;
   std::optional<double> temperature_c;
@@ -43,14 +43,16 @@ class Nvml {
 
   // NVML's facts about every device, in PCI bus order: identity, compute capability, maximum
   // clocks, memory, bus width, ECC, MIG, power limits, PCIe link (idle) and NUMA node. An
-  // unreadable device has `unusable` set. `before` stays empty.
-  std::vector<DeviceFacts> devices() const;
+  // unreadable device has `unusable` set. `before` stays empty. Read at the first call, since
+  // several GPUs with many links take long; not to be called concurrently.
+  const std::vector<DeviceFacts>& devices() const;
 
   // These throw NvmlUnavailable for an unknown UUID; unreadable values are nullopt.
   DeviceHealth health(const std::string& uuid) const;
   std::vector<DeviceProcess> processes(const std::string& uuid) const;  // includes this process
   PcieLink pcie_link(const std::string& uuid) const;                    // at the moment
-  TelemetryReading telemetry(const std::string& uuid) const;
+  TelemetryReading telemetry(const std::string& uuid) const;            // without energy
+  std::optional<double> energy_j(const std::string& uuid) const;
 
   // Collects Xid errors from now on, if supported; xids() returns those so far, without waiting.
   void watch_xids(const std::vector<std::string>& uuids);
@@ -59,6 +61,7 @@ class Nvml {
  private:
   std::string sysfs_;
   std::unique_ptr<NvmlLibrary> library_;
+  mutable std::vector<DeviceFacts> devices_;
 };
 
 inline constexpr const char* kPowerCapReason = "sw_power_cap";

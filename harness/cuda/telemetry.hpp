@@ -2,6 +2,7 @@
 
 // Reads a GPU's clocks, power and temperature in a background thread during measurements.
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -32,9 +33,11 @@ class Telemetry {
  public:
   // Takes a reading; may throw. Called from two threads, never concurrently.
   using Read = std::function<TelemetryReading()>;
+  using ReadEnergy = std::function<std::optional<double>()>;
 
-  // read: empty if unavailable; all conditions are then unknown.
-  explicit Telemetry(Read read);
+  // read: empty if unavailable; all conditions are then unknown. energy: of windows that last,
+  // since reading it takes longer than a point of a curve.
+  explicit Telemetry(Read read, ReadEnergy energy = {});
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
@@ -54,6 +57,8 @@ class Telemetry {
   void loop();
 
   Read read_;
+  ReadEnergy energy_;
+  std::atomic<double> start_s_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool active_ = false, quit_ = false, reading_ = false;

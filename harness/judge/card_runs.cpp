@@ -9,6 +9,7 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/statistics/sm_clock.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
@@ -65,7 +66,8 @@ double clock_share(const std::optional<double>& clock_hz, const DeviceFacts& gpu
 }
 
 double clock_seen(const DeviceFacts& gpu) {
-  const auto &most = gpu.sm_clock_max_hz, &seen = gpu.sm_clock_seen_max_hz;
+  const auto& most = gpu.sm_clock_max_hz;
+  const auto seen = possible_clock(gpu.sm_clock_seen_max_hz, most, gpu.sm_clock_step_hz);
   return most && seen ? std::max(1.0, *seen / *most) : 1;
 }
 
@@ -99,44 +101,6 @@ CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
           .revision = profile.software.git_revision,
           .created = profile.created,
           .figures = {}};
-}
-
-// The figures of the slowest pair, or of the slowest GPU among all.
-std::vector<RunFigure> other_figures(const DeviceView& node) {
-  std::vector<RunFigure> figures;
-  for (const auto& [id, label, unit, basis, theory_of] : kNodeFigures) {
-    const MeasuredPoint* slowest = nullptr;
-    double least = 0;
-    for (const MeasuredPoint& point : *node.points) {
-      if (point.what->id != id || !point.sound || point.value <= 0) continue;
-      if (text_param(point.what->params, "beside").value_or("all") != "all") continue;
-      const double rate = point.what->unit == "s" ? 1 / point.value : point.value;
-      if (slowest != nullptr && rate >= least) continue;
-      slowest = &point;
-      least = rate;
-    }
-    if (slowest == nullptr) continue;
-    RunFigure& figure = figures.emplace_back();
-    figure.resource = id;
-    figure.basis = basis;
-    figure.unit = unit;
-    figure.method_version = slowest->what->method_version;
-    figure.value = least;
-    figure.measurement = slowest->what->name();
-    figure.label = label;
-    const DeviceFacts* gpu = facts_for(*node.profile, *slowest->what);
-    if (theory_of.empty() || gpu == nullptr) continue;
-    const auto peak_by = [&](Basis of) -> std::optional<double> {
-      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, theory_of, of);
-      return row == nullptr ? std::nullopt : std::optional(row->value);
-    };
-    figure.theory = peak_by(Basis::kTheoretical);
-    figure.datasheet = peak_by(Basis::kDatasheet);
-    if (!is_compute(figure.unit)) continue;
-    figure.clock_share = clock_share(slowest->sm_clock_hz, *gpu);
-    figure.clock_seen = clock_seen(*gpu);
-  }
-  return figures;
 }
 
 // The first error, named as `check` names its rule; empty without errors.
@@ -195,6 +159,49 @@ bool is_of_node(std::string_view figure) {
              kNodeFigures.end();
 }
 
+std::vector<RunFigure> figures_together(const DeviceView& node) {
+  std::vector<RunFigure> figures;
+  for (const NodeFigure& asked : kNodeFigures) {
+    const MeasuredPoint* slowest = nullptr;
+    double least = 0, most = 0;
+    std::set<GpuPair> measured;
+    for (const MeasuredPoint& point : *node.points) {
+      if (point.what->id != asked.id || !point.sound || point.value <= 0) continue;
+      if (text_param(point.what->params, "beside").value_or("all") != "all") continue;
+      const double rate = point.what->unit == "s" ? 1 / point.value : point.value;
+      most = std::max(most, rate);
+      if (const auto gpu = first_gpu(point.what->params))
+        measured.insert(std::minmax(*gpu, second_gpu(point.what->params).value_or(*gpu)));
+      if (slowest != nullptr && rate >= least) continue;
+      slowest = &point;
+      least = rate;
+    }
+    if (slowest == nullptr) continue;
+    RunFigure& figure = figures.emplace_back();
+    figure.resource = asked.id;
+    figure.basis = asked.basis;
+    figure.unit = asked.unit;
+    figure.method_version = slowest->what->method_version;
+    figure.value = least;
+    figure.fastest = most;
+    figure.of = std::move(measured);
+    figure.measurement = slowest->what->name();
+    figure.label = asked.label;
+    const DeviceFacts* gpu = facts_for(*node.profile, *slowest->what);
+    if (asked.theory_of.empty() || gpu == nullptr) continue;
+    const auto peak_by = [&](Basis of) -> std::optional<double> {
+      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, asked.theory_of, of);
+      return row == nullptr ? std::nullopt : std::optional(row->value);
+    };
+    figure.theory = peak_by(Basis::kTheoretical);
+    figure.datasheet = peak_by(Basis::kDatasheet);
+    if (!is_compute(figure.unit)) continue;
+    figure.clock_share = clock_share(slowest->sm_clock_hz, *gpu);
+    figure.clock_seen = clock_seen(*gpu);
+  }
+  return figures;
+}
+
 CardFacts node_facts(const DeviceView& node) {
   const std::vector<DeviceFacts>& gpus = node.profile->devices;
   if (gpus.empty()) return {};
@@ -225,12 +232,18 @@ CardRun node_run(const DeviceView& node, std::string name, bool sound) {
     figure.resource.resize(without_pair(figure.resource).size());
     const auto [place, added] =
         places.try_emplace({figure.resource, figure.basis}, run.figures.size());
-    if (added)
+    if (added) {
       run.figures.push_back(std::move(figure));
-    else if (figure.value < run.figures[place->second].value)
-      run.figures[place->second] = std::move(figure);
+      continue;
+    }
+    RunFigure& known = run.figures[place->second];
+    figure.fastest = std::max({figure.value, known.value, known.fastest});
+    if (figure.value < known.value)
+      known = std::move(figure);
+    else
+      known.fastest = figure.fastest;
   }
-  std::ranges::move(other_figures(node), std::back_inserter(run.figures));
+  std::ranges::move(figures_together(node), std::back_inserter(run.figures));
   return run;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/values/device_view.hpp"
@@ -15,10 +16,15 @@
 
 namespace peakline {
 
+// By index, the lower first.
+using GpuPair = std::pair<int, int>;
+
 struct RunFigure : FigureKey {
   std::string unit = {};
   std::optional<int> method_version = {};
   double value = 0;  // above 0
+  // Of a node's pairs or GPUs, of which `value` is the slowest; 0: `value` stands for one.
+  double fastest = 0;
   std::optional<double> theory = {}, datasheet = {};
   double own = 0;  // Reading::own
   // Measured SM clock over its maximum, for compute rates; 0: unknown, possibly lowered.
@@ -27,6 +33,9 @@ struct RunFigure : FigureKey {
   double clock_seen = 1;
   std::string measurement = {};  // the point it came from
   std::string label = {};        // empty: the ceiling's
+  // The pairs or GPUs (twice the same index) of a node that were measured, of which the slowest
+  // counts; empty for ceilings.
+  std::set<GpuPair> of = {};
 };
 
 struct CardRun {
@@ -47,6 +56,8 @@ inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
 CardFacts node_facts(const DeviceView& node);
+// What GPUs do together and no ceiling says: of the slowest pair, or of the slowest GPU among all.
+std::vector<RunFigure> figures_together(const DeviceView& node);
 // Whether the node has this figure ("pcie.concurrent.h2d/measured"), not a GPU.
 bool is_of_node(std::string_view figure);
 // The CPUs of a profile, whose model they are.

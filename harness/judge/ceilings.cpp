@@ -8,6 +8,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/sittings.hpp"
+#include "harness/judge/card_runs.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/judge/yardsticks.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -110,6 +111,45 @@ double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usua
   return sum / static_cast<double>(base.rows.size() + next.rows.size());
 }
 
+using FiguresTogether = std::map<FigureKey, std::pair<RunFigure, CeilingRuns>>;
+FiguresTogether together_of(const Runs& runs) {
+  FiguresTogether all;
+  for (const DeviceView& run : runs) {
+    for (const RunFigure& figure : figures_together(run)) {
+      CeilingRuns& known = all.try_emplace(figure, figure, CeilingRuns()).first->second.second;
+      known.values.push_back(figure.value);
+      known.method_versions.insert(figure.method_version.value_or(0));
+    }
+  }
+  return all;
+}
+
+void compare_together(const DevicePair& pair, const Site& site, DeviceComparison& out,
+                      std::vector<ComparedFigure>& figures) {
+  const FiguresTogether base = together_of(pair.base), next = together_of(pair.next);
+  for (const auto& [key, entry] : base) {
+    const auto found = next.find(key);
+    if (found == next.end()) continue;
+    const auto& [example, before] = entry;
+    const CeilingRuns& after = found->second.second;
+    CeilingComparison& c = out.ceilings.emplace_back();
+    static_cast<FigureKey&>(c) = key;
+    c.label = example.label;
+    c.unit = example.unit;
+    c.base = side_value(before, before.values);
+    c.next = side_value(after, after.values);
+    c.method_changed = before.method_versions != after.method_versions;
+    const UsualSpread& usual = usual_spread(key.resource, key.basis, site);
+    figures.push_back({.base = before.values,
+                       .next = after.values,
+                       .expected = &usual,
+                       .widened = widened(pair.base[0]),
+                       .offset = (out.different_modes ? usual.between_modes : 0) +
+                                 (is_compute(c.unit) ? clock_offset(pair) : 0),
+                       .judged = out.judged() && !c.method_changed});
+  }
+}
+
 }  // namespace
 
 std::optional<double> median_of(std::span<const Ceiling* const> rows,
@@ -174,6 +214,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     c.method_changed = before.method_versions != after.method_versions;
     figure.judged = out.judged() && !c.method_changed;
   }
+  if (first.is_node()) compare_together(pair, site, out, figures);
 }
 
 }  // namespace peakline

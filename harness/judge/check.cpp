@@ -33,14 +33,15 @@ constexpr double kImplausiblyFast = 2;
 // Whether it is above its own theory, or far above healthy cards.
 bool implausibly_fast(const RunFigure& figure, std::span<const Yardstick> yardsticks) {
   const std::string_view part = part_of(figure.resource);
+  const double value = std::max(figure.value, figure.fastest);
   // Multicast moves less data than NCCL's theory assumes.
   if (figure.theory && !figure.beside_siblings && part != "nccl" &&
-      figure.value > kPlausibleMargin * *figure.theory * figure.clock_seen)
+      value > kPlausibleMargin * *figure.theory * figure.clock_seen)
     return true;
   return part != "pcie" && std::ranges::any_of(yardsticks, [&](const Yardstick& y) {
            const bool healthy =
                y.kind == YardstickKind::kPopulation || y.kind == YardstickKind::kPrior;
-           return healthy && y.may_pass && figure.value > kImplausiblyFast * y.centre;
+           return healthy && y.may_pass && value > kImplausiblyFast * y.centre;
          });
 }
 
@@ -158,17 +159,19 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
     std::int64_t measured = 0, vouched = 0, alike = 0, wide = 0;
-    bool floor = false;
+    bool floor = false, known = false;
     for (const Judged& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
       ++measured;
       vouched += rule.vouched() ? 1 : 0;
+      known = known || (rule.vouched() && !rule.limited_by_site);
       wide += rule.found && rule.found->too_wide && !rule.limited_by_site ? 1 : 0;
       alike += rule.by(YardstickKind::kPeers) ? 1 : 0;
       floor = floor || rule.by(YardstickKind::kFloor);
     }
-    // Collectives are known by number of ranks, and have only floors at other numbers.
-    const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
+    // Collectives are known by number of ranks, and have only floors at other numbers. Limits of a
+    // site vouch for their figures alone.
+    const std::int64_t needed = group == RuleGroup::kGpuLinks && known ? 1 : (measured + 1) / 2;
     const bool too_wide = group != RuleGroup::kGpuLinks && kMostTooWide * wide > measured;
     if (vouched > 0 && vouched >= needed && !too_wide) continue;
     const Population* const peers = device.known.peers;
@@ -296,12 +299,14 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, 
     if (rule.outcome == Outcome::kFail && options.some_hidden)
       rule.cause = "CUDA_VISIBLE_DEVICES hides the rest";
   }
+  judge_machine(profile, rules);
   if (std::ranges::count_if(profile.devices, may_be_linked) < 2) return device;
   judge_findings(node, rules);
   const CardRun run = node_run(node, "");
   device.known = known_by(options, run);
   judge_ceilings(node, run, options.least, device, rules);
   judge_missing_pairs(node, rules);
+  judge_omitted(node, run, device.rules);
   name_other_users(profile.devices, device);
   if (site != nullptr) site->set_limits(node, device);
   // Host links may share a switch, so only nodes of the same kind tell what is healthy.

@@ -126,7 +126,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     DeviceComparison& device = result.devices.emplace_back();
     device.base_name = device_name(pair.base);
     device.next_name = device_name(pair.next);
-    device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
+    device.same_model = other_model(pair) == nullptr;
     device.is_host = pair.base[0].is_host();
     device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
     const auto before = modes(pair.base), after = modes(pair.next);

@@ -82,6 +82,15 @@ std::string model_of(const DeviceView& run) {
   return fmt::format("{}", fmt::join(counted, ", "));
 }
 
+const DeviceView* other_model(const DevicePair& pair) {
+  const std::string model = model_of(pair.base[0]);
+  for (const Runs* runs : {&pair.base, &pair.next})
+    for (const DeviceView& run : *runs)
+      // A node's runs may be restricted to some of its GPUs.
+      if ((run.facts != nullptr || &run == &pair.next[0]) && model_of(run) != model) return &run;
+  return nullptr;
+}
+
 bool different_cards(const DevicePair& pair) {
   const auto cards = [](const Runs& runs) {
     std::set<std::string> all;

@@ -36,7 +36,7 @@ std::string_view to_string(Standing standing);
 struct FleetCeiling : FigureKey {
   double value = 0;
   std::optional<double> ci_low = {}, ci_high = {};  // interval of the device's next run
-  double deviation = 0;                   // value / the peers' level - 1; 0: no peers
+  double deviation = 0;                             // value / the peers' level - 1; 0: no peers
   Standing standing = Standing::kUndecided;
   // A difference from the peers that limits a low ceiling ("heat: 87 °C, peers 62 °C"), or "".
   std::string cause = {};

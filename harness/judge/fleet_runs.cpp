@@ -94,12 +94,13 @@ const FleetProfile* Newest::without(const std::string& card) const {
 }
 
 bool Newest::replaced(const std::string& card, const FleetProfile& by) const {
-  const auto [seen, gpu] = seen_.at(card);
+  const auto& seen = seen_.at(card);
+  const DeviceFacts& gpu = *seen.second;
   std::set<std::string> before;
-  for (const DeviceFacts& other : profiles_[seen].profile.devices)
+  for (const DeviceFacts& other : profiles_[seen.first].profile.devices)
     before.insert(cards_.card_of(other.uuid));
   return std::ranges::any_of(by.profile.devices, [&](const DeviceFacts& other) {
-    return same_slot(*gpu, other) && !before.contains(cards_.card_of(other.uuid));
+    return same_slot(gpu, other) && !before.contains(cards_.card_of(other.uuid));
   });
 }
 

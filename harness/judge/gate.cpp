@@ -41,6 +41,7 @@
 #include "harness/judge/check.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/losses.hpp"
+#include "harness/judge/missing.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/units.hpp"
 
@@ -64,6 +65,7 @@ std::map<std::string, Judged> errors_of(const Runs& runs, const std::string& dev
       judge_health(run, rules);
     else
       judge_findings(run, rules);
+    if (!run.is_host()) judge_sources(run, rules);
   }
   std::map<std::string, Judged> errors;
   for (Judged& rule : all)
@@ -152,7 +154,9 @@ void judge_coverage(const DeviceComparison& device, Reasons& out) {
   std::map<RuleGroup, Group> groups;
   for (const CeilingComparison& c : device.ceilings) {
     const auto group = rule_group_of(c.resource);
-    if (!group || c.verdict == Verdict::kNotJudged) continue;
+    // GPUs and other guests share paths to the host: each GPU's own link is judged alone.
+    const bool shared = group == RuleGroup::kHostLink && is_of_node(to_string(c));
+    if (!group || shared || c.verdict == Verdict::kNotJudged) continue;
     ++groups[*group].compared;
     if (decided(c.verdict) || c.believed_low >= 1 - kWidestLimit) ++groups[*group].judged;
   }
@@ -216,7 +220,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   if (!device.same_model && !device.shared_host()) {
     out.add(RuleKind::kDifferentModel, "model",
             fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
-                        model_of(pair.next[0])));
+                        model_of(*other_model(pair))));
     return false;
   }
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);

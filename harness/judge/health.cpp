@@ -65,6 +65,13 @@ void judge_findings(const DeviceView& device, RulesOf& rules) {
   }
 }
 
+void judge_machine(const Profile& profile, RulesOf& rules) {
+  for (const Finding& finding : profile.findings)
+    if (finding.device.empty() && finding.severity == Severity::kError)
+      rules.add(RuleKind::kHealth, "health/" + finding.code, Outcome::kFail, finding.message)
+          .group = RuleGroup::kHealth;
+}
+
 void judge_results(const DeviceView& device, RulesOf& rules) {
   std::vector<std::string> wrong, impossible, unknown;
   for (const MeasuredPoint& point : *device.points) {

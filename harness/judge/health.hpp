@@ -4,11 +4,14 @@
 
 #include "harness/judge/rules.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
 
 // Adds a rule "health/CODE" per code of the device's findings of severity "error".
 void judge_findings(const DeviceView& device, RulesOf& rules);
+// Adds such rules for the profile's findings that name no device.
+void judge_machine(const Profile& profile, RulesOf& rules);
 // Wrong or impossible results without a finding, and those that were not verified.
 void judge_results(const DeviceView& device, RulesOf& rules);
 // Both, and a GPU's error counters. Adds a passing rule "health" without problems.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,17 +65,27 @@ bool expected_of_any_model(const PopulationFigure& figure, const CardRun& run) {
   });
 }
 
+// Whether the measurement has the ceiling's value. A profile rounds both alike.
+bool comes_from(const Ceiling& row, const Measurement* source) {
+  constexpr double kRounding = 1e-6;
+  return source != nullptr && source->status == Status::kOk && source->value &&
+         source->unit == row.unit && std::abs(*source->value - row.value) <= kRounding * row.value;
+}
+
 // Measured between each two GPUs.
 constexpr std::array<std::string_view, 3> kOfPairs = {"nvlink.read", "nvlink.write",
                                                       "nvlink.bidirectional"};
 
-// Both of a pair, the lower first.
-using Pair = std::pair<int, int>;
-std::set<Pair> linked_pairs(const Profile& profile) {
+std::set<int> linkable(const Profile& profile) {
   std::set<int> gpus;
   for (const DeviceFacts& gpu : profile.devices)
     if (may_be_linked(gpu)) gpus.insert(gpu.index);
-  std::set<Pair> pairs;
+  return gpus;
+}
+
+std::set<GpuPair> linked_pairs(const Profile& profile) {
+  const std::set<int> gpus = linkable(profile);
+  std::set<GpuPair> pairs;
   for (const DeviceFacts& gpu : profile.devices)
     for (const PeerFacts& peer : gpu.peers)
       if (peer.nvlinks > 0 && gpus.contains(gpu.index) && gpus.contains(peer.index))
@@ -110,7 +122,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
 void judge_sources(const DeviceView& view, RulesOf& rules) {
   std::vector<std::string> lost;
   for (const Ceiling* row : view.ceilings)
-    if (!row->measurement.empty() && view.source(*row) == nullptr)
+    if (!row->measurement.empty() && row->value > 0 && !comes_from(*row, view.source(*row)))
       lost.push_back(to_string(FigureKey{row->resource, row->basis}));
   if (!lost.empty())
     rules.add(RuleKind::kLost, "measurements", Outcome::kCannotJudge,
@@ -128,7 +140,7 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
         !row->measurement.empty() && std::ranges::find(kOfPairs, of_all) != kOfPairs.end())
       measured[{of_all, row->basis}].insert(row->resource);
   const ResourceLabels labels(*node.profile);
-  const std::set<Pair> linked = linked_pairs(*node.profile);
+  const std::set<GpuPair> linked = linked_pairs(*node.profile);
   for (auto& [figure, pairs] : measured) {
     const auto& [of_all, basis] = figure;
     for (const MissingCeiling* m : node.missing_ceilings)
@@ -143,6 +155,26 @@ void judge_missing_pairs(const DeviceView& node, RulesOf& rules) {
       for (const auto& [from, to] : {std::pair(low, high), std::pair(high, low)})
         if (both_ways ? from < to && !has(from, to) && !has(to, from) : !has(from, to))
           add_missing(node, {fmt::format("{}.{}-{}", of_all, from, to), basis}, labels, rules);
+  }
+}
+
+void judge_omitted(const DeviceView& node, const CardRun& run, std::span<Judged> rules) {
+  std::set<GpuPair> gpus;
+  for (const int gpu : linkable(*node.profile)) gpus.emplace(gpu, gpu);
+  const std::set<GpuPair> pairs = linked_pairs(*node.profile);
+  for (const RunFigure& figure : run.figures) {
+    if (figure.of.empty()) continue;
+    const bool of_gpus = figure.of.begin()->first == figure.of.begin()->second;
+    std::vector<std::string> omitted;
+    for (const auto& [low, high] : of_gpus ? gpus : pairs)
+      if (!figure.of.contains({low, high}))
+        omitted.push_back(of_gpus ? std::to_string(low) : fmt::format("{}-{}", low, high));
+    for (Judged& rule : rules) {
+      if (omitted.empty() || rule.name.figure != figure || rule.outcome == Outcome::kFail) continue;
+      rule.outcome = Outcome::kCannotJudge;
+      if (rule.found) rule.found->vouched = false;
+      rule.cause = fmt::format("not measured for GPU {}", shortened(omitted));
+    }
   }
 }
 

@@ -32,6 +32,9 @@ std::string device_key(const DeviceView& run);
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
+// The first run of another model than the first old one; nullptr without one.
+const DeviceView* other_model(const DevicePair& pair);
+
 // Conditions of the run that may explain a difference: "driver", "power limit"; "": unknown.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 

@@ -2,12 +2,13 @@
 
 // JSON from outside, with the path to each value for messages.
 
-#include <simdjson.h>
-
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "harness/profile/place.hpp"
@@ -20,40 +21,57 @@ inline constexpr std::size_t kMaxBytes = 32u << 20;
 inline constexpr std::size_t kMaxDepth = 32;
 inline constexpr std::size_t kMaxKeys = 4096;
 
-// Refers to its document.
-using Value = simdjson::dom::element;
+struct Value;
+using List = std::vector<Value>;
+using Object = std::vector<std::pair<std::string_view, Value>>;  // in the file's order
+
+// Texts refer to the document's. Integers beyond 64 bits are doubles.
+struct Value {
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string_view, List, Object> of = {};
+
+  // nullptr for another type.
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&of);
+  }
+};
 
 struct Document {
-  simdjson::dom::parser parser;
+  std::string text;  // changed by parsing
   Value root;
+
+  Document() = default;
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
 };
 
 // Parses one JSON value in UTF-8. Throws ProfileError, beginning with `name`, for anything else,
 // repeated keys, or a value beyond the limits above.
 void parse(std::string_view text, std::string_view name, Document& document);
 
-// The caller has checked the type.
-inline simdjson::dom::object members(const Value& object) { return object.get_object().value(); }
-inline simdjson::dom::array elements(const Value& array) { return array.get_array().value(); }
-inline std::string_view text(const Value& value) { return value.get_string().value(); }
-inline double number(const Value& value) { return value.get_double().value(); }
+std::optional<double> number(const Value& value);
 
-// A scalar as written in the file; the type of anything else.
+// A scalar as the writer has it; the type of anything else.
 std::string shown(const Value& value);
 
-// A value with its path.
+// A value with its path. Refers to its document.
 struct Node : Place {
-  Value value = {};
+  const Value& value;
 
   [[noreturn]] void expected(std::string_view what) const { Place::expected(what, shown(value)); }
   // expected() as an argument for check().
   auto expecting() const {
     return [this](std::string_view what) { expected(what); };
   }
+  template <class T>
+  const T& get(std::string_view what) const {
+    const T* const found = value.get<T>();
+    if (found == nullptr) expected(what);
+    return *found;
+  }
   void require(std::string_view text) const {
-    std::string_view found;
-    if (value.get(found) != simdjson::SUCCESS || found != text)
-      expected(fmt::format("\"{}\"", text));
+    const auto* const found = value.get<std::string_view>();
+    if (found == nullptr || *found != text) expected(fmt::format("\"{}\"", text));
   }
   Node child(const Value& of, std::string_view name) const { return {{this, name}, of}; }
 };
@@ -61,12 +79,7 @@ struct Node : Place {
 // An object's members. Refers to its node.
 class Members {
  public:
-  explicit Members(const Node& node) : node_(node) {
-    simdjson::dom::object object;
-    if (node.value.get(object) != simdjson::SUCCESS) node.expected("an object");
-    all_.reserve(object.size());
-    for (const auto& [key, value] : object) all_.emplace_back(key, value);
-  }
+  explicit Members(const Node& node) : node_(node), all_(node.get<Object>("an object")) {}
 
   // Fast if called in the file's order.
   std::optional<Node> find(std::string_view key) {
@@ -85,7 +98,7 @@ class Members {
 
  private:
   const Node& node_;
-  std::vector<std::pair<std::string_view, Value>> all_;
+  const Object& all_;
   std::size_t next_ = 0;  // after the last one found
 };
 

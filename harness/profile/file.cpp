@@ -2,13 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -20,7 +19,7 @@
 
 #include "harness/profile/document.hpp"
 #include "harness/profile/gzip.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/text.hpp"
 
@@ -32,12 +31,10 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// Suffix of temporary files, which omit the target's name: it may have the maximum length.
-constexpr std::string_view kTemporaryEnd = ".tmp";
 // Other writers, or an attacker, may take names.
 constexpr int kNameAttempts = 100;
 
-// Texts above this size are read one at a time: a hostile one takes 14 times its size in memory, so
+// Texts above this size are read one at a time: a hostile one takes 25 times its size in memory, so
 // four smaller ones take no more than one of kMaxBytes.
 constexpr std::size_t kLarge = kMaxBytes / 4;
 
@@ -47,27 +44,6 @@ std::string system_error() { return std::strerror(errno); }
 std::string shown_path(const std::filesystem::path& file) {
   constexpr std::size_t kMaxChars = 300;
   return printable(file.string(), kMaxChars);
-}
-
-// Removes this user's temporary files of killed writers, which nobody locks. Ignores failures.
-void remove_leftovers(const std::filesystem::path& folder) {
-  const std::string prefix = profile_format::temporary_prefix();
-  std::error_code error;
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    std::error_code vanished;
-    if (!name.starts_with(prefix) || !name.ends_with(kTemporaryEnd) ||
-        !std::filesystem::is_regular_file(entry->symlink_status(vanished)))
-      continue;
-    const int fd = ::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) continue;
-    struct stat found = {};
-    if (::fstat(fd, &found) == 0 && found.st_uid == ::geteuid() &&
-        ::flock(fd, LOCK_EX | LOCK_NB) == 0)
-      ::unlink(entry->path().c_str());
-    ::close(fd);
-  }
 }
 
 [[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
@@ -81,25 +57,24 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// A new file in the target's folder, removed unless it gets the target's name. Unnamed until then
-// where the file system allows it; a named one stays locked, so that leftovers of killed writers
-// can be told apart.
+// A temporary file in the target's folder, removed unless it takes the target's name. Only a writer
+// who is killed leaves one.
 class NewFile {
  public:
   // This and the other functions throw std::system_error.
-  explicit NewFile(const std::filesystem::path& target)
-      : target_(target), folder_(target.has_parent_path() ? target.parent_path() : ".") {
-    remove_leftovers(folder_);
-    fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd_ >= 0)
-      ::flock(fd_, LOCK_EX);
-    else  // for example on NFS
-      take_name([&](const char* name) { return open_named(name); });
+  explicit NewFile(std::filesystem::path target) : target_(std::move(target)) {
+    // Without the target's name, which may have the maximum length.
+    for (int i = 0; fd_ < 0 && i < kNameAttempts; ++i) {
+      name_ = target_.parent_path() / fmt::format(".peakline-{}-{}.tmp", getpid(), i);
+      fd_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd_ < 0 && errno != EEXIST) break;
+    }
+    if (fd_ < 0) fail();
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile() {
-    if (fd_ >= 0) ::close(fd_);
+    ::close(fd_);
     if (!name_.empty()) ::unlink(name_.c_str());
   }
 
@@ -111,57 +86,32 @@ class NewFile {
 
   // Takes the target's name; false if it exists.
   bool create() {
-    if (link(target_.c_str()) == 0) return true;
-    if (errno == EEXIST) return false;
-    if (name_.empty()) fail();
-    // Without hard links, as on FAT, reserve the name first.
-    const int taken = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (taken < 0 && errno == EEXIST) return false;
-    if (taken < 0) fail();
-    ::close(taken);
-    replace();
-    return true;
+    if (rename(RENAME_NOREPLACE) == 0) return true;
+    if (errno == EINVAL || errno == ENOSYS) {
+      // The file system cannot, as NFS: reserve the name first.
+      const int taken = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (taken >= 0) {
+        ::close(taken);
+        replace();
+        return true;
+      }
+    }
+    if (errno != EEXIST) fail();
+    return false;
   }
 
   void replace() {
-    if (name_.empty()) take_name([&](const char* name) { return link(name); });
-    if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
-    name_.clear();
+    if (rename(0) != 0) fail();
   }
 
  private:
-  // Another writer may remove a named file before it is locked.
-  int open_named(const char* name) {
-    fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    struct stat found = {};
-    if (fd_ < 0 || ::flock(fd_, LOCK_EX) != 0 || ::fstat(fd_, &found) != 0 || found.st_nlink > 0)
-      return fd_;
-    ::close(std::exchange(fd_, -1));
-    errno = EEXIST;
-    return fd_;
+  int rename(unsigned flags) {
+    const int result = ::renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target_.c_str(), flags);
+    if (result == 0) name_.clear();
+    return result;
   }
 
-  int link(const char* name) const {
-    const std::string from = name_.empty() ? fmt::format("/proc/self/fd/{}", fd_) : name_.string();
-    return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
-  }
-
-  // make(name): makes a file, or returns a negative number.
-  void take_name(const auto& make) {
-    for (int i = 0; i < kNameAttempts; ++i) {
-      const std::filesystem::path name =
-          folder_ /
-          fmt::format("{}{}-{}{}", profile_format::temporary_prefix(), getpid(), i, kTemporaryEnd);
-      if (make(name.c_str()) >= 0) {
-        name_ = name;
-        return;
-      }
-      if (errno != EEXIST) break;
-    }
-    fail();
-  }
-
-  std::filesystem::path target_, folder_;
+  std::filesystem::path target_;
   std::filesystem::path name_;  // temporary; empty: none
   int fd_ = -1;
 };
@@ -243,12 +193,6 @@ std::string packed(const Profile& profile, const std::filesystem::path& file) {
 
 namespace profile_format {
 
-std::string temporary_prefix() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host.fill('\0');
-  return fmt::format(".peakline-{}-", file_name_part(host.data()));
-}
-
 std::string read_text(const std::filesystem::path& file) {
   const std::string name = file.string();
   if (name.empty()) throw ProfileError("a file without a name cannot be read");
@@ -291,9 +235,6 @@ void write_text(std::string_view text, const std::filesystem::path& file) {
 
 bool create_text(std::string_view text, const std::filesystem::path& file) {
   return writing(file, [&] {
-    // A dangling symbolic link takes the name, too.
-    std::error_code error;
-    if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) return false;
     NewFile written(file);
     written.write(text);
     return written.create();

@@ -12,7 +12,8 @@ std::string read_text(const std::filesystem::path& file);
 // Replaces the target atomically. Throws ProfileError.
 void write_text(std::string_view text, const std::filesystem::path& file);
 
-// Creates a whole file or none, even if killed. False if it exists. Throws ProfileError.
+// Creates a whole file or none, even if killed (but an empty one on file systems such as NFS).
+// False if it exists. Throws ProfileError.
 bool create_text(std::string_view text, const std::filesystem::path& file);
 
 // Writes a report to a pipe or character device, or replaces a file that is new, empty or begins as
@@ -25,8 +26,5 @@ std::string earlier_report(const std::filesystem::path& file, std::string_view b
 
 // Throws ProfileError in advance where write_report would.
 void require_report_file(const std::filesystem::path& file, std::string_view beginning);
-
-// Prefix of temporary files, ".peakline-HOST-": machines may share a file system but not its locks.
-std::string temporary_prefix();
 
 }  // namespace peakline::profile_format

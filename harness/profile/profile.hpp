@@ -39,17 +39,13 @@ void write_profile(const Profile& profile, const std::filesystem::path& file);
 // False if the file exists.
 bool create_profile(const Profile& profile, const std::filesystem::path& file);
 
-// Rounds to the precision of a profile.
-Measurement rounded(Measurement measurement);
-
-// readable() and leave_out_unreadable() keep one figure that breaks a rule (a rate of 0, a time of
-// 1e40 s, a count below 0) from spoiling the profile: they drop the field at fault if it may be
-// missing, else the record or row. A measurement without value becomes an error with its reason.
-Measurement readable(Measurement measurement);
-// Adds a finding "left_out" for each omission. A dropped ceiling becomes a missing one.
+// The measurement rounded to the precision of a profile, as a reader takes it; an error with its
+// reason if none does.
+Measurement readable(const Measurement& measurement);
+// Keeps a value that no reader takes (a rate of 0, a count below 0) from spoiling the profile:
+// facts lose the field, other rows go, each with a finding. A dropped ceiling becomes a missing
+// one.
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out);
-// Throws ProfileError, beginning with `name`, if a reader would refuse the written profile.
-void require_readable(Profile profile, std::string_view name);
 
 // One record per line, as workers answer.
 std::string to_json_line(const Measurement& measurement);

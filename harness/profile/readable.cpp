@@ -1,184 +1,111 @@
-// Checks values before writing, by the rules for reading.
+// Keeps what no reader would take out of a profile, before it is written.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/profile/checks.hpp"
-#include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/profile/rows.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline {
-namespace profile_format {
 namespace {
 
-// Visits fields. Drops an invalid one at the innermost level that may be missing and reports it in
-// `faults`; throws without `faults`, or if nothing may be missing.
-template <class Structure>
-struct Checker {
-  const Place& place;
-  Structure& structure;
-  std::vector<std::string>* faults;
+// Digits of a time series: short intervals are imprecise.
+constexpr int kSeriesDigits = 5;
 
-  template <class T>
-  void operator()(const char* key, T& value, const Rule& rule = {}) {
-    visit({.parent = &place, .key = key}, value, rule);
-  }
-  template <class T>
-  void operator()(const char* key, std::optional<T>& value, const Rule& rule = {}) {
-    if constexpr (std::same_as<T, double>) {
-      if (value && !std::isfinite(*value)) value.reset();  // not written
-    }
-    maybe(key, value, rule);
-  }
-  template <class T>
-  void maybe(const char* key, T& value, const Rule& rule = {},
-             const std::type_identity_t<T>& otherwise = {}) {
-    if (value == otherwise) return;
-    try {
-      visit({.parent = &place, .key = key}, value, rule);
-    } catch (const ProfileError& error) {
-      if (faults == nullptr) throw;
-      faults->emplace_back(error.what());
-      value = otherwise;
+Measurement rounded(Measurement m) {
+  round_digits(m.samples_s);
+  if (m.summary) {
+    for (double* v : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high, &m.summary->min,
+                      &m.summary->max}) {
+      round_digits(*v);
     }
   }
-  void rule(const auto& rule) { check(place, fields_of(structure), rule); }
-
-  template <class T>
-  void visit(const Place& at, T& value, const Rule& rule) {
-    if constexpr (Described<T>) {
-      Checker<T> inner{at, value, faults};
-      fields(inner, value);
-    } else if constexpr (requires { value.has_value(); }) {
-      visit(at, *value, rule);
-    } else if constexpr (kIsList<T>) {
-      check_length(at, value.size(), rule);
-      for (std::size_t i = 0; i < value.size(); ++i)
-        visit({.parent = &at, .index = i}, value[i], rule);
-    } else if constexpr (requires { value.second; }) {
-      if constexpr (std::same_as<decltype(value.second), double>) {
-        if (!std::isfinite(value.second)) return;  // not written
-      }
-      visit({.parent = at.parent, .key = value.first}, value.second, rule);
-    } else if constexpr (requires { check(value, rule, [](std::string_view) {}); }) {
-      check(value, rule,
-            [&](std::string_view what) { at.expected(what, dump(as_written(value))); });
-    }
+  round_digits(m.value);
+  m.duration_s = std::round(m.duration_s * 1e3) / 1e3;
+  Conditions& conditions = m.conditions;
+  for (auto* v :
+       {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
+        &conditions.temperature_c, &conditions.utilization, &conditions.power_cap_share}) {
+    round_digits(*v);
   }
-};
-
-template <class T>
-void check_all(T& structure, std::string_view name, std::vector<std::string>* faults) {
-  const Place root{.key = name};
-  Checker<T> checker{root, structure, faults};
-  fields(checker, structure);
+  Series& series = m.series;
+  for (auto* column : {&series.time_s, &series.rate, &series.sm_clock_hz, &series.power_w,
+                       &series.temperature_c}) {
+    round_digits(*column, kSeriesDigits);
+  }
+  return m;
 }
 
-// Drops what breaks a rule and collects `faults`; false if the structure is useless without it.
+// Makes a structure what a reader takes it for; says why if it takes it for nothing.
 template <class T>
-bool repair(T& structure, const std::string& name, std::vector<std::string>& faults) {
+std::string read_again(T& structure, const std::string& name) {
   try {
-    check_all(structure, name, &faults);
-    return true;
-  } catch (const ProfileError& error) {
-    faults.assign(1,
-                  faults.empty() ? error.what() : faults.front());  // others follow from the first
-    return false;
-  }
-}
-
-std::string device_of(const auto& row) {
-  if constexpr (requires { row.device; })
-    return row.device;
-  else if constexpr (requires { row.uuid; })
-    return row.uuid;
-  else
+    structure = profile_format::from_line<T>(profile_format::to_line(structure), name);
     return {};
-}
-
-// Repairs a row or facts, with a finding per fault. Returns the fault if it must go.
-template <class T>
-std::optional<std::string> keep(T& structure, const std::string& name,
-                                std::vector<Finding>& findings) {
-  std::vector<std::string> faults;
-  const bool stays = repair(structure, name, faults);
-  for (const std::string& fault : faults)
-    findings.push_back({.code = "left_out",
-                        .severity = Severity::kWarning,
-                        .device = device_of(structure),
-                        .message = "Left out, not a valid value: " + printable(fault) + ".",
-                        .evidence = {}});
-  return stays ? std::nullopt : std::optional(std::move(faults.front()));
-}
-
-// Repairs rows; returns the dropped ones with the reason.
-template <class T>
-std::vector<std::pair<T, std::string>> keep_rows(std::vector<T>& rows, const auto& name_of,
-                                                 std::vector<Finding>& findings) {
-  std::vector<T> kept;
-  std::vector<std::pair<T, std::string>> gone;
-  for (T& row : rows) {
-    if (const auto why = keep(row, name_of(row), findings))
-      gone.emplace_back(std::move(row), *why);
-    else
-      kept.push_back(std::move(row));
+  } catch (const ProfileError& error) {
+    return fmt::format("not a valid value: {}", printable(error.what()));
   }
-  rows = std::move(kept);
-  return gone;
 }
 
 }  // namespace
-}  // namespace profile_format
 
-using namespace profile_format;
-
-Measurement readable(Measurement m) {
-  std::vector<std::string> faults;
-  const bool stays = repair(m, m.name(), faults);
-  if (faults.empty()) return m;
-  const std::string why = fmt::format("left out: {}", fmt::join(faults, "; "));
-  if (stays) {
-    m.reason += (m.reason.empty() ? "" : "; ") + why;
-    return m;
+Measurement readable(const Measurement& measurement) {
+  try {
+    return measurement_from_json_line(to_json_line(rounded(measurement)));
+  } catch (const ProfileError& error) {
+    return {.id = measurement.id,
+            .params = measurement.params,
+            .device = measurement.device,
+            .status = Status::kError,
+            .reason = fmt::format("left out: {}", error.what()),
+            .unit = measurement.unit,
+            .method_version = measurement.method_version};
   }
-  Measurement error;
-  error.id = std::move(m.id);
-  error.device = std::move(m.device);
-  error.params = std::move(m.params);
-  error.status = Status::kError;
-  error.reason = why;
-  error.unit = std::move(m.unit);
-  error.method_version = m.method_version;
-  return error;
 }
 
 void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out) {
-  keep(profile.host, "host", left_out);
-  keep(profile.software, "software", left_out);
-  for (DeviceFacts& device : profile.devices) keep(device, "device", left_out);
-  const auto ceiling = [](const Ceiling& row) {
-    return fmt::format("{}/{}", row.resource, to_string(row.basis));
+  const auto lost = [&](auto& structure, const std::string& name, const std::string& device) {
+    std::string why = read_again(structure, name);
+    if (!why.empty())
+      left_out.push_back({.code = "left_out",
+                          .severity = Severity::kWarning,
+                          .device = device,
+                          .message = fmt::format("Left out, {}.", why),
+                          .evidence = {}});
+    return why;
   };
-  for (const auto& [row, why] : keep_rows(profile.ceilings, ceiling, left_out))
-    profile.missing_ceilings.push_back({.device = row.device,
-                                        .resource = row.resource,
-                                        .basis = row.basis,
-                                        .why = Absence::kUnreadable,
-                                        .reason = "not a valid value: " + why});
-  keep_rows(
-      profile.rooflines, [](const Roofline&) { return "roofline"; }, left_out);
-  keep_rows(
-      profile.curves, [](const Curve& row) { return row.topic; }, left_out);
-  keep_rows(
-      profile.memory_map, [](const MemoryLevel& row) { return row.label; }, left_out);
+  const auto keep_rows = [&](auto& rows, const auto& name_of) {
+    std::erase_if(rows, [&](auto& row) { return !lost(row, name_of(row), row.device).empty(); });
+  };
+  if (!lost(profile.host, "host", "").empty()) profile.host = {};
+  if (!lost(profile.software, "software", "").empty()) profile.software = {};
+  for (DeviceFacts& device : profile.devices) {
+    if (lost(device, "device", device.uuid).empty()) continue;
+    DeviceFacts names;
+    names.uuid = device.uuid;
+    names.name = device.name;
+    device = std::move(names);
+  }
+  std::erase_if(profile.ceilings, [&](Ceiling& row) {
+    const std::string name = fmt::format("{}/{}", row.resource, to_string(row.basis));
+    const std::string why = lost(row, name, row.device);
+    if (!why.empty())
+      profile.missing_ceilings.push_back({.device = row.device,
+                                          .resource = row.resource,
+                                          .basis = row.basis,
+                                          .why = Absence::kUnreadable,
+                                          .reason = why});
+    return !why.empty();
+  });
+  keep_rows(profile.rooflines, [](const Roofline&) { return "roofline"; });
+  keep_rows(profile.curves, [](const Curve& row) { return row.topic; });
+  keep_rows(profile.memory_map, [](const MemoryLevel& row) { return row.label; });
 }
-
-void require_readable(Profile profile, std::string_view name) { check_all(profile, name, nullptr); }
 
 }  // namespace peakline

@@ -11,98 +11,85 @@
 #include "harness/profile/command.hpp"
 #include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/profile/rows.hpp"
 
 namespace peakline {
 namespace profile_format {
 namespace {
 
-void decode(const Node& node, double& value, const Rule& rule) {
-  if (rule.gaps && node.value.is_null()) {
-    value = std::numeric_limits<double>::quiet_NaN();
-    return;
-  }
-  if (node.value.get(value) != simdjson::SUCCESS) node.expected("a number");
+void decode(const Node& node, double& value, const FieldRule& rule) {
+  const std::optional<double> found = number(node.value);
+  const bool gap = rule.gaps && node.value.get<std::nullptr_t>() != nullptr;
+  if (!found && !gap) node.expected("a number");
+  value = found.value_or(std::numeric_limits<double>::quiet_NaN());
   check(value, rule, node.expecting());
 }
-void decode(const Node& node, bool& value, const Rule&) {
-  if (node.value.get(value) != simdjson::SUCCESS) node.expected("true or false");
+void decode(const Node& node, bool& value, const FieldRule&) {
+  value = node.get<bool>("true or false");
 }
 // JSON does not distinguish 1 from 1.0.
-bool is_whole(const Value& value) {
-  return value.is_int64() || (value.is_number() && std::trunc(number(value)) == number(value));
-}
-// An integer; nullopt if it does not fit the type.
 template <Integer T>
-std::optional<T> whole(const Value& value) {
-  const auto fitting = [](auto n) {
-    return std::in_range<T>(n) ? std::optional(static_cast<T>(n)) : std::nullopt;
-  };
-  if (value.is_int64()) return fitting(value.get_int64().value());
-  if (value.is_uint64()) return fitting(value.get_uint64().value());
-  const double n = number(value);
-  if (n < -0x1p63 || n >= 0x1p63) return std::nullopt;
-  return fitting(static_cast<std::int64_t>(n));
+void decode(const Node& node, T& value, const FieldRule& rule) {
+  const double found = number(node.value).value_or(0.5);
+  if (std::trunc(found) != found) node.expected("a whole number");
+  const auto* const exact = node.value.get<std::int64_t>();
+  std::optional<T> whole;  // if it fits
+  if (exact != nullptr || (found >= -0x1p63 && found < 0x1p63)) {
+    const std::int64_t n = exact != nullptr ? *exact : static_cast<std::int64_t>(found);
+    if (std::in_range<T>(n)) whole = static_cast<T>(n);
+  }
+  check(whole, rule, node.expecting());
+  value = *whole;
 }
-template <Integer T>
-void decode(const Node& node, T& value, const Rule& rule) {
-  if (!is_whole(node.value)) node.expected("a whole number");
-  const std::optional<T> found = whole<T>(node.value);
-  check(found, rule, node.expecting());
-  value = *found;
-}
-void decode(const Node& node, std::string& value, const Rule& rule) {
-  if (!node.value.is_string()) node.expected("text");
-  value = text(node.value);
+void decode(const Node& node, std::string& value, const FieldRule& rule) {
+  value = node.get<std::string_view>("text");
   check(value, rule, node.expecting());
 }
 template <Enumeration T>
-void decode(const Node& node, T& value, const Rule&) {
+void decode(const Node& node, T& value, const FieldRule&) {
   static const std::vector<std::string_view> kNames = names_of<T>();
-  const auto found =
-      node.value.is_string() ? std::ranges::find(kNames, text(node.value)) : kNames.end();
+  const auto* const name = node.value.get<std::string_view>();
+  const auto found = name == nullptr ? kNames.end() : std::ranges::find(kNames, *name);
   if (found == kNames.end()) node.expected("one of " + quoted<std::string_view>(kNames));
   value = static_cast<T>(found - kNames.begin());
 }
-void decode(const Node& node, ParamValue& value, const Rule&) {
-  if (node.value.is_string()) {
-    value = std::string(text(node.value));
+void decode(const Node& node, ParamValue& value, const FieldRule&) {
+  if (const auto* const text = node.value.get<std::string_view>()) {
+    value = std::string(*text);
   } else {
-    if (!is_whole(node.value)) node.expected("a whole number or text");
-    std::int64_t integer = 0;
-    decode(node, integer, {.range = Range::kSigned});
-    value = integer;
+    const double found = number(node.value).value_or(0.5);
+    if (std::trunc(found) != found) node.expected("a whole number or text");
+    decode(node, value.emplace<std::int64_t>(), {.range = Range::kSigned});
   }
 }
-void decode(const Node& node, Flags& flags, const Rule&);
+void decode(const Node& node, Flags& flags, const FieldRule&);
 template <class T>
-void decode(const Node& node, std::vector<T>& values, const Rule& rule);
+void decode(const Node& node, std::vector<T>& values, const FieldRule& rule);
 template <class T>
-void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule);
+void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const FieldRule& rule);
 template <Structure T>
-void decode(const Node& node, T& structure, const Rule& rule);
+void decode(const Node& node, T& structure, const FieldRule& rule);
 template <class T>
-void decode(const Node& node, std::optional<T>& value, const Rule& rule) {
+void decode(const Node& node, std::optional<T>& value, const FieldRule& rule) {
   decode(node, value.emplace(), rule);
 }
 
-template <Structure T>
 struct Reader {
   const Node& node;
-  T& structure;
   Members members{node};
 
   template <class F>
-  void operator()(const char* key, F& value, const Rule& rule = {}) {
+  void operator()(const char* key, F& value, const FieldRule& rule = {}) {
     decode(members.get(key), value, rule);
   }
   template <class F>
-  void operator()(const char* key, std::optional<F>& value, const Rule& rule = {}) {
+  void operator()(const char* key, std::optional<F>& value, const FieldRule& rule = {}) {
     maybe(key, value, rule);
   }
   template <class F>
-  void maybe(const char* key, F& value, const Rule& rule = {},
+  void maybe(const char* key, F& value, const FieldRule& rule = {},
              const std::type_identity_t<F>& otherwise = {}) {
     if (const auto found = members.find(key)) {
       decode(*found, value, rule);
@@ -110,31 +97,29 @@ struct Reader {
       value = otherwise;
     }
   }
-  void rule(const auto& rule) { check(node, fields_of(structure), rule); }
+  void rule(const auto& rule) { check(node, rule); }
 };
 
 template <class T>
-void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
-  if (!node.value.is_array()) node.expected("an array");
-  const auto array = elements(node.value);
-  check_length(node, array.size(), rule);
+void decode(const Node& node, std::vector<T>& values, const FieldRule& rule) {
+  const List& list = node.get<List>("an array");
+  check_length(node, list.size(), rule);
   values.clear();
-  values.reserve(array.size());
-  for (const Value& element : array) {
+  values.reserve(list.size());
+  for (const Value& element : list) {
     Node child = node.child(element, {});
     child.index = values.size();
     decode(child, values.emplace_back(), rule);
   }
 }
 template <class T>
-void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule) {
-  if (!node.value.is_object()) node.expected("an object");
+void decode(const Node& node, std::vector<std::pair<std::string, T>>& named,
+            const FieldRule& rule) {
   named.clear();
-  for (const auto& [name, element] : members(node.value)) {
+  for (const auto& [name, element] : node.get<Object>("an object"))
     decode(node.child(element, name), named.emplace_back(name, T{}).second, rule);
-  }
 }
-void decode(const Node& node, Flags& flags, const Rule&) {
+void decode(const Node& node, Flags& flags, const FieldRule&) {
   std::vector<std::string> names;
   decode(node, names, {});
   flags = {};
@@ -149,18 +134,9 @@ void decode(const Node& node, Flags& flags, const Rule&) {
 }
 
 template <Structure T>
-void decode(const Node& node, T& structure, const Rule&) {
-  Reader<T> reader{node, structure};
+void decode(const Node& node, T& structure, const FieldRule&) {
+  Reader reader{node};
   fields(reader, structure);
-}
-
-template <class T>
-T decoded(std::string_view text, std::string_view name) {
-  Document document;
-  parse(text, name, document);
-  T structure;
-  decode(Node{{.key = name}, document.root}, structure, {});
-  return structure;
 }
 
 // Profiles of versions before `why` and `never_run` say both only in words.
@@ -192,6 +168,23 @@ void check_version(const Node& node) {
 }
 
 }  // namespace
+
+template <class T>
+T from_line(std::string_view line, std::string_view name) {
+  Document document;
+  parse(line, name, document);
+  T row;
+  decode(Node{{.key = name}, document.root}, row, {});
+  return row;
+}
+template Ceiling from_line(std::string_view, std::string_view);
+template Curve from_line(std::string_view, std::string_view);
+template DeviceFacts from_line(std::string_view, std::string_view);
+template HostFacts from_line(std::string_view, std::string_view);
+template MemoryLevel from_line(std::string_view, std::string_view);
+template Roofline from_line(std::string_view, std::string_view);
+template SoftwareFacts from_line(std::string_view, std::string_view);
+
 }  // namespace profile_format
 
 using namespace profile_format;
@@ -200,7 +193,7 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   Document document;
   parse(text, name, document);
   const Node root{{.key = name}, document.root};
-  if (!root.value.is_object()) root.fail("not a peakline profile");
+  if (!root.value.get<Object>()) root.fail("not a peakline profile");
   Members members(root);
   const auto schema = members.find("schema");
   if (!schema) root.fail("not a peakline profile");
@@ -220,7 +213,7 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
   Members members(root);
   members.get("schema").require(kPopulationSchema);
   const Node version = members.get("schema_version");
-  if (!version.value.is_number() || number(version.value) != kPopulationSchemaVersion)
+  if (number(version.value) != kPopulationSchemaVersion)
     version.expected(std::to_string(kPopulationSchemaVersion));
   PopulationFile file;
   decode(root, file, {});
@@ -240,11 +233,11 @@ bool is_population(std::string_view text) {
 }
 
 Measurement measurement_from_json_line(std::string_view line) {
-  return decoded<Measurement>(line, "measurement record");
+  return from_line<Measurement>(line, "measurement record");
 }
 
 DeviceFacts device_facts_from_json_line(std::string_view line) {
-  return decoded<DeviceFacts>(line, "device record");
+  return from_line<DeviceFacts>(line, "device record");
 }
 
 }  // namespace peakline

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
-#include "harness/profile/json.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/values/resources.hpp"
 
@@ -14,45 +14,48 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
+// Keeps the order of keys.
+using Json = nlohmann::ordered_json;
+
 constexpr std::array kRanges = {
     std::pair{Range::kNotNegative, "not_negative"}, std::pair{Range::kPositive, "positive"},
     std::pair{Range::kShare, "share"}, std::pair{Range::kSigned, "signed"}};
 
 // One per numeric range.
-json number_definitions() {
-  const auto between = [](double least, double most) -> json {
+Json number_definitions() {
+  const auto between = [](double least, double most) -> Json {
     return {{"minimum", least}, {"maximum", most}};
   };
-  const json positive = between(kLeastMagnitude, kMostMagnitude);
-  const json negative = between(-kMostMagnitude, -kLeastMagnitude);
-  const json share = between(kLeastMagnitude, 1.0);
-  const auto number = [](const json& any_of) -> json {
+  const Json positive = between(kLeastMagnitude, kMostMagnitude);
+  const Json negative = between(-kMostMagnitude, -kLeastMagnitude);
+  const Json share = between(kLeastMagnitude, 1.0);
+  const auto number = [](const Json& any_of) -> Json {
     return {{"type", "number"}, {"anyOf", any_of}};
   };
-  const json zero = {{"const", 0}};
-  return {{"not_negative", number(json::array({zero, positive}))},
-          {"positive", number(json::array({positive}))},
-          {"share", number(json::array({zero, share}))},
-          {"signed", number(json::array({zero, positive, negative}))}};
+  const Json zero = {{"const", 0}};
+  return {{"not_negative", number(Json::array({zero, positive}))},
+          {"positive", number(Json::array({positive}))},
+          {"share", number(Json::array({zero, share}))},
+          {"signed", number(Json::array({zero, positive, negative}))}};
 }
 
 template <class T>
 struct Type {};  // selects an overload
 
-json schema_of(Type<bool>, const Rule&) { return {{"type", "boolean"}}; }
-json schema_of(Type<double>, const Rule& rule) {
+Json schema_of(Type<bool>, const FieldRule&) { return {{"type", "boolean"}}; }
+Json schema_of(Type<double>, const FieldRule& rule) {
   const auto* const named =
       std::ranges::find(kRanges, rule.range, &decltype(kRanges)::value_type::first);
   return {{"$ref", fmt::format("#/definitions/{}", named->second)}};
 }
 template <Integer T>
-json schema_of(Type<T>, const Rule& rule) {
+Json schema_of(Type<T>, const FieldRule& rule) {
   return {{"type", "integer"},
           {"minimum", least_of<T>(rule)},
           {"maximum", std::numeric_limits<T>::max()}};
 }
-json schema_of(Type<std::string>, const Rule& rule) {
-  json schema = {{"type", "string"}};
+Json schema_of(Type<std::string>, const FieldRule& rule) {
+  Json schema = {{"type", "string"}};
   if (!rule.one_of.empty()) schema["enum"] = rule.one_of;
   if (rule.min_length > 0) schema["minLength"] = rule.min_length;
   if (rule.max_length != kUnlimited) schema["maxLength"] = rule.max_length;
@@ -61,50 +64,50 @@ json schema_of(Type<std::string>, const Rule& rule) {
   return schema;
 }
 template <Enumeration T>
-json schema_of(Type<T>, const Rule&) {
+Json schema_of(Type<T>, const FieldRule&) {
   return {{"enum", names_of<T>()}};
 }
-json schema_of(Type<ParamValue>, const Rule&) {
-  json schema = schema_of(Type<std::int64_t>(), {.range = Range::kSigned});
+Json schema_of(Type<ParamValue>, const FieldRule&) {
+  Json schema = schema_of(Type<std::int64_t>(), {.range = Range::kSigned});
   schema["type"] = {"integer", "string"};
   return schema;
 }
-json schema_of(Type<Flags>, const Rule&) {
-  json names = json::array();
+Json schema_of(Type<Flags>, const FieldRule&) {
+  Json names = Json::array();
   const Flags flags;
   flag_names(flags, [&](const char* name, bool) { names.push_back(name); });
   return {{"type", "array"}, {"items", {{"enum", names}}}, {"uniqueItems", true}};
 }
 template <class T>
-json schema_of(Type<std::optional<T>>, const Rule& rule) {
+Json schema_of(Type<std::optional<T>>, const FieldRule& rule) {
   return schema_of(Type<T>(), rule);
 }
 template <class T>
-json schema_of(Type<std::vector<T>>, const Rule& rule);
+Json schema_of(Type<std::vector<T>>, const FieldRule& rule);
 template <class T>
-json schema_of(Type<std::vector<std::pair<std::string, T>>>, const Rule& rule);
+Json schema_of(Type<std::vector<std::pair<std::string, T>>>, const FieldRule& rule);
 template <Structure T>
-json schema_of(Type<T>, const Rule&);
+Json schema_of(Type<T>, const FieldRule&);
 
-json or_null(json schema) { return {{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
+Json or_null(Json schema) { return {{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
 
 struct SchemaWriter {
-  json properties = json::object();
-  json required = json::array();
-  json rules = json::object();
+  Json properties = Json::object();
+  Json required = Json::array();
+  Json rules = Json::object();
 
   template <class T>
-  void operator()(const char* key, const T& value, const Rule& rule = {}) {
+  void operator()(const char* key, const T& value, const FieldRule& rule = {}) {
     maybe(key, value, rule);
     required.push_back(key);
   }
   template <class T>
-  void operator()(const char* key, const std::optional<T>& value, const Rule& rule = {}) {
+  void operator()(const char* key, const std::optional<T>& value, const FieldRule& rule = {}) {
     maybe(key, value, rule);
   }
   template <class T>
-  void maybe(const char* key, const T&, const Rule& rule = {}, const auto&...) {
-    json property = json::object();
+  void maybe(const char* key, const T&, const FieldRule& rule = {}, const auto&...) {
+    Json property = Json::object();
     if (!rule.what.empty()) property["description"] = rule.what;
     property.update(schema_of(Type<T>(), rule));
     properties[key] = std::move(property);
@@ -113,7 +116,7 @@ struct SchemaWriter {
   void rule(const OneLength& r) { rules["x-one-length"] = r.keys; }
   void rule(const Counts& r) { rules["x-counts"] = {{"key", r.key}, {"of", r.of}}; }
   void rule(const Needs& r) {
-    json texts = json::object();
+    Json texts = Json::object();
     for (const std::string_view key : r.otherwise) texts[key] = {{"minLength", 1}};
     rules["if"] = {{"properties", {{r.key, {{"const", r.is}}}}}};
     rules["then"] = {{"required", r.then}};
@@ -125,8 +128,8 @@ struct SchemaWriter {
   }
   void rule(const Unique& r) { rules["x-unique"].push_back({{"rows", r.rows}, {"keys", r.keys}}); }
 
-  json object() const {
-    json schema = {{"type", "object"}};
+  Json object() const {
+    Json schema = {{"type", "object"}};
     if (!required.empty()) schema["required"] = required;
     schema["properties"] = properties;
     schema.update(rules);
@@ -135,19 +138,19 @@ struct SchemaWriter {
 };
 
 template <class T>
-json schema_of(Type<std::vector<T>>, const Rule& rule) {
-  json items = schema_of(Type<T>(), rule);
-  json schema = {{"type", "array"}, {"items", rule.gaps ? or_null(items) : items}};
+Json schema_of(Type<std::vector<T>>, const FieldRule& rule) {
+  Json items = schema_of(Type<T>(), rule);
+  Json schema = {{"type", "array"}, {"items", rule.gaps ? or_null(items) : items}};
   if (rule.min_items > 0) schema["minItems"] = rule.min_items;
   if (rule.max_items != kUnlimited) schema["maxItems"] = rule.max_items;
   return schema;
 }
 template <class T>
-json schema_of(Type<std::vector<std::pair<std::string, T>>>, const Rule& rule) {
+Json schema_of(Type<std::vector<std::pair<std::string, T>>>, const FieldRule& rule) {
   return {{"type", "object"}, {"additionalProperties", schema_of(Type<T>(), rule)}};
 }
 template <Structure T>
-json schema_of(Type<T>, const Rule&) {
+Json schema_of(Type<T>, const FieldRule&) {
   const T structure;
   SchemaWriter writer;
   fields(writer, structure);
@@ -155,14 +158,14 @@ json schema_of(Type<T>, const Rule&) {
 }
 
 // Prints on one line what fits. taken: columns before the value.
-std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
+std::string pretty(const Json& value, std::size_t indent, std::size_t taken) {
   constexpr std::size_t kWidth = 100;
-  const std::string line = dump(value);
+  const std::string line = value.dump();
   if (!value.is_structured() || taken + line.size() < kWidth) return line;
   std::string text;
   for (const auto& [key, element] : value.items()) {
     text += fmt::format("{}\n{:{}}", text.empty() ? "" : ",", "", indent + 2);
-    const std::string name = value.is_object() ? dump(key) + ": " : "";
+    const std::string name = value.is_object() ? Json(key).dump() + ": " : "";
     text += name + pretty(element, indent + 2, indent + 2 + name.size());
   }
   const auto [open, close] = value.is_object() ? std::pair{'{', '}'} : std::pair{'[', ']'};
@@ -171,15 +174,15 @@ std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
 
 // The schema of files that hold a T. what: first sentence of its description.
 template <Structure T>
-json file_schema(std::string_view name, int version, std::string_view title,
+Json file_schema(std::string_view name, int version, std::string_view title,
                  std::string_view what) {
   const T structure;
   SchemaWriter file;
   fields(file, structure);
-  json properties = {{"schema", {{"const", name}}}, {"schema_version", {{"const", version}}}};
+  Json properties = {{"schema", {{"const", name}}}, {"schema_version", {{"const", version}}}};
   properties.update(file.properties);
-  json required = {"schema", "schema_version"};
-  for (const json& key : file.required) required.push_back(key);
+  Json required = {"schema", "schema_version"};
+  for (const Json& key : file.required) required.push_back(key);
   const std::string description = fmt::format(
       "{} Base SI units: s, B/s, FLOP/s, OP/s, Hz, W. What is not known or empty is left out. "
       "Readers ignore keys that they do not know. What JSON Schema cannot say: numbers of an "
@@ -187,7 +190,7 @@ json file_schema(std::string_view name, int version, std::string_view title,
       "key add up to the length of another list; x-names differ, and references name one of them; "
       "no two x-unique rows have all keys in common; x-limits hold for the file.",
       what);
-  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", title},
                  {"description", description},
                  {"type", "object"},
@@ -205,19 +208,19 @@ json file_schema(std::string_view name, int version, std::string_view title,
 using namespace profile_format;
 
 std::string profile_schema() {
-  json schema = file_schema<Profile>(kProfileSchema, kProfileSchemaVersion, "peakline profile",
+  Json schema = file_schema<Profile>(kProfileSchema, kProfileSchemaVersion, "peakline profile",
                                      "One run of peakline on one machine.");
   schema["x-earlier-versions-read-by"] = kReadsEarlierVersions;
-  json labels = json::object();
+  Json labels = Json::object();
   // HBM is called what the device has instead of it.
   for (const Resource& resource : known_resources())
-    if (part_of(resource.name) != "hbm") labels[resource.name] = resource.label;
+    if (resource.of != Resource::Of::kDeviceMemory) labels[resource.name] = resource.label;
   schema["x-labels"] = std::move(labels);
   return pretty(schema, 0, 0) + "\n";
 }
 
 std::string population_schema() {
-  const json schema =
+  const Json schema =
       file_schema<PopulationFile>(kPopulationSchema, kPopulationSchemaVersion,
                                   "peakline population", "What healthy GPUs of a model measure.");
   return pretty(schema, 0, 0) + "\n";

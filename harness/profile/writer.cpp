@@ -1,183 +1,163 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "harness/profile/checks.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/profile/rows.hpp"
 
 namespace peakline {
 namespace profile_format {
 namespace {
 
-// Digits of a time series: short intervals are imprecise.
-constexpr int kSeriesDigits = 5;
+// Where lines break, for diffs.
+enum class Breaks {
+  kNone,
+  kRows,         // around the rows of a list
+  kKeysAndRows,  // and before each key
+};
 
-json encode(double value) {
-  if (!std::isfinite(value)) throw ProfileError("a number is infinite or undefined");
-  return as_written(value);
+std::string encode(double value, const FieldRule& rule) {
+  if (std::isfinite(value)) return json(value);
+  if (!rule.gaps) throw ProfileError("a number is infinite or undefined");
+  return "null";
 }
-json encode(bool value) { return value; }
-json encode(Integer auto value) { return value; }
-json encode(const std::string& value) { return value; }
-json encode(Enumeration auto value) { return std::string(to_string(value)); }
-json encode(const ParamValue& value) {
+std::string encode(std::integral auto value, const FieldRule&) { return json(value); }
+std::string encode(const std::string& value, const FieldRule&) { return json(value); }
+std::string encode(Enumeration auto value, const FieldRule&) { return json(to_string(value)); }
+std::string encode(const ParamValue& value, const FieldRule&) {
   return std::visit([](const auto& v) { return json(v); }, value);
 }
-json encode(const Flags& flags) {
-  json names = json::array();
+std::string encode(const Flags& flags, const FieldRule&) {
+  std::vector<std::string> names;
   flag_names(flags, [&](const char* name, bool set) {
-    if (set) names.push_back(name);
+    if (set) names.push_back(json(name));
   });
-  return names;
+  return fmt::format("[{}]", fmt::join(names, ","));
 }
 template <class T>
-json encode(const std::vector<T>& values);
+std::string encode(const std::vector<T>& values, const FieldRule& rule, Breaks breaks = {});
 template <class T>
-json encode(const std::vector<std::pair<std::string, T>>& named);
+std::string encode(const std::vector<std::pair<std::string, T>>& named, const FieldRule& rule);
 template <Structure T>
-json encode(const T& structure);
-
-json encode_with_gaps(const std::vector<double>& values) {
-  json array = json::array();
-  for (const double v : values) array.push_back(std::isfinite(v) ? encode(v) : json(nullptr));
-  return array;
-}
+std::string encode(const T& structure, const FieldRule& = {}, Breaks breaks = {});
 
 struct Writer {
-  json& object;
+  Breaks breaks = Breaks::kNone;
+  std::string text = "{";
 
   template <class T>
-  void operator()(const char* key, const T& value, const Rule& rule = {}) {
+  void operator()(const char* key, const T& value, const FieldRule& rule = {}) {
     try {
-      if constexpr (std::same_as<T, std::vector<double>>) {
-        object[key] = rule.gaps ? encode_with_gaps(value) : encode(value);
-      } else {
-        object[key] = encode(value);
-      }
+      if constexpr (requires { fields(*this, value.front()); })
+        add(key, encode(value, rule, breaks), breaks != Breaks::kNone && !value.empty());
+      else
+        add(key, encode(value, rule));
     } catch (const ProfileError& error) {
       throw ProfileError(fmt::format("{}: {}", key, error.what()));
     }
   }
+  // What no reader takes is unknown.
   template <class T>
-  void operator()(const char* key, const std::optional<T>& value, const Rule& rule = {}) {
+  void operator()(const char* key, const std::optional<T>& value, const FieldRule& rule = {}) {
     if (!value) return;
-    if constexpr (std::same_as<T, double>) {
-      if (!std::isfinite(*value)) return;
-    }
-    (*this)(key, *value, rule);
+    bool valid = true;
+    if constexpr (std::same_as<T, double>) valid = std::isfinite(*value);
+    if constexpr (std::is_arithmetic_v<T>)
+      check(*value, rule, [&](std::string_view) { valid = false; });
+    if (valid) (*this)(key, *value, rule);
   }
   template <class T>
-  void maybe(const char* key, const T& value, const Rule& rule = {},
+  void maybe(const char* key, const T& value, const FieldRule& rule = {},
              const std::type_identity_t<T>& otherwise = {}) {
     if (value != otherwise) (*this)(key, value, rule);
   }
   void rule(const auto&) {}
+
+  void add(std::string_view key, std::string_view value, bool rows = false) {
+    const bool lines = breaks == Breaks::kKeysAndRows;
+    if (text.size() > 1) text += ',';
+    text += fmt::format("{}{}:{}{}",
+                        lines  ? "\n"
+                        : rows ? " "
+                               : "",
+                        json(key), lines || rows ? " " : "", value);
+  }
 };
 
 template <class T>
-json encode(const std::vector<T>& values) {
-  json array = json::array();
-  for (const T& value : values) array.push_back(encode(value));
-  return array;
+std::string encode(const std::vector<T>& values, const FieldRule& rule, Breaks breaks) {
+  const std::string_view line = breaks == Breaks::kNone || values.empty() ? "" : "\n";
+  std::string all = "[";
+  for (const T& value : values) {
+    if (all.size() > 1) all += ',';
+    all += line;
+    all += encode(value, rule);
+  }
+  return fmt::format("{}{}]", all, line);
 }
 template <class T>
-json encode(const std::vector<std::pair<std::string, T>>& named) {
-  json object = json::object();
-  for (const auto& [name, value] : named) {
-    if constexpr (std::same_as<T, double>) {
-      if (!std::isfinite(value)) continue;  // unknown
-    }
-    object[name] = encode(value);
+std::string encode(const std::vector<std::pair<std::string, T>>& named, const FieldRule& rule) {
+  Writer writer;
+  for (auto at = named.begin(); at != named.end(); ++at) {
+    if constexpr (std::same_as<T, double>)
+      if (!std::isfinite(at->second)) continue;  // unknown
+    // Of equal names the last counts.
+    if (std::none_of(at + 1, named.end(), [&](const auto& v) { return v.first == at->first; }))
+      writer.add(at->first, encode(at->second, rule));
   }
-  return object;
+  return writer.text + '}';
 }
 template <Structure T>
-json encode(const T& structure) {
-  json object = json::object();
-  Writer writer{object};
+std::string encode(const T& structure, const FieldRule&, Breaks breaks) {
+  Writer writer{breaks};
   fields(writer, structure);
-  return object;
-}
-
-// One element per line, for diffs.
-std::string lines(const json& array) {
-  std::string text;
-  for (const json& element : array) text += (text.empty() ? "[\n" : ",\n") + dump(element);
-  return text.empty() ? "[]" : text + "\n]";
-}
-
-// One top-level key, or one element of a long list, per line.
-std::string document(const json& object) {
-  std::string text = "{\n";
-  for (const auto& [key, value] : object.items()) {
-    if (text.size() > 2) text += ",\n";
-    const bool long_array = value.is_array() && !value.empty() && value.front().is_object();
-    text += dump(key) + ": " + (long_array ? lines(value) : dump(value));
-  }
-  return text + "\n}\n";
-}
-
-// One figure per line, for diffs.
-std::string text_of(const Population& population) {
-  json object = encode(population);
-  const std::string figures = lines(object["figures"]);
-  object.erase("figures");
-  std::string text = dump(object);
-  text.pop_back();
-  return fmt::format("{}, \"figures\": {}}}", text, figures);
+  return writer.text + '}';
 }
 
 }  // namespace
+
+template <class T>
+std::string to_line(const T& row) {
+  return encode(row);
+}
+template std::string to_line(const Ceiling&);
+template std::string to_line(const Curve&);
+template std::string to_line(const HostFacts&);
+template std::string to_line(const MemoryLevel&);
+template std::string to_line(const Roofline&);
+template std::string to_line(const SoftwareFacts&);
+
 }  // namespace profile_format
 
 using namespace profile_format;
 
 std::string to_json(const Profile& profile) {
-  json object = {{"schema", kProfileSchema}, {"schema_version", kProfileSchemaVersion}};
-  Writer writer{object};
+  Writer writer{Breaks::kKeysAndRows};
+  writer.add("schema", json(kProfileSchema));
+  writer.add("schema_version", json(kProfileSchemaVersion));
   fields(writer, profile);
-  return document(object);
+  return writer.text + "\n}\n";
 }
 
 std::string to_json(std::span<const Population> populations) {
-  std::string all;
+  std::vector<std::string> all;
   for (const Population& population : populations)
-    all += fmt::format("{}\n{}", all.empty() ? "" : ",", text_of(population));
-  return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"schema_version\": {},\n\"populations\": [{}\n]\n}}\n",
-      kPopulationSchema, kPopulationSchemaVersion, all);
+    all.push_back(encode(population, {}, Breaks::kRows));
+  Writer writer{Breaks::kKeysAndRows};
+  writer.add("schema", json(kPopulationSchema));
+  writer.add("schema_version", json(kPopulationSchemaVersion));
+  writer.add("populations", fmt::format("[\n{}\n]", fmt::join(all, ",\n")));
+  return writer.text + "\n}\n";
 }
 
-Measurement rounded(Measurement m) {
-  round_digits(m.samples_s);
-  if (m.summary) {
-    for (double* v : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high, &m.summary->min,
-                      &m.summary->max}) {
-      round_digits(*v);
-    }
-  }
-  round_digits(m.value);
-  m.duration_s = std::round(m.duration_s * 1e3) / 1e3;
-  Conditions& conditions = m.conditions;
-  for (auto* v :
-       {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
-        &conditions.temperature_c, &conditions.utilization, &conditions.power_cap_share}) {
-    round_digits(*v);
-  }
-  Series& series = m.series;
-  for (auto* column : {&series.time_s, &series.rate, &series.sm_clock_hz, &series.power_w,
-                       &series.temperature_c}) {
-    round_digits(*column, kSeriesDigits);
-  }
-  return m;
-}
+std::string to_json_line(const Measurement& measurement) { return encode(measurement); }
 
-std::string to_json_line(const Measurement& measurement) {
-  return dump(encode(rounded(measurement)));
-}
-
-std::string to_json_line(const DeviceFacts& facts) { return dump(encode(facts)); }
+std::string to_json_line(const DeviceFacts& facts) { return encode(facts); }
 
 }  // namespace peakline

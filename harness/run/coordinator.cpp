@@ -45,8 +45,8 @@ void measure_host(Session& session, const Plan& plan) {
 
 // One thread per device, since its worker, which keeps findings between points, dies with the
 // thread. All devices finish a phase before the next. The node counts as a device and measures
-// while no GPU has a worker: workers keep their memory until they end, and EXCLUSIVE_PROCESS admits
-// one process per GPU.
+// while no GPU's worker does: workers keep their memory until they end, and EXCLUSIVE_PROCESS
+// admits one process per GPU.
 void measure_gpus(Session& session, const Plan& plan) {
   std::vector<const DevicePlan*> gpus;
   for (const DevicePlan& device : plan.devices) {
@@ -61,14 +61,20 @@ void measure_gpus(Session& session, const Plan& plan) {
     const auto measure = [&session, &phase_end, &link, device] {
       DeviceRun run(session, *device, session.why_unusable(device->device));
       for (const Phase phase : kGpuPhases) {
+        if (phase == Phase::kLink) {
+          // Workers of GPUs start while the node's ends, before any link is timed.
+          guarded(run, [&] { device->device == kNodeDevice ? run.finish() : run.prepare(); });
+          phase_end.arrive_and_wait();
+        }
         {
           std::unique_lock<std::mutex> alone(link, std::defer_lock);
           if (phase == Phase::kLink) alone.lock();
           guarded(run, [&] { run.run(phase); });
         }
-        if (run.done() || device->device == kNodeDevice) guarded(run, [&] { run.finish(); });
+        if (run.done() && phase != Phase::kNode) guarded(run, [&] { run.finish(); });
         phase_end.arrive_and_wait();
       }
+      guarded(run, [&] { run.finish(); });
     };
     try {
       threads.emplace_back(measure);

@@ -37,6 +37,10 @@ DeviceRun::DeviceRun(Session& session, const DevicePlan& plan, std::string unusa
   if (!unusable_.empty()) report_unusable();
 }
 
+void DeviceRun::prepare() {
+  if (!worker_ && unusable_.empty() && !done() && !session_.stopped()) start();
+}
+
 void DeviceRun::run(Phase phase) {
   const std::size_t first = next_;
   for (; next_ < plan_.points.size() && plan_.points[next_].point->phase == phase; ++next_) {

@@ -19,6 +19,9 @@ class DeviceRun {
   // unusable: why the device cannot be measured, or "".
   DeviceRun(Session& session, const DevicePlan& plan, std::string unusable);
 
+  // Starts the worker if there are points left.
+  void prepare();
+
   // Measures the plan's next points, which must be this phase's; then again, in further sittings,
   // those behind ceilings. A worker that crashes, hangs or loses its device costs only the point in
   // progress.

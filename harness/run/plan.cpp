@@ -150,8 +150,10 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
       const auto at_once = on_node                          ? round_of(benchmark, point).size()
                            : parallel && !gpu_uuids.empty() ? gpu_uuids.size()
                                                             : 1;
-      // A second sitting would take 10 % of a quick run, and no GPU needs it.
-      const std::size_t sittings = quick && on_host ? 1 : sittings_of(benchmark, point);
+      // A second sitting would take 10 % of a quick run. Host links need it, since stalls outlast a
+      // sitting; the host and links between GPUs do not.
+      const bool one = quick && (on_host || on_node);
+      const std::size_t sittings = one ? 1 : sittings_of(benchmark, point);
       (on_host   ? host.points
        : on_node ? node.points
                  : gpu)
@@ -175,13 +177,23 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   throw UsageError(why_empty(registry, gpu_uuids.empty(), filter, matches));
 }
 
-void leave_out_time(Plan& plan, std::span<const DeviceFacts> devices) {
+void fit_to_devices(Plan& plan, std::span<const DeviceFacts> devices) {
+  std::vector<const DeviceFacts*> first;  // on their side of the host
   for (DevicePlan& of_device : plan.devices) {
     const auto device = std::ranges::find(devices, of_device.device, &DeviceFacts::uuid);
     if (device == devices.end()) continue;
     for (PlannedPoint& point : of_device.points)
       if (point.benchmark->runs_on && !point.benchmark->runs_on(*device)) point.share_s = 0;
+    if (!device->unusable.empty()) continue;
+    if (std::ranges::none_of(first, [&](const auto* f) { return share_host_side(*f, *device); }))
+      first.push_back(&*device);
+    else
+      std::erase_if(of_device.points, [](const PlannedPoint& planned) {
+        return planned.point->phase == Phase::kLink &&
+               planned_ceiling(*planned.benchmark, *planned.point) == nullptr;
+      });
   }
+  std::erase_if(plan.devices, [](const DevicePlan& of_device) { return of_device.points.empty(); });
 }
 
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,

@@ -49,8 +49,9 @@ std::string_view phase_name(Phase phase);  // "host", "link", "node", "device", 
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
                const std::string& filter, bool with_node = true);
 
-// Points that a device does not support take no time: they are skipped.
-void leave_out_time(Plan& plan, std::span<const DeviceFacts> devices);
+// Points that a device does not support take no time: they are skipped. Of GPUs on one side of the
+// host, all but the first lose the points of kLink that feed no ceiling: the host decides them.
+void fit_to_devices(Plan& plan, std::span<const DeviceFacts> devices);
 
 // Devices for --device: "all", or a comma-separated list of NVML indices and unique UUID prefixes.
 // Throws UsageError, listing the available ones.

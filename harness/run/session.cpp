@@ -56,7 +56,7 @@ void Session::add(Measurement measurement, double tolerance) {
     index = profile_.measurements.size();
     profile_.measurements.emplace_back();
   }
-  profile_.measurements[index] = readable(rounded(merged(visits, tolerance)));
+  profile_.measurements[index] = readable(merged(visits, tolerance));
   save_now_and_then();
 }
 

@@ -47,7 +47,8 @@ enum class Rule {
   kSoak,       // from thermal equilibrium on, for as long as the user asks
 };
 
-// Three oscillations of an H200's power control, or two for loads that it rarely limits.
+// Three oscillations of an H200's power control, or two: on H200s and H100s those give the same
+// rate to 0.2 %.
 inline constexpr double kWholeLoadSeconds = 3;
 inline constexpr double kShortLoadSeconds = 2;
 

@@ -62,6 +62,14 @@ std::string host_link_resource(const DeviceFacts& gpu, std::string_view directio
   return (gpu.c2c ? "c2c." : "pcie.") + std::string(direction);
 }
 
+bool share_host_side(const DeviceFacts& one, const DeviceFacts& other) {
+  if (one.index == other.index) return true;
+  if (one.numa_node && other.numa_node) return one.numa_node == other.numa_node;
+  return std::ranges::any_of(one.peers, [&](const PeerFacts& peer) {
+    return peer.index == other.index && !peer.path.empty() && peer.path != "SYS";
+  });
+}
+
 std::vector<std::string> other_users(const DeviceFacts& gpu) {
   std::vector<std::string> names;
   for (const DeviceProcess& process : gpu.processes) {

@@ -131,6 +131,9 @@ std::optional<double> highest_sm_clock_hz(const DeviceFacts& device);
 std::string_view host_link_name(const DeviceFacts& gpu);
 // "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h", "bidirectional".
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction);
+// Whether both reach the host through the same processor: the same NUMA node, or no path between
+// processors.
+bool share_host_side(const DeviceFacts& one, const DeviceFacts& other);
 // Processes that used the device beside the run: "python3 (4711)". MPS's server is none of them.
 std::vector<std::string> other_users(const DeviceFacts& gpu);
 // A slice of a card, which shares clocks and power.

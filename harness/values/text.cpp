@@ -86,6 +86,16 @@ std::string printable(std::string_view text, std::size_t max_chars) {
   return result;
 }
 
+std::size_t well_formed(std::string_view text) {
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const std::size_t bytes = first_character(text.substr(size)).bytes;
+    if (bytes == 0) break;
+    size += bytes;
+  }
+  return size;
+}
+
 std::string file_name_part(std::string_view text) {
   constexpr std::size_t kMaxChars = 64;  // Linux's limit for host names
   const auto fits = [](char c) {

@@ -10,9 +10,12 @@
 namespace peakline {
 
 // Text that is safe to print: control characters, invisible or direction-changing ones, line ends,
-// noncharacters and invalid UTF-8 become U+FFFD, one each. Text longer than `max_chars` characters is cut and
-// ends in an ellipsis.
+// noncharacters and invalid UTF-8 become U+FFFD, one each. Text longer than `max_chars` characters
+// is cut and ends in an ellipsis.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
+
+// Bytes of the longest beginning that is well-formed UTF-8.
+std::size_t well_formed(std::string_view text);
 
 // A name that others chose, such as a host's, for use in a file name: at most 64 letters, digits,
 // dots, hyphens and underscores, not beginning with a dot or hyphen; "host" if none are left.

@@ -126,7 +126,9 @@ double bare_factor(std::string_view unit) {
 }
 
 std::string format_bare(double value, std::string_view unit) {
-  return format_number(value / bare_factor(unit));
+  const double factor = bare_factor(unit);
+  return factor == 1 && unit.ends_with("/s") ? format_rate(value, unit)
+                                             : format_number(value / factor);
 }
 
 std::string format_magnitude(double count) {

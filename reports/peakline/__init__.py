@@ -9,8 +9,6 @@
 This module needs `fastjsonschema` alone; `peakline.report` and `peakline.pictures` need matplotlib.
 """
 
-from __future__ import annotations
-
 from peakline.limits.bound import Bound, bound
 from peakline.limits.collectives import collective_time
 from peakline.models.checkpoint import Checkpoint, checkpoint

@@ -1,7 +1,5 @@
 """`python -m peakline report ...`, `... mfu ...`, `... llm ...`, and the three as commands."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

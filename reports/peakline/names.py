@@ -1,7 +1,5 @@
 """Printed names of formats, resources, bases and findings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """The files of a report, made in memory and written whole."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile
@@ -12,10 +10,9 @@ from peakline.models.served import Served, decoding
 from peakline.page import Screen, report_page, side_by_side_page, work_page
 from peakline.peaks.storage import InputNeed
 from peakline.pictures import Picture, pictures, render, require_matplotlib
-from peakline.pictures.change import change_pictures
 from peakline.pictures.decode import decode_picture
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
-from peakline.pictures.waterfall import waterfall_pictures
+from peakline.pictures.waterfall import change_pictures, waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis

@@ -3,12 +3,11 @@
 Texts of files and of the command line are untrusted, and stay as they are until then.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import shlex
 import unicodedata
+from collections.abc import Sequence
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MOST_SHOWN = 60
@@ -47,6 +46,12 @@ def shell_word(name: str) -> str:
 def short(text: str, most: int = _MOST_SHOWN) -> str:
     """A text of at most `most` characters, with an ellipsis if it is longer."""
     return text if len(text) <= most else text[:most] + "..."
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names with commas between them, of which `most` are shown: "a, b and 3 more"."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 class OneLine(Exception):

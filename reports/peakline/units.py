@@ -1,8 +1,6 @@
 """Quantities as text: decimal prefixes for rates, binary ones for sizes; tests/formats.json has
 examples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
@@ -13,7 +11,7 @@ TIB = 1024.0 * GIB
 
 _RATES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _TIMES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SIZES = ((TIB, "Ti"), (GIB, "Gi"), (MIB, "Mi"), (KIB, "Ki"))
+_SIZES = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
 # A number from here on rounds to 1 of the next prefix.
 _CARRY = 0.9995
 
@@ -33,29 +31,44 @@ def _prefix(value: float, prefixes: Iterable[tuple[float, str]]) -> tuple[float,
     return next((p for p in larger if abs(value) >= p[0] * _CARRY), last)
 
 
-def _rates(unit: str) -> tuple[tuple[float, str], ...]:
-    return _RATES[1:] if unit == "B/s" else _RATES
+def rate_unit(value: float, unit: str) -> tuple[float, str]:
+    """The scale that a rate in base units is shown in, with its name: (1e12, "TFLOP/s")."""
+    scale, prefix = _prefix(value, _RATES[1:] if unit == "B/s" else _RATES)
+    return scale, f"{prefix}{unit}"
 
 
 def rate(value: float, unit: str) -> str:
     """A rate in base units ("B/s", "FLOP/s", "OP/s") as "4583 GB/s" or "805 TFLOP/s"."""
-    scale, prefix = _prefix(value, _rates(unit))
-    return f"{number(value / scale)} {prefix}{unit}"
+    return f"{rate_number(value, unit)} {rate_unit(value, unit)[1]}"
+
+
+def rate_number(value: float, unit: str) -> str:
+    """The number of `rate`: "4583"."""
+    return number(value / rate_unit(value, unit)[0])
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The scale that a time is shown in, with its name: (1e-6, "µs")."""
+    scale, prefix = _prefix(seconds, _TIMES) if seconds else (1.0, "")
+    return scale, f"{prefix}s"
 
 
 def time(seconds: float) -> str:
     """Seconds as "12.3 µs"."""
-    if seconds == 0:
-        return "0 s"
-    scale, prefix = _prefix(seconds, _TIMES)
-    return f"{number(seconds / scale)} {prefix}s"
+    scale, unit = time_unit(seconds)
+    return f"{number(seconds / scale)} {unit}"
+
+
+def size_unit(size_bytes: float) -> tuple[float, str]:
+    """The scale that a size is shown in, with its name: (1024.0, "KiB")."""
+    return next((pair for pair in _SIZES if abs(size_bytes) >= pair[0]), (1.0, "B"))
 
 
 def size(size_bytes: float) -> str:
     """Bytes as "4 KiB" or "1.5 GiB"."""
-    scale, prefix = next((p for p in _SIZES if abs(size_bytes) >= p[0]), (1.0, ""))
+    scale, unit = size_unit(size_bytes)
     text = number(size_bytes / scale)
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {prefix}B"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
 
 
 def clock(hz: float) -> str:
@@ -77,16 +90,18 @@ def value(amount: float, unit: str) -> str:
 
 
 def bare(amount: float, unit: str, *, rough: bool = False) -> str:
-    """Without the unit: bandwidths in GB/s, other rates in TFLOP/s or TOP/s."""
+    """Without the unit: bandwidths in GB/s, operations in TFLOP/s or TOP/s. Other rates keep it."""
     scale = 1e9 if unit == "B/s" else 1e12 if unit.endswith(("OP/s", "OP/J")) else 1
+    if scale == 1 and unit.endswith("/s"):
+        return rate(amount, unit)
     return f"{_rounded(amount) / scale:g}" if rough else number(amount / scale)
 
 
 def rough_rate(amount: float, unit: str) -> str:
     """A rate with two digits: "30 GB/s", "1.2 TFLOP/s"."""
     rounded = _rounded(amount)
-    scale, prefix = _prefix(rounded, _rates(unit))
-    return f"{rounded / scale:g} {prefix}{unit}"
+    scale, name = rate_unit(rounded, unit)
+    return f"{rounded / scale:g} {name}"
 
 
 def _rounded(amount: float) -> float:

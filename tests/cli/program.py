@@ -87,24 +87,28 @@ def read(path: Path) -> Any:
     return profile
 
 
+def point_name(row: Any) -> str:
+    return "/".join([row["id"], *(f"{k}:{v}" for k, v in row.get("params", {}).items())])
+
+
 def scale(profile: Any, factor: float, *resources: str) -> None:
+    """As if these figures had been measured at `factor` times the rate; by default all."""
+    points = {(row["device"], point_name(row)): row for row in profile.get("measurements", [])}
     for ceiling in profile["ceilings"]:
         measured = ceiling["basis"] not in ("theoretical", "datasheet")
         if measured and (not resources or ceiling["resource"] in resources):
             for key in {"value", "ci_low", "ci_high"} & ceiling.keys():
                 ceiling[key] *= factor
+            if point := points.get((ceiling["device"], ceiling["measurement"])):
+                point["value"] = ceiling["value"]
 
 
 @functools.cache
 def judged() -> str:
     """The reference with nothing but what is judged: a fifth of the time to read."""
-
-    def name(row: Any) -> str:
-        return "/".join([row["id"], *(f"{k}:{v}" for k, v in row.get("params", {}).items())])
-
     profile = json.loads(REFERENCE.read_text())
     names = {row.get("measurement") for row in profile["ceilings"]}
-    profile["measurements"] = [row for row in profile["measurements"] if name(row) in names]
+    profile["measurements"] = [row for row in profile["measurements"] if point_name(row) in names]
     profile["curves"] = profile["rooflines"] = profile["memory_map"] = []
     return json.dumps(profile)
 
@@ -121,7 +125,7 @@ def slow_profile(path: Path) -> Path:
     def slow(profile: Any) -> None:
         for ceiling in profile["ceilings"]:
             if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
-                scale({"ceilings": [ceiling]}, 0.9)
+                scale({**profile, "ceilings": [ceiling]}, 0.9)
 
     return write_changed(path, slow)
 

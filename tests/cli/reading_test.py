@@ -97,7 +97,7 @@ def test_every_command_reads_gzipped_profiles(tmp_path, command):
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers need more memory")
 def test_what_is_too_large_for_the_memory(profile):
-    # About 14 x as large in memory as in the file.
+    # About 20 x as large in memory as in the file.
     much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
     profile.write_text(GOLDEN.read_text().replace('"mode"', f'"x": {much}, "mode"', 1))
     words = [profile, "too large for this machine's memory"]
@@ -113,7 +113,7 @@ def test_what_cannot_be_read(tmp_path, profile):
 def test_report_has_the_same_headlines():
     import peakline as reports
     from peakline.page.cells import read_table
-    from peakline.page.headlines import headlines
+    from peakline.page.screen import headlines
 
     profile = reports.load(GOLDEN)
     devices = document("show", GOLDEN)["devices"]

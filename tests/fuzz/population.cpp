@@ -1,7 +1,6 @@
 // A file of populations.
 
-#include "harness/profile/population.hpp"
-
+#include "harness/profile/population_file.hpp"
 #include "tests/fuzz/round_trip.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

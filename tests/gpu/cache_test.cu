@@ -180,7 +180,7 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
       EXPECT_NEAR(*m.value / rate("l1"), 1, 0.03) << m.name();
 }
 
-TEST_F(CacheCurves, TheL2IsAsFastWhateverShareOfItIsUsedAndWritesAreSlower) {
+TEST_F(CacheCurves, TheL2IsEvenlyFastAndWritesAreSlower) {
   std::map<std::string, std::vector<double>> rates;
   for (const char* id : {"l2.read", "l2.write"})
     for (const Point& point : find_benchmark(registry_.benchmarks(), id)->points)

@@ -132,7 +132,7 @@ Measurement measured(bench::CudaSession& session, const bench::RunOptions& optio
   return bench.record();
 }
 
-TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
+TEST(Load, LastsAsAskedAndSettlesSoonerAfterAnother) {
   cuda::Sampler sampler;
   bench::LoadRunner loads(sampler);
   const LoadPart from_rest = loads.part_for(3, false);

@@ -90,7 +90,7 @@ TEST_F(CopyCurves, ALargerCopyTakesLonger) {
   }
 }
 
-TEST_F(CopyCurves, TheHostLinkCarriesAsMuchWhicheverMemoryIsPageLocked) {
+TEST_F(CopyCurves, PinnedMemoryOfAnyKindIsEquallyFast) {
   const std::string size = "/bytes:67108864";
   const double pinned = value("pcie.h2d.pinned" + size);
   EXPECT_NEAR(value("pcie.h2d.write_combined" + size) / pinned, 1, 0.1);

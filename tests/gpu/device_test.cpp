@@ -48,7 +48,8 @@ cuda::Telemetry::Read reader(const cuda::Nvml& nvml) {
 
 TEST(Telemetry, ReadsWhileTheWindowIsOpen) {
   const cuda::Nvml nvml;
-  cuda::Telemetry telemetry(reader(nvml));
+  const std::string uuid = cuda::device_facts().uuid;
+  cuda::Telemetry telemetry(reader(nvml), [&] { return nvml.energy_j(uuid); });
   telemetry.start(true);
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   const Conditions conditions = telemetry.conditions();
@@ -84,6 +85,20 @@ TEST(Telemetry, ReadsAShortWindowOnceAndALongOneAtItsEndToo) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(telemetry.conditions().temperature_c, 40);
   EXPECT_EQ(reads, 3);
+}
+
+TEST(Telemetry, ReadsEnergyInWindowsThatLast) {
+  std::atomic<int> reads = 0;
+  cuda::TelemetryReading reading;
+  reading.temperature_c = 40;
+  cuda::Telemetry telemetry([&] { return reading; },
+                            [&] { return std::optional<double>(++reads); });
+  for (const bool lasts : {false, true}) {
+    telemetry.start(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(lasts ? 400 : 50));
+    telemetry.conditions();
+    EXPECT_EQ(reads > 0, lasts);
+  }
 }
 
 TEST(Telemetry, AFailedReadingIsAGap) {
@@ -132,7 +147,7 @@ std::vector<cuda::TimedReading> capped_readings(double capped_s) {
   return readings;
 }
 
-TEST(Telemetry, SaysForWhatShareOfTheTimeThePowerCapHeldTheClocks) {
+TEST(Telemetry, SaysHowLongThePowerCapHeldTheClocks) {
   EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5).value(), 0.25, 1e-9);
   EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5.35).value(), 0.25, 1e-9);
   EXPECT_EQ(cuda::power_cap_share(capped_readings(0), 5), 0.0);

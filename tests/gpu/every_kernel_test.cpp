@@ -323,7 +323,7 @@ cudaError_t intercepted(const KernelLaunch& l) {
   return launch(l);
 }
 
-TEST_F(EveryKernel, BlocksOfTheRooflineSweepRunAtOnceWithEqualShares) {
+TEST_F(EveryKernel, RooflineBlocksRunAtOnceWithEqualShares) {
   const DeviceFacts device = cuda::device_facts();
   for (const char* id : {"roofline.sweep.fp32", "roofline.sweep.fp64"}) {
     tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {

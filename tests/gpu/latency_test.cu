@@ -73,7 +73,7 @@ TEST_F(Latencies, GrowFromLevelToLevel) {
   EXPECT_LT(*measure("latency.shared"), 1.1 * *measure("latency.l1"));
 }
 
-TEST_F(Latencies, OfAnotherBlocksSharedMemoryLieBetweenOnesOwnAndTheL2) {
+TEST_F(Latencies, OfRemoteSharedMemoryLieBelowTheL2s) {
   const double own = *measure("latency.shared"), l2 = *measure("latency.l2/part:near");
   int measured = 0;
   for (const int size : {2, 4, 8, 16}) {

@@ -160,7 +160,7 @@ TEST_F(Pipelines, AFusedChainSavesWhatItsBytesSay) {
   }
 }
 
-TEST_F(Pipelines, WhereLaunchesDominateAGraphSavesSomeAndFusionMost) {
+TEST_F(Pipelines, AGraphSavesSomeLaunchesAndFusionMost) {
   auto found = figures("fusion.small");
   const auto time = [&](const std::string& kernels, const char* bytes) {
     return found.at("time/kernels:" + kernels + "/bytes:" + bytes);

@@ -41,7 +41,7 @@ import peakline  # noqa: E402
 import peakline.commands.llm  # noqa: E402
 import peakline.commands.mfu  # noqa: E402
 import peakline.commands.report  # noqa: E402
-from hostile import HOSTILE  # noqa: E402
+from hostile import in_texts  # noqa: E402
 from made_traces import Made, export  # noqa: E402
 from peakline import commands, pictures  # noqa: E402
 from peakline.page.screen import Screen, read_screen  # noqa: E402
@@ -328,17 +328,13 @@ def hostile_page() -> str:
 
 
 def hostile(value: Any) -> Any:
-    fixed = {
+    """Plants HOSTILE in the free texts of a profile or a screen."""
+    fixed = (
         *("schema", "created", "kind", "reference_basis", "mode", "device", "uuid", "id"),
         *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
         *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
-        *("varies_with", "format", "mark"),
         # Declarations of pictures.
-        *("key", "over", "by", "naming", "written", "scale", "role"),
-    }
-    if isinstance(value, dict):
-        return {k: v if k in fixed else hostile(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [hostile(v) for v in value]
-    # A prefix keeps texts distinct.
-    return HOSTILE + value if isinstance(value, str) else value
+        *("varies_with", "key", "over", "by", "naming", "written", "scale", "role"),
+        *("format", "mark"),
+    )
+    return in_texts(value, fixed)

@@ -41,7 +41,7 @@ def test_what_shares_a_unit_adds(profile):
     assert link.limiter == "pcie.h2d"
 
 
-def test_a_long_load_is_held_against_what_is_sustained(profile):
+def test_long_load_uses_sustained_ceilings(profile):
     found = peakline.bound(profile, flop={"bf16": 1e15}, bytes={"hbm": 1e9}, load="sustained")
     assert found.basis == "sustained"
     assert found.seconds == pytest.approx(1e15 / ceiling("tensor.bf16", "sustained"))
@@ -58,14 +58,14 @@ def test_launches_cost_what_was_measured(profile):
     assert found.measured == pytest.approx(1 / each)
 
 
-def test_without_a_measurement_the_specification_counts():
+def test_specification_replaces_measurement():
     found = peakline.bound(peakline.load(QUICK), flop={"tensor.fp64": 1e12})
     limit = ceiling("tensor.fp64", "theoretical")
     assert (found.basis, found.measured, found.theoretical) == ("theoretical", None, limit)
     assert found.seconds == found.theoretical_seconds == pytest.approx(1e12 / limit)
 
 
-def test_an_unknown_device_has_no_theoretical_time():
+def test_unknown_device_has_no_theory():
     document = document_of()
     document["ceilings"] = [
         c for c in document["ceilings"] if c["basis"] not in ("theoretical", "datasheet")

@@ -12,6 +12,7 @@ from test_reference import MARGIN
 
 FILES = sorted((ROOT / "reports/reference/cards").glob("*/*"))
 SHORT_UUID = re.compile(r"GPU-[0-9a-f]{8}(-\d+)?")
+UUID = "7270db5f-017b-cc7d-fdff-9d6865436211"
 WHOLE_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -111,41 +112,27 @@ def ceiling(document):
     return found
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (lambda d: d.update(complete=False), "is not complete"),
-        (lambda d: d["findings"][0].update(severity="error"), "has an error"),
-        (lambda d: ceiling(d).update(value=4.9e12, ci_high=4.9e12), "hbm.read/measured is beyond"),
-        (lambda d: measurement(d, "hbm.copy").update(verified=False), "hbm.copy/measured is not"),
-        (lambda d: measurement(d, "hbm.copy").update(method_version=1), "is measured by method 1"),
-    ],
-)
-def test_what_is_not_sound_is_found(change, fault):
+FAULTS = [
+    (lambda d: d.update(complete=False), "is not complete"),
+    (lambda d: d["findings"][0].update(severity="error"), "has an error"),
+    (lambda d: ceiling(d).update(value=4.9e12, ci_high=4.9e12), "hbm.read/measured is beyond"),
+    (lambda d: measurement(d, "hbm.copy").update(verified=False), "hbm.copy/measured is not"),
+    (lambda d: measurement(d, "hbm.copy").update(method_version=1), "is measured by method 1"),
+    (lambda d: d["host"].update(hostname="node7"), "names its host"),
+    (lambda d: d["command"].insert(0, "/home/ann/a.json"), "has a path"),
+    (lambda d: d["software"].update(environment={"LD_LIBRARY_PATH": "/opt/a"}), "has a path"),
+    (lambda d: d["devices"][0].update(uuid="GPU-7270db5f-017b"), "has a whole UUID"),
+    (lambda d: d["findings"][0].update(message=UUID), "has a whole UUID"),
+    (lambda d: d["devices"][0].update(processes=[{"pid": 0, "name": "x"}]), "names another proc"),
+]
+
+
+@pytest.mark.parametrize(("change", "fault"), FAULTS)
+def test_unsound_profile_is_found(change, fault):
     document = document_of(QUICK)
     change(document)
-    (found,) = faults(loaded(document))
-    assert fault in found
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "fault"),
-    [
-        ("host hostname", "node7", "names its host"),
-        ("command 0", "/home/ann/a.json", "has a path"),
-        ("software environment", {"LD_LIBRARY_PATH": "/opt/a"}, "has a path"),
-        ("devices 0 uuid", "GPU-7270db5f-017b", "has a whole UUID"),
-        ("findings 0 message", "7270db5f-017b-cc7d-fdff-9d6865436211", "has a whole UUID"),
-        ("devices 0 processes", [{"pid": 0, "name": "train"}], "names another process"),
-    ],
-)
-def test_what_is_told_is_found(path, value, fault):
-    document = holder = document_of(QUICK)
-    *above, last = (int(key) if key.isdigit() else key for key in path.split())
-    for key in above:
-        holder = holder[key]
-    holder[last] = value
-    assert [*told(document)] == [fault]
+    found = [*told(document)] or [*faults(loaded(document))]
+    assert len(found) == 1 and fault in found[0]
 
 
 def test_a_card_twice_is_found():

@@ -6,12 +6,11 @@ import pytest
 from conftest import GPU, by_key, ceiling, document_of, figure_of, loaded, only, unfolded
 from drawing import texts
 from peakline import units
-from peakline.limits.ceilings import ceiling_table
-from peakline.limits.roofline import limits
+from peakline.limits.ceilings import ceiling_table, limits
 from peakline.names import plain_label
 from peakline.page import tables
 from peakline.page.cells import text_of
-from peakline.page.headlines import headlines
+from peakline.page.screen import headlines
 from peakline.profile import BASES
 
 
@@ -74,7 +73,7 @@ def test_headlines_that_were_not_measured():
     assert headlines(loaded(document), GPU) is None
 
 
-def test_the_page_names_peaks_as_the_first_screen_does(profile):
+def test_page_names_peaks_as_the_first_screen(profile):
     shown = tables.ceilings(profile, GPU, "ceilings")
     shown += unfolded(tables.factors(profile, GPU, "factors"))
     for name in ("published", "achievable", "model"):
@@ -82,7 +81,7 @@ def test_the_page_names_peaks_as_the_first_screen_does(profile):
     assert not re.search(r">(datasheet|sustained|model[-_]shaped)<", shown)
 
 
-def test_links_are_held_against_what_their_packets_allow(profile):
+def test_links_are_compared_with_packet_limits(profile):
     raw, copied = (ceiling("pcie.h2d", basis) for basis in ("theoretical", "measured"))
     row = next(r for r in ceiling_table(profile, GPU)[1] if r.resource == "pcie.h2d")
     allowed = raw * next(f.value for f in row.by_basis["measured"].factors if f.name == "packets")

@@ -7,7 +7,7 @@ import pytest
 from conftest import CAUSES, ONE_GPU, RECORDED, figure_of, reference, unfolded
 from made_traces import Made
 from peakline.pictures import Canvas
-from peakline.pictures.change import change_pictures
+from peakline.pictures.waterfall import change_pictures
 from peakline.workload.analysis import analyze
 from peakline.workload.change import compare
 from peakline.workload.change_text import headline
@@ -43,7 +43,7 @@ def row(change, name):
     return found
 
 
-def test_the_changes_of_parts_and_of_kernels_add_up():
+def test_changes_of_parts_and_kernels_add_up():
     change = recorded()
     assert sum(r.change_s for r in change.parts) == pytest.approx(change.change_s)
     busy = sum(r.change_s for r in change.parts if not Part(r.name).is_idle)
@@ -87,7 +87,7 @@ def test_other_shapes_are_not_compared(tmp_path):
     assert said.startswith("Not comparable: 1 kernel of the same name (300 µs of a step after)")
 
 
-def test_without_shapes_on_a_side_work_is_not_compared(tmp_path):
+def test_missing_shapes_prevent_comparison(tmp_path):
     shapeless = made(tmp_path / "a.json", 400)
     text = shapeless.read_text().replace('"Input Dims": [[4096, 4096], [4096, 4096]]', '"x": 1')
     shapeless.write_text(text.replace('"Concrete Inputs"', '"y"'))
@@ -122,7 +122,7 @@ def test_other_devices_and_ranks_are_named(tmp_path):
     assert not changed(first, first).findings and changed(first, first).comparable
 
 
-def test_a_change_within_the_scatter_of_the_steps_says_so(tmp_path):
+def test_change_within_scatter_says_so(tmp_path):
     paths = []
     for name, lengths in (("a", (900, 1000, 1100)), ("b", (920, 1040, 1120))):
         trace = Made()

@@ -159,7 +159,7 @@ def test_page_in_chromium(light, name):
 
 
 @needs_chromium
-def test_answers_are_whole_on_a_phone_and_above_the_fold_of_a_laptop(light):
+def test_answers_fit_phone_and_laptop_screens(light):
     assert [light[name][0]["cut"] for name in NARROW] == [0, 0]
     assert max(light[name][0]["fold"] for name in WIDE) <= 900
 
@@ -180,7 +180,7 @@ def test_one_gpu_prints_on_few_pages(page_path, tmp_path):
 
 
 @needs_chromium
-def test_a_link_opens_the_group_that_it_leads_into(page_path):
+def test_link_opens_its_folded_group(page_path):
     done = chromium(Path(f"{page_path}#at-pcie-0"), "--dump-dom")
     opened = re.findall('<details class="group" id="([^"]*)" open="">', done.stdout)
     assert opened == ["group-0-0", "group-0-3"]
@@ -227,7 +227,7 @@ def test_hostile_profile_in_chromium(light):
 
 
 @needs_chromium
-def test_console_errors_and_requests_would_be_seen(light):
+def test_probe_sees_console_errors_and_requests(light):
     # Proves that the other tests would notice.
     _, log = light["broken"]
     assert any("Content Security Policy" in line for line in log)

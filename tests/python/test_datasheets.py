@@ -43,7 +43,7 @@ def test_every_field_of_the_table_is_read():
     assert {d.url for d in cited} == {d["url"] for d in document["documents"].values()}
 
 
-def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine):
+def test_profile_beats_population_and_datasheet(machine):
     machine(H200)
     usual = peakline.peak_flops("auto", "bf16")
     known = peakline.population("NVIDIA H200", "full").figure("tensor.bf16", "burst")
@@ -56,7 +56,7 @@ def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine)
     assert "nvidia-h200.json" in measured.source
 
 
-def test_a_model_without_population_has_its_datasheet(machine):
+def test_unknown_population_falls_to_datasheet(machine):
     machine(L40S)
     peak = peakline.peak_flops("auto", "bf16")
     assert (peak, peak.basis, peak.device) == (362.05e12, "datasheet", "NVIDIA L40S")
@@ -127,7 +127,7 @@ def test_disputed_figures_are_none():
     assert peakline.peak_flops("B300", "fp4") == 13500e12
 
 
-def test_without_nvidia_smi_the_gpu_is_to_be_named(monkeypatch, tmp_path):
+def test_missing_nvidia_smi_asks_for_the_gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(peakline.PeakError, match='name it, as in peak_flops\\("NVIDIA H200"'):
         peakline.peak_flops()

@@ -59,7 +59,7 @@ def numbers(path, device, wanted):
 
 
 @pytest.mark.parametrize(("path", "curve"), declarations())
-def test_all_that_was_measured_stands_in_the_picture(path, curve):
+def test_picture_shows_every_measurement(path, curve):
     device, picture = curve["device"], curve["picture"]
     figure = figure_of(drawn(path, device)[picture["key"]])
     places = {
@@ -86,7 +86,7 @@ def changed(key, change):
     return by_key(loaded(made), curve["device"])
 
 
-def test_a_value_without_a_name_is_called_what_it_is():
+def test_unnamed_value_is_its_own_name():
     def new_way(made, curve):
         for m in made["measurements"]:
             if m["id"].startswith("copy.") and m["params"]["way"] == "bulk":
@@ -97,7 +97,7 @@ def test_a_value_without_a_name_is_called_what_it_is():
     assert "plain loads" in lines
 
 
-def test_a_picture_that_the_package_does_not_know_stands_where_its_topic_does():
+def test_unknown_picture_stands_at_its_topic():
     def rename(made, curve):
         curve["picture"]["key"] = "unheard-of"
 
@@ -105,7 +105,7 @@ def test_a_picture_that_the_package_does_not_know_stands_where_its_topic_does():
     assert list(changed("divergence", rename)).index("unheard-of") == known.index("divergence")
 
 
-def test_of_too_many_lines_and_rows_the_first_are_drawn():
+def test_too_many_lines_and_rows_are_cut():
     def many(made, curve):
         for panel in curve["picture"]["panels"]:
             panel["series"] *= 50
@@ -123,7 +123,7 @@ def test_without_its_numbers_there_is_no_picture():
     assert "divergence" not in changed("divergence", forget)
 
 
-def test_marks_stand_at_ceilings_figures_and_numbers():
+def test_marks_are_ceilings_figures_or_numbers():
     gpu = reference(TWO_GPUS).devices[0].uuid
     profile, pictures = reference(TWO_GPUS), drawn(TWO_GPUS, gpu)
     ceiling = profile.ceiling(gpu, "l1.read", "theoretical")
@@ -151,7 +151,7 @@ def selections():
 
 
 @pytest.mark.parametrize("selection", selections())
-def test_figures_that_the_package_asks_for_are_in_a_reference(selection):
+def test_references_have_every_figure_used(selection):
     assert any(
         reference(path).figures(device, **selection)
         for path in REFERENCES

@@ -68,7 +68,7 @@ def sources():
     return re.sub(r'"\s*\n\s*"', "", text)
 
 
-def test_troubleshooting_speaks_of_messages_that_there_are():
+def test_troubleshooting_quotes_real_messages():
     rows = re.findall(r"(?m)^\| (.*?) \| ", (ROOT / "scripts/troubleshooting.md").read_text())
     of_others = {"peakline: command not found", "version 'GLIBC_…' not found", "ERR_NVGPUCTRPERM"}
     quoted = {message for row in rows for message in re.findall(r"`([^`]+)`", row)} - of_others

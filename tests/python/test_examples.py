@@ -36,7 +36,7 @@ def toy_bound(path):
     return peakline.train_bound(peakline.load(path), toy, 8 * 64, **given)
 
 
-def test_training_logs_shares_of_the_profiles_peaks(ceilings_path):
+def test_training_logs_shares_of_peaks(ceilings_path):
     steps = ["--steps", "40", "--warm-up", "5"]
     done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
     assert done.returncode == 0, done.stderr
@@ -58,7 +58,7 @@ def test_training_logs_shares_of_the_profiles_peaks(ceilings_path):
     assert float(found[3]) == pytest.approx(100 * rate / bound.tokens_per_s, rel=0.02)
 
 
-def test_training_refuses_a_profile_without_the_peak(write):
+def test_training_refuses_profile_without_peak(write):
     document = only(document_of())
     document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "cpu.fp32"]
     done = run("train_gpt.py", "--profile", str(write(document)), "--cpu")

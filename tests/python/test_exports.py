@@ -10,7 +10,8 @@ import types
 import peakline
 import pytest
 import yaml
-from conftest import HOSTILE, NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
+from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
+from hostile import HOSTILE
 from peakline.peaks.export import EXPORTS, export
 
 DOCUMENTS = ("json", "tracelens", "simumax")
@@ -269,7 +270,7 @@ def test_tracelens_has_matrix_and_vector_units(profile):
 
 
 @pytest.mark.parametrize("basis", ["", "burst", "sustained", "datasheet"])
-def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(mfu, profile, basis):
+def test_tracelens_gets_achievable_rates(mfu, profile, basis):
     arguments = ["export", "--for", "tracelens", "--profile", profile.path, "--dtype", "bf16"]
     found = json.loads(mfu.stdout(*arguments, *(["--basis", basis] if basis else [])))
     stated = basis or "burst"

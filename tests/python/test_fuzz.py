@@ -41,7 +41,7 @@ def test_seeds_are_taken(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_files_are_taken_or_refused_in_one_line(name, tmp_path):
+def test_damaged_files_load_or_give_one_error(name, tmp_path):
     reader = READERS[name]
 
     @settings(

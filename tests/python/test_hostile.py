@@ -33,6 +33,7 @@ from peakline.profile.errors import FieldError
 from peakline.workload.kernel import WorkloadError
 from test_comparison import compared
 from test_fleet import made_fleet
+from test_report import Page
 
 # Also of a glyph that a font lacks.
 pytestmark = pytest.mark.filterwarnings("error")
@@ -216,6 +217,9 @@ def test_texts_of_files_are_tame(run, site, tmp_path, line):
         text = unfolded(path.read_text(encoding="utf-8"))
         assert_tame(text)
         assert text.count("<script>") <= 1 and "<img" not in text
+        if path.suffix == ".html":
+            seen = Page(text)
+            assert seen.open == [] and "alert(1)" in "".join(seen.text)  # shown, not run
 
 
 OPTIONS = {
@@ -245,4 +249,6 @@ def test_arguments_are_tame(run, site, command):
 def test_errors_of_the_package_are_tame(site):
     for error in (ProfileError, FieldError, PeakError, WorkloadError, ConfigError):
         assert_tame(str(error(HOSTILE)))
-    assert_tame(peakline.load(site.free)._repr_html_())
+    shown = peakline.load(site.free)._repr_html_()
+    assert_tame(shown)
+    assert "<script>" not in shown

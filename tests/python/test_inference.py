@@ -139,7 +139,7 @@ def above(change):
     return sum(share(row, *change(row)) > 1 for row in ROWS)
 
 
-def test_wrong_formulas_put_figures_above_the_bound():
+def test_wrong_formulas_exceed_the_bound():
     def as_bf16(row):
         return MODELS[row["model"]], Formats(compute=row["compute"])
 
@@ -170,7 +170,7 @@ def test_llama_in_bf16():
     assert peakline.mbu(step, step.tokens_per_s / 2, 1, 4.8e12) == pytest.approx(0.48, abs=0.02)
 
 
-def test_the_largest_batch_fits_and_one_more_does_not():
+def test_largest_batch_fits_exactly():
     profile = reference(ONE_GPU)
     most = decode_bound(profile, LLAMA_8B, Serving(context=8192)).largest_batch
     assert most
@@ -189,7 +189,7 @@ def test_batches_at_which_memory_no_longer_binds():
     assert bounds == ["hbm.read", "tensor.bf16"]
 
 
-def test_mixtures_read_the_experts_that_a_batch_chooses():
+def test_batches_read_their_chosen_experts():
     profile, model = reference(ONE_GPU), MODELS["Mixtral-8x7B"]
     one, many = (decode_bound(profile, model, Serving(batch)) for batch in (1, 64))
     assert many.weight_bytes / one.weight_bytes == pytest.approx(3.6, abs=0.1)
@@ -197,7 +197,7 @@ def test_mixtures_read_the_experts_that_a_batch_chooses():
     assert "balanced" in " ".join(many.notes)
 
 
-def test_tensor_parallelism_splits_weights_and_sends_over_links():
+def test_tensor_parallelism_splits_and_sends():
     one = decode_bound(reference(TWO_GPUS), LLAMA_8B)
     two = decode_bound(reference(TWO_GPUS), LLAMA_8B, Serving(tp=2))
     assert two.weight_bytes == one.weight_bytes / 2
@@ -207,7 +207,7 @@ def test_tensor_parallelism_splits_weights_and_sends_over_links():
     assert "left out" in alone.notes[0]
 
 
-def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus():
+def test_two_gpus_use_links_and_all_reduce_curve():
     profile, batch = reference(TWO_GPUS), 64
     serving = Serving(batch, tp=2)
     nbytes = batch * LLAMA_8B.hidden * 2  # of one BF16 all-reduce
@@ -261,7 +261,7 @@ def test_a_prefill_that_was_measured():
     assert 0.5 < bound.seconds / row["seconds"] < 0.7
 
 
-def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks():
+def test_estimate_exceeds_bound_of_measured_ranks():
     profile = reference(TWO_GPUS)
     for batch in (1, 8, 64, 512):
         slower = peakline.decode_kernels(profile, LLAMA_8B, Serving(batch, tp=2))
@@ -284,7 +284,7 @@ def test_products_without_a_rate_make_no_estimate():
 
 
 @pytest.mark.parametrize("resource", ["hbm.read", "tensor.bf16"])
-def test_a_bound_says_where_its_rate_was_not_measured(resource):
+def test_bound_notes_unmeasured_rates(resource):
     profile = reference(ONE_GPU)
     published = [
         row
@@ -353,7 +353,7 @@ def test_the_command_answers_in_one_line(llm, config):
     assert "The model's longest context is 4096 tokens." in found["notes"]
 
 
-def test_the_command_reads_the_checkpoints_formats(llm, config, tmp_path):
+def test_command_reads_checkpoint_formats(llm, config, tmp_path):
     out = llm.stdout(*config(quantization_config={"quant_method": "mxfp4"}))
     assert " bf16 with mxfp4 experts, batch 1" in out.splitlines()[-1]
     stated = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
@@ -371,7 +371,7 @@ def test_the_command_says_how_experts_are_chosen(llm, config):
     assert "If all 8 tokens chose the same experts: at most " in out
 
 
-def test_stored_weights_take_the_memory_that_their_files_say(llm, config, tmp_path):
+def test_stored_weights_take_their_files_bytes(llm, config, tmp_path):
     def stored(nbytes, *arguments):
         header = {"a": {"dtype": "BF16", "shape": [nbytes // 2], "data_offsets": [0, nbytes]}}
         text = json.dumps(header).encode()

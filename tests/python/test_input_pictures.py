@@ -41,7 +41,7 @@ def test_bars_begin_at_nothing():
     )
 
 
-def test_what_differs_by_far_has_marks_on_a_logarithmic_axis():
+def test_large_differences_get_a_log_axis():
     picture = drawn(SLOW, InputNeed(600e3, 9000))
     (axes,) = figure_of(picture).axes
     found = lines(picture)
@@ -52,7 +52,7 @@ def test_what_differs_by_far_has_marks_on_a_logarithmic_axis():
     assert "2.10 GB/s get through: 3500 of 9000 samples/s" in picture.headline
 
 
-def test_links_that_were_not_measured_are_no_shortage():
+def test_unmeasured_links_are_no_shortage():
     profile = loaded(document_of(TWO_GPUS))
     found = pictures(profile, profile.devices[0].uuid, need=InputNeed(600e3, 3000))
     picture = next(picture for picture in found if picture.key == "input")
@@ -74,7 +74,7 @@ def test_texts_keep_clear(rates, samples_per_s, narrow):
     assert (cut(figure), overlapping(figure), crossed(figure)) == ([], [], [])
 
 
-def test_it_is_drawn_where_something_was_measured_for_it():
+def test_picture_needs_a_measured_link():
     profile = peakline.load(ONE_GPU)
     for need, there in ((None, False), (InputNeed(1e5, 1e3), True)):
         keys = {picture.key for picture in pictures(profile, GPU, need=need)}

@@ -113,9 +113,7 @@ NCU = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n'
     ],
     ids=lambda value: value.decode()[:12] if isinstance(value, bytes) else None,
 )
-def test_what_unpacks_to_gigabytes_is_refused_in_little_memory(
-    tmp_path, reader, head, unit, mebibytes, message
-):
+def test_bombs_are_refused_in_little_memory(tmp_path, reader, head, unit, mebibytes, message):
     path = bomb(tmp_path / "bomb.gz", head, unit, mebibytes)
     assert path.stat().st_size < 4 * MIB
     done = limited(READ, reader, str(path), AS=1024 * MIB)
@@ -165,27 +163,6 @@ def test_a_trace_is_read_event_by_event(tmp_path, monkeypatch):
             path.write_text(json.dumps(found["traceEvents"], indent=indent), encoding="utf-8")
             with open(path, encoding="utf-8") as file:
                 assert list(events.trace_events(file, {}, 100)) == found["traceEvents"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"traceEvents": [{}', "expected , or ] at character 19"),
-        ('{"traceEvents": [{}, tru]}', "Expecting value at character 21"),
-        ('{"traceEvents": [{} {}]}', "expected , or ] at character 20"),
-        ('{"traceEvents": []} x', "expected its end at character 20"),
-        ('{"traceEvents" []}', "expected : at character 15"),
-        ('{"traceEvents": {}}', "it has no traceEvents"),
-        ("{}", "it has no traceEvents"),
-        ("{", "Expecting value at character 1"),
-        ('{"traceEvents": [1' + "0" * 5000 + "]}", "not a torch.profiler trace: "),
-    ],
-)
-def test_broken_traces_say_where(text, message):
-    with pytest.raises(WorkloadError) as caught:
-        parse_kernels(text)
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 300
 
 
 READERS = (read_kernels, peakline.load, peakline.from_hf_config, page_of)

@@ -18,7 +18,7 @@ def bars(axes):
     return [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in axes.patches]
 
 
-def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
+def test_bar_shows_time_and_need(profile):
     placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
     (axes,) = figure_of(picture(profile, placed)).axes
     found = bars(axes)
@@ -27,10 +27,10 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
         seconds = p.kernel.seconds
         whole, needed = (length for at, length in found if at == pytest.approx(row))
         assert whole == pytest.approx(1e3 * seconds)
-        assert needed == pytest.approx(1e3 * (seconds - p.as_written.gain_s))
+        assert needed == pytest.approx(1e3 * (seconds - p.gain_s(p.as_written)))
         strokes = [line for line in axes.get_lines() if row - 0.3 < line.get_ydata()[0] < row]
         (stroke,) = strokes
-        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.rewritten.gain_s))
+        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.gain_s(p.rewritten)))
     # The colour shows the limiting unit: issue slots, Tensor Cores, memory.
     colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
     assert colours["cunn_SoftMaxForwardReg"] == colours["vectorized_layer_norm_kernel"]
@@ -40,7 +40,7 @@ def test_a_bar_is_time_and_its_full_part_what_is_needed(profile):
 
 @on_both_canvases
 @pytest.mark.parametrize("name", ["h200_ncu_full.csv.gz", "h200_trace.json.gz", "h200_ncu.csv"])
-def test_every_kernel_is_drawn_or_named_as_not_drawn(profile, name, canvas):
+def test_kernels_not_drawn_are_named(profile, name, canvas):
     placed = place(profile, read(DATA / name), "0")
     shown = texts(picture(profile, placed), canvas)
     rows = [int(found[1]) for text in shown if (found := re.match(r"(\d+)  \S", text))]
@@ -61,7 +61,7 @@ def test_every_kernel_is_drawn_or_named_as_not_drawn(profile, name, canvas):
         assert named + int(more.removesuffix(" more") or 0) == len(left)
 
 
-def test_a_name_stands_beside_its_number_and_figures(profile):
+def test_names_stand_beside_number_and_figures(profile):
     placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
     for canvas in CANVASES:
         (axes,) = figure_of(picture(profile, placed), canvas).axes
@@ -73,7 +73,7 @@ def test_a_name_stands_beside_its_number_and_figures(profile):
             assert " to gain: " in figures
 
 
-def test_kernels_of_which_nothing_is_known_are_drawn_as_that(profile):
+def test_unknown_kernels_are_drawn_as_unknown(profile):
     known = Kernel("known", 1, 1e-3, {}, {"hbm.read": 2e9, "hbm.write": 0.0})
     dark = Kernel("dark", 2, 3e-3, {}, {}, ("flops", "hbm"))
     timeless = Kernel("timeless", 1, None, {}, {}, ("flops", "hbm"))
@@ -88,7 +88,7 @@ def test_kernels_of_which_nothing_is_known_are_drawn_as_that(profile):
     assert alone.headline == "Your kernels: what bounds them is not known"
 
 
-def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile):
+def test_waiting_kernels_link_to_their_curve(profile):
     tiny = Kernel("tiny", 10, 1e-5, {}, {"hbm": 1e6})
     placed = place(profile, [tiny], "0")
     said = "≤ 9.79 µs of 10.0 µs to gain: launch-bound; at least 2.1 % of HBM"
@@ -100,7 +100,7 @@ def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile):
     assert f'<section class="card" id="{link}" data-picture="launch">' in page
 
 
-def test_kernels_are_shown_with_the_device_that_they_ran_on():
+def test_kernels_are_shown_with_their_device():
     """Also for a second GPU of one model, of which a page shows less."""
     profile = loaded(only(document_of(TWO_GPUS), "hbm."))
     placed = place(profile, [Kernel("k", 1, 1e-3, {}, {"hbm": 1e9})], 1)
@@ -110,7 +110,7 @@ def test_kernels_are_shown_with_the_device_that_they_ran_on():
     assert page.count('data-picture="kernels"') == page.count('data-picture="kernel-table"') == 1
 
 
-def test_kernels_on_the_roofline_at_one_height_per_kernel(profile):
+def test_roofline_marks_share_a_kernels_height(profile):
     """One mark per memory level, at the kernel's FLOP per byte of it; only its own roofs."""
     moved = {"hbm.read": 6e8, "hbm.write": 4e8, "l2.read": 3e9, "l2.write": 1e9}
     counted = Kernel("counted", 1, 1e-3, {"cuda_core.fp32": 2e10}, moved)

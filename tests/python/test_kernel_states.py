@@ -61,7 +61,7 @@ def test_a_full_export_of_an_h200_is_placed(profile):
     assert all(answer.complete and 0.2 < answer.share < 1 for answer in found)
 
 
-def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(profile):
+def test_missing_tensor_counters_limit_claims(profile):
     """Old versions of ncu count instructions of the tensor pipe, which not every kernel has."""
     rows = without(table_of(), lambda column: "__ops_path_tensor_" in column)
     whole = by_label(place(profile, read(FULL_EXPORT), "0"))
@@ -110,7 +110,7 @@ def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(profil
     ],
     ids=["hmma", "three formats", "tf32"],
 )
-def test_a_real_product_counted_in_part_is_known_in_part(profile, kept, names, unknown):
+def test_partly_counted_gemm_is_partly_known(profile, kept, names, unknown):
     rows = without(table_of(), lambda name: "tensor" in name and not re.fullmatch(kept, name))
     placed = place(profile, parse(text_of(rows)), "0")
     for name in names:
@@ -123,7 +123,7 @@ def test_a_real_product_counted_in_part_is_known_in_part(profile, kept, names, u
     assert all(TENSOR[name] in text for name in unknown)
 
 
-def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile):
+def test_flops_must_explain_the_tensor_pipe(profile):
     """Counters of every format, all near 0, and a pipe that was busy throughout."""
     columns = {**BASE_UNITS, BUSY: "%"}
 
@@ -143,7 +143,7 @@ def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile):
     assert moving.units == ("hbm",)
 
 
-def test_of_a_product_whose_flops_were_not_counted_its_bytes_are_claimed(profile):
+def test_gemm_without_flops_claims_its_bytes(profile):
     columns = {name: unit for name, unit in BASE_UNITS.items() if "tensor" not in name}
     placed = by_label(place(profile, parse(ncu(ROWS[:3], columns))))
     formats = ("tensor.fp16", "tensor.bf16", "tensor.tf32", "tensor.fp8")
@@ -269,7 +269,7 @@ def test_what_is_known_of_the_cuda_cores(metrics, unknown):
     assert found == unknown
 
 
-def test_a_kernel_without_counters_costs_itself_alone(profile):
+def test_uncounted_kernel_spoils_no_other(profile):
     bare = {**dict.fromkeys(ROWS[0], "n/a"), "Kernel Name": "bare"}
     timed = {**bare, "Kernel Name": "timed", "gpu__time_duration.sum": "1000000"}
     whole = place(profile, parse(ncu(ROWS, BASE_UNITS)))
@@ -300,7 +300,7 @@ def test_a_kernel_without_counters_costs_itself_alone(profile):
         (GMMA, "%", "-0.1"),  # shares of a pipe have any unit
     ],
 )
-def test_a_column_that_is_not_needed_never_matters(column, unit, value):
+def test_unneeded_columns_never_matter(column, unit, value):
     changed = ncu([{**row, column: value} for row in ROWS], {**BASE_UNITS, column: unit})
     assert parse(changed) == parse(ncu(ROWS, BASE_UNITS))
 
@@ -332,7 +332,7 @@ def test_sectors_are_bytes_of_the_second_level():
 @pytest.mark.parametrize(
     ("counted", "size"), [("bytes_", 1), ("bytes_op_", 1), ("sectors_", 32), ("sectors_op_", 32)]
 )
-def test_directions_of_the_memory_go_before_their_sum(counted, size):
+def test_read_and_write_precede_their_sum(counted, size):
     read, written = (f"dram__{counted}{way}.sum" for way in ("read", "write"))
     both = {read: 3.0, written: 4.0, "dram__bytes.sum": 8.0}
     assert Counters(both).bytes == {"hbm.read": 3.0 * size, "hbm.write": 4.0 * size}

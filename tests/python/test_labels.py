@@ -23,8 +23,8 @@ from conftest import (
 )
 from drawing import crossed, cut, lines, on_both_canvases, outside, overlapping, texts
 from peakline.pictures import pictures
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import add_frame
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 from peakline.workload.placement import place
@@ -109,7 +109,7 @@ SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
 
 @on_both_canvases
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
-def test_labels_of_real_rooflines_are_clear_of_lines(path, canvas):
+def test_roofline_labels_are_clear_of_lines(path, canvas):
     profile = reference(path)
     for picture in pictures(profile, profile.select_devices(None)[0])[:2]:
         figure = figure_of(picture, canvas)

@@ -71,7 +71,7 @@ def test_sustained_series(document, drawn):
     assert limits[0] <= min(ys) <= max(ys) <= limits[1]
 
 
-def test_sustained_shows_the_cuda_cores_without_matrix_formats(document):
+def test_sustained_falls_back_to_cuda_cores(document):
     picture = by_key(loaded(only(document, "fma.")))["sustained"]
     assert formats(picture) == ["FP16", "FP32", "FP64"]
 

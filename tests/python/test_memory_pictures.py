@@ -16,7 +16,7 @@ def figures(document, role):
     return [f["value"] for f in rows if f.get("role") == f"instruction.{role}"]
 
 
-def test_instructions_per_clock_beside_the_documented_rate(document, drawn):
+def test_instructions_show_documented_rates(document, drawn):
     picture = drawn["instructions"]
     (axes,) = figure_of(picture).axes
     found = lines(picture)
@@ -59,7 +59,7 @@ def test_the_memory_map_has_a_row_for_each_level(document, drawn):
         assert (axes.get_xlabel().endswith(", log scale"), len(axes.patches)) == (True, 0)
 
 
-def test_a_memory_map_leaves_out_what_is_not_known(document):
+def test_memory_map_leaves_out_unknown_facts(document):
     levels = document["memory_map"]
     document = only(document)
     del levels[-1]["latency_s"]

@@ -89,7 +89,7 @@ def test_measured_peaks_carry_another_name(profile):
     assert peakline.mfu(1.0, 1.0, 2.0).name == "MFU (basis not stated)"
 
 
-def test_more_than_the_published_peak_is_impossible(profile):
+def test_more_than_published_peak_is_refused(profile):
     with pytest.raises(ValueError, match="impossible"):
         peakline.mfu(1100e12, 1.0, profile.peak("bf16", basis="datasheet"))
     with pytest.raises(ValueError, match="bandwidth"):
@@ -174,9 +174,7 @@ def test_command_prints_both_kinds(mfu, ceilings_path):
         ("19000", "1e4", {"of achievable, of model, of the roofline (burst)": "--dtype"}),
     ],
 )
-def test_what_lies_above_100_percent_is_named_with_its_remedy(
-    mfu, ceilings_path, tokens, intensity, above
-):
+def test_shares_above_100_percent_get_a_remedy(mfu, ceilings_path, tokens, intensity, above):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", intensity]
     arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
     notes = [line for line in mfu.stdout(*arguments).splitlines() if line.startswith("Above 100 %")]
@@ -327,7 +325,7 @@ def test_one_figure_is_named_to_be_published(mfu, arguments):
     assert "MFU (published). Shares of measured peaks do not compare" in out
 
 
-def test_without_a_published_peak_nothing_is_to_be_published(mfu, write, arguments, document):
+def test_no_published_peak_publishes_nothing(mfu, write, arguments, document):
     document["ceilings"] = [
         row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
     ]
@@ -351,7 +349,7 @@ def test_what_a_count_leaves_out_is_said(mfu, arguments, model, said):
     assert said in mfu.stdout(*arguments, *shape)
 
 
-def test_windows_that_a_convention_does_not_count_are_said(mfu, arguments):
+def test_uncounted_windows_are_noted(mfu, arguments):
     arguments[-1] = "100"
     arguments += ["--sequence", "32768", "--hf-config", CONFIGS / "gpt-oss-20b.json"]
     assert "see at most" not in mfu.stdout(*arguments)

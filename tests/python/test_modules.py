@@ -7,8 +7,8 @@ from conftest import ONE_GPU, RECORDED, reference
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
 from peakline.workload.modules import modules
+from peakline.workload.step_text import module_table
 from peakline.workload.table import printed
-from peakline.workload.text import module_table
 
 
 def by_path(analysis):
@@ -53,7 +53,7 @@ def made():
     return made
 
 
-def test_ranges_that_differ_by_their_number_are_one(made, tmp_path):
+def test_numbered_ranges_are_one_module(made, tmp_path):
     found = by_path(analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")]))
     assert set(found) == {"layer", "layer / Attention"}
     assert (found["layer"].count, found["layer"].forward) == (2, 2 * (20 + 20 + 60) * 1000)
@@ -61,7 +61,7 @@ def test_ranges_that_differ_by_their_number_are_one(made, tmp_path):
     assert found["layer"].backward == 0
 
 
-def test_the_backward_pass_belongs_to_the_forward_operators_module(made, tmp_path):
+def test_backward_pass_joins_forward_module(made, tmp_path):
     operator = {"External id": 5, "Sequence number": 77, "Fwd thread id": 0}
     made.event("cpu_op", "aten::mm", 6, 8, args=operator)
     gradient = {"External id": 6, "Sequence number": 77, "Fwd thread id": 1}

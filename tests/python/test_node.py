@@ -83,7 +83,7 @@ def test_links_show_each_pair_in_its_cell(canvas):
     assert alphas[0] == pytest.approx(1, abs=0.01) and alphas[-1] == min(alphas) < 0.05
 
 
-def test_sizes_show_the_pair_that_was_measured_with_all_of_them(drawn):
+def test_sizes_show_the_pair_with_every_size(drawn):
     picture = drawn["node-sizes"]
     limits = {"links, one way": 450e9, "links, both ways": 900e9}
     found = drawn_lines(picture)
@@ -103,7 +103,7 @@ def test_bandwidth_of_the_links():
         node.bandwidth("nvlink", basis="datasheet")
 
 
-def test_what_lies_between_gpus_is_no_row_of_a_gpu():
+def test_links_between_gpus_are_no_gpu_rows():
     node = reference(TWO_GPUS)
     between = {
         device: [r for r in node.resources_of(device) if r.startswith(("nccl.", "nvlink."))]

@@ -23,7 +23,7 @@ from conftest import (
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
-from peakline.pictures import Canvas, inline_svg, pictures, render
+from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
@@ -45,6 +45,23 @@ OWN = {
     "memory-map": ["memory map"],
     "instructions": ["instructions"],
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("submit 3 us", "Submit 3 µs."),
+        ("all-reduce: 8 B in 6 us", "All-reduce: 8 B in 6 µs."),
+        ("16 MiB at once.", "16 MiB at once."),
+        ("cudaMalloc 4 KiB in 48.7 us", "cudaMalloc 4 KiB in 48.7 µs."),
+        ("ncclAllReduce 4 us", "ncclAllReduce 4 µs."),
+        ("cp.async 177 ns", "cp.async 177 ns."),
+        ("fp32_fma 126 of 128", "fp32_fma 126 of 128."),
+        ("", ""),
+    ],
+)
+def test_sentences_keep_names_in_code(text, said):
+    assert sentence(text) == said
 
 
 def test_which_pictures_there_are(document, drawn):
@@ -74,7 +91,7 @@ def test_partial_profiles(document, drawn, removed, key):
     assert set(by_key(loaded(document))) == set(drawn) - {key}
 
 
-def test_a_headline_is_the_first_title_of_a_pictures_topics(document):
+def test_headline_is_the_first_topics_title(document):
     document = only(document, "gemm.alignment", "gemm.vocabulary")
     rows = {c["topic"]: c for c in document["curves"] if c["device"] == GPU}
     for number, topic in enumerate(OWN["matrix-alignment"], start=3):
@@ -170,7 +187,7 @@ def simulate(color, kind):
 
 
 @pytest.mark.parametrize("kind", ["protan", "deutan", "tritan"])
-def test_first_colours_differ_with_colour_blindness(kind):
+def test_first_colours_suit_colour_blindness(kind):
     # Most pictures distinguish at most three lines by colour; marker and dash differ, too.
     seen = [simulate(color, kind) for color in SERIES[:3]]
     for i, one in enumerate(seen):
@@ -235,13 +252,13 @@ def test_each_file_says_what_it_is_of(document, drawn):
     assert picture.headline not in inline_svg(picture, Canvas(), "p1-")
 
 
-def test_no_line_ends_between_a_number_and_its_unit(page, drawn):
+def test_numbers_stay_with_their_unit(page, drawn):
     expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
     assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
     assert f"<h3>{escape(unbroken(drawn['waves'].headline))}</h3>" in page
 
 
-def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own():
+def test_panels_of_a_row_are_equally_wide():
     _, (left, right) = Canvas().figure(3.0, 2, left=0.5, right=[1.2, 0.1])
     one, other = (axes.get_position() for axes in (left, right))
     assert one.width == pytest.approx(other.width)
@@ -256,7 +273,7 @@ def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own():
 
 
 @pytest.mark.parametrize("sign", [-1, 0])
-def test_parameters_that_make_no_sense_are_left_out(sign):
+def test_senseless_parameters_are_left_out(sign):
     changed = document_of(TWO_GPUS)
     figures = [f for c in changed["curves"] for f in c.get("figures", ())]
     for row in [*changed["measurements"], *figures]:
@@ -286,7 +303,7 @@ def test_files_are_the_same_every_time(drawn):
         assert render(picture, form) == render(picture, form)
 
 
-def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(monkeypatch):
+def test_further_devices_get_differing_pictures(monkeypatch):
     monkeypatch.setattr("peakline.report.render", lambda *_: b"")  # only names matter here
     names = build([reference(TWO_GPUS)], ["svg"])
     first, second, between = (

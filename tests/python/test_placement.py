@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from made_kernels import BASE_UNITS, PLAIN, REAL_EXPORT, ROWS, ncu
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
+from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import advice, described, reached, table
-from peakline.workload.labels import shortened
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
@@ -30,14 +30,14 @@ def test_places_and_order(profile):
     gemm, add = found["gemm"], found["add, in place"]
     assert (gemm.as_written.units, gemm.as_written.complete) == (("tensor.bf16",), False)
     assert gemm.as_written.share == pytest.approx(5e11 / BF16 / 1e-3)
-    assert gemm.as_written.gain_s == pytest.approx(1e-3 - 5e11 / BF16)
+    assert gemm.gain_s(gemm.as_written) == pytest.approx(1e-3 - 5e11 / BF16)
     assert gemm.flops_per_s == pytest.approx(5e14)
     assert add.rewritten.units == ("hbm",)
     assert list(add.shares) == ["hbm", "cuda_core.fp32"]
     fp32 = ceiling("cuda_core.fp32", "burst")
     assert add.shares["cuda_core.fp32"] == pytest.approx(1e9 / fp32 / 1e-3)
     assert add.rewritten.share == pytest.approx(4e9 / WRITE / 1e-3)
-    gains = [p.as_written.gain_s for p in placed if p.as_written]
+    gains = [p.gain_s(p.as_written) for p in placed if p.as_written]
     assert gains == sorted(gains, reverse=True)
     assert len(gains) == 3
     assert reached(profile, add).startswith("HBM 84.9 %, FP32 CUDA cores 1.5 %")
@@ -50,7 +50,7 @@ def test_places_and_order(profile):
         assert max(lengths) <= max(width, 54)
 
 
-def test_figures_of_a_row_are_totals_over_its_launches(profile):
+def test_row_figures_are_totals_over_launches(profile):
     head = "name,flop,bytes,seconds,precision,launches"
     once, often = (placed_row(profile, f"k,5e11,1e8,1e-3,bf16,{n}", head) for n in (1, 10))
     assert (often.as_written, often.flops_per_s) == (once.as_written, once.flops_per_s)
@@ -72,7 +72,7 @@ BALANCE = LOWEST / WRITE  # FLOP/byte at which the lowest ceiling takes as long 
         (1e14, (UNKNOWN_UNIT,), ("dtype",)),  # any precision would be
     ],
 )
-def test_without_a_precision_only_what_any_would_need_is_claimed(profile, flop, units, missing):
+def test_unknown_precision_claims_the_least(profile, flop, units, missing):
     placed = placed_row(profile, f"k,{flop},1e9,1", "name,flop,bytes,seconds")
     assert (placed.as_written.units, placed.missing) == (units, missing)
     assert placed.as_written.share == pytest.approx(max(1e9 / WRITE, flop / HIGHEST))
@@ -89,7 +89,7 @@ def test_flops_are_never_held_against_integers(profile, precision, unit):
     assert ("tensor.int8" in placed.shares) == (precision == "int8")
 
 
-def test_flops_are_not_held_against_integers_alone(profile):
+def test_flops_need_a_floating_point_ceiling(profile):
     resources = ("tensor.int8", "hbm.read", "hbm.write")
     ceilings = tuple(c for c in profile.ceilings if c.resource in resources)
     integers = dataclasses.replace(profile, ceilings=ceilings)
@@ -117,7 +117,7 @@ ALIKE = {
 }
 
 
-def test_names_stay_different_where_they_are_shortened(profile):
+def test_shortened_names_stay_different(profile):
     lines = "".join(f'"{name}",0,1e9,1\n' for name in ALIKE)
     placed = place(profile, parse(f"name,flop,bytes,seconds\n{lines}"))
     names = shortened((p.label for p in placed), 40)
@@ -134,7 +134,7 @@ def test_names_stay_different_where_they_are_shortened(profile):
 
 
 @given(st.lists(st.text("ab<:_", max_size=60), max_size=12), st.integers(13, 60))
-def test_any_names_are_shortened_to_different_ones(names, width):
+def test_any_names_shorten_to_different_ones(names, width):
     found = shortened(names, width)
     assert set(found) == set(names)
     assert all(len(short) <= width for short in found.values())
@@ -154,7 +154,7 @@ def test_any_names_are_shortened_to_different_ones(names, width):
         (0.0, "hbm.write", WRITE),
     ],
 )
-def test_traffic_is_held_against_the_pattern_of_its_mix(profile, read_share, pattern, rate):
+def test_traffic_is_compared_with_its_mix(profile, read_share, pattern, rate):
     moved = {"hbm.read": 1e9 * read_share, "hbm.write": 1e9 * (1 - read_share)}
     (placed,) = place(profile, [Kernel("k", 1, 1e-3, {}, moved)])
     assert (placed.rewritten.units, placed.rewritten.complete) == ((pattern,), True)
@@ -194,7 +194,7 @@ def test_units_without_a_ceiling_are_named(profile):
     assert "not known: a ceiling for what it uses" in "".join(table(profile, [placed], 120))
 
 
-def test_what_was_not_measured_has_its_specification(document):
+def test_unmeasured_ceiling_is_theoretical(document):
     document["ceilings"] = [
         c
         for c in document["ceilings"]
@@ -226,7 +226,7 @@ def test_more_than_a_ceiling_allows_is_impossible(profile, flop, moved, impossib
         assert "k does more than a ceiling allows (" in text
         assert "more than a ceiling allows" in "".join(table(profile, [placed]))
     else:
-        assert (placed.as_written.share, placed.as_written.gain_s) == (1, 0)
+        assert (placed.as_written.share, placed.gain_s(placed.as_written)) == (1, 0)
         assert "more than" not in text
 
 
@@ -268,7 +268,7 @@ def test_a_document_for_programs(report, tmp_path, ceilings_path):
     assert list(tmp_path.iterdir()) == [kernels]  # nothing was drawn
 
 
-def test_impossible_kernels_fail_with_and_without_drawing(report, tmp_path, ceilings_path):
+def test_impossible_kernels_fail_the_command(report, tmp_path, ceilings_path):
     kernels = tmp_path / "kernels.csv"
     kernels.write_text(PLAIN)
     asked = (ceilings_path, "--kernels", kernels, "--fail-on", "impossible")

@@ -14,7 +14,7 @@ SCHEMA = json.loads((ROOT / "reports/peakline/population.schema.json").read_text
 
 
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.name)
-def test_what_is_part_of_the_package_follows_the_schema(path):
+def test_bundled_populations_follow_the_schema(path):
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(SCHEMA).validate(document)
     populations = peakline.load_populations(path)

@@ -162,12 +162,6 @@ def test_any_truncation_is_refused(length):
     assert isinstance(load_or_error(TEXT[:length]), str)
 
 
-@CHECKS
-@given(st.binary(max_size=400))
-def test_any_bytes_are_refused(data):
-    assert isinstance(load_or_error(data), str)
-
-
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -202,7 +196,7 @@ def holder_of(document, path):
 
 @CHECKS
 @given(st.sampled_from(PATHS), JSON_VALUES)
-def test_any_value_anywhere_gives_a_profile_or_one_error(path, value):
+def test_any_value_loads_or_gives_one_error(path, value):
     document = json.loads(TEXT)
     holder_of(document, path)[path[-1]] = value
     found = load_or_error(json.dumps(document))
@@ -273,7 +267,7 @@ def test_peaks_that_are_not_there(profile, arguments, message):
         profile.peak(**{"dtype": "bf16", "basis": "burst", **arguments})
 
 
-def test_cuda_cores_do_not_stand_in_for_tensor_cores_that_failed(document):
+def test_cuda_cores_replace_no_failed_tensor_peak(document):
     """As on an architecture whose theory is not known."""
     of_tensor = [row for row in document["ceilings"] if row["resource"] == "tensor.fp16"]
     document["ceilings"] = [row for row in document["ceilings"] if row not in of_tensor]
@@ -285,7 +279,7 @@ def test_cuda_cores_do_not_stand_in_for_tensor_cores_that_failed(document):
         loaded(document).peak("fp16", basis="burst")
 
 
-def test_a_profile_of_many_ceilings_is_asked_quickly(document):
+def test_many_ceilings_are_looked_up_quickly(document):
     rows = [{**document["ceilings"][0], "resource": f"made.up{i}"} for i in range(5000)]
     document["ceilings"] += rows
     profile = loaded({**only(document), "resources": []})

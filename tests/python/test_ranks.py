@@ -11,9 +11,9 @@ from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
 from peakline.workload.costs import Links
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Kind, Message
+from peakline.workload.model import Kind, Message, TraceFinding
 from peakline.workload.part import COLLECTIVES, Part
-from peakline.workload.text import headline
+from peakline.workload.step_text import headline, said
 
 
 def rank_file(path, rank, starts, ends, size, busy=0.0, **changes):
@@ -53,7 +53,7 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path):
     assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
 
 
-def test_what_a_kernel_hides_of_a_collective_is_the_waiting(tmp_path):
+def test_kernels_hide_collectives_waiting_first(tmp_path):
     """A kernel hides the first rank's waiting; the visible parts are the transfer."""
     first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=1000)
     second = rank_file(tmp_path / "1.json", 1, [1800], [2500], 1 << 25, busy=200)
@@ -138,7 +138,7 @@ def test_collectives_that_do_not_match_are_told(tmp_path, count, changes, said):
         ("broadcast", 8, 1.0),
     ],
 )
-def test_the_bound_of_a_collective_by_the_number_of_ranks(operation, ranks, share):
+def test_collective_bound_follows_ranks(operation, ranks, share):
     """The curves are for two ranks, each of which sends the whole array in an all-reduce."""
     profile, size = reference(TWO_GPUS), 1 << 30
     curve = points(profile, f"nccl.{operation}", 2)
@@ -177,7 +177,7 @@ def seconds(nbytes):
     return peakline.collective_time(reference(TWO_GPUS), "all_reduce", nbytes)
 
 
-def test_time_between_sizes_is_a_fixed_cost_and_a_rate():
+def test_collective_time_is_interpolated():
     assert {size: seconds(size) for size in SIZES} == pytest.approx(SECONDS)
     low, high = SIZES[-3:-1]
     expected = 0.75 * SECONDS[low] + 0.25 * SECONDS[high]
@@ -218,7 +218,7 @@ def test_a_part_of_a_node_has_its_own_times():
     ],
     ids=["large sizes", "small sizes", "plausible times", "right results"],
 )
-def test_a_time_never_follows_from_other_sizes_or_unsound_points(left_out):
+def test_collective_time_needs_sound_sizes(left_out):
     rows = []
     for m in reference(TWO_GPUS).measurements:
         change = left_out(m) if m.id == "nccl.all_reduce" else {}
@@ -229,7 +229,7 @@ def test_a_time_never_follows_from_other_sizes_or_unsound_points(left_out):
         peakline.collective_time(node, "all_reduce", 1 << 20, ranks=2)
 
 
-def test_a_collective_that_was_not_measured_is_an_error(profile):
+def test_unmeasured_collective_is_an_error(profile):
     with pytest.raises(peakline.PeakError, match=r"'reduce'.* it has all_gather, "):
         peakline.collective_time(reference(TWO_GPUS), "reduce", 8)
     with pytest.raises(peakline.PeakError, match="none at all"):
@@ -276,7 +276,7 @@ def test_more_work_is_named():
     assert "the most to save is waiting for rank 1" in headline(found)
 
 
-def test_collectives_after_the_backward_pass_are_exposed():
+def test_late_collectives_are_exposed():
     """Gradients are reduced one after the other when all of them are there."""
     found = recorded("exposed")
     exposed = max(
@@ -301,7 +301,7 @@ def test_one_slow_kernel_is_named():
     assert "the most to save is waiting for rank 1" in headline(found)
 
 
-def test_collectives_beside_the_backward_pass_are_hidden():
+def test_overlapped_collectives_are_hidden():
     found = recorded("hidden")
     exposed = sum(found.share(part) for part in COLLECTIVES)
     assert exposed < 0.01
@@ -315,3 +315,9 @@ def test_collectives_beside_the_backward_pass_are_hidden():
     messages = (rank.timeline.trace.messages[m] for m in rows["message"][of_step])
     assert sum(m.bytes for m in messages) == 8 * 4096 * 4097 * 2
     assert (rows["end"] - rows["start"])[of_step].sum() * 1e-9 > 5 * exposed * found.step_s
+
+
+def test_kernel_called_rank_keeps_its_prefix():
+    one = TraceFinding("kernels_beyond", "saving", "the kernel low_rank is slow", rank=1)
+    assert said(one, 1.0).startswith("Rank 1: the kernel low_rank is slow")
+    assert said(dataclasses.replace(one, names_rank=True), 1.0).startswith("The kernel")

@@ -30,11 +30,11 @@ def test_the_bound_of_nearly_all_time_is_known(name):
     kernels = sum(found.share(part) for part in KERNELS)
     assert found.share(Part.KERNELS_UNKNOWN) < 0.05 * kernels
     # The card is of another model with the same architecture and slower memory.
-    placed = found.ranks[0].bounds.table
+    placed = found.kernels
     assert not [p.label for p in placed if p.impossible]
 
 
-def test_replays_take_the_operators_of_their_capture():
+def test_replay_takes_operators_of_its_capture():
     found = recorded("graph")
     rank = found.ranks[0]
     products = {
@@ -58,7 +58,7 @@ def test_replays_without_their_capture_are_told(tmp_path):
     assert said.startswith("Kernels of CUDA graphs, 100.0 % of the time, have no operators")
 
 
-def test_what_was_launched_before_the_recording_is_a_part(tmp_path):
+def test_launches_before_recording_are_a_part(tmp_path):
     made = Made()
     made.kernel(0, 100)
     made.kernel(100, 130)
@@ -94,12 +94,12 @@ def test_work_of_grouped_products():
     assert work.flops == 2 * 8192 * 2048 * 4096
     assert work.written == 8 * 2048 * 4096 * 2
     # The recording agrees: the kernel reaches most of an H100's peak.
-    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "cutlass" in p.label)
+    (kernel,) = (p.kernel for p in recorded("misc").kernels if "cutlass" in p.label)
     assert kernel.flops["tensor.bf16"] / (kernel.seconds or 1) == pytest.approx(7e14, rel=0.05)
 
 
 def test_work_of_fp8_products():
-    (kernel,) = (p.kernel for p in recorded("misc").ranks[0].bounds.table if "qqtst" in p.label)
+    (kernel,) = (p.kernel for p in recorded("misc").kernels if "qqtst" in p.label)
     assert kernel.flops == {"tensor.fp8": 2 * 4096**3}
     assert kernel.bytes == {"hbm.read": 2 * 4096**2, "hbm.write": 2 * 4096**2}
 
@@ -116,7 +116,7 @@ def test_bytes_of_a_generated_kernel(name, expected):
     assert [work.read for work in works(made)] == ([expected] if expected else [])
 
 
-def test_bytes_of_normalizations_pooling_and_their_backward_passes():
+def test_norms_and_pooling_have_their_bytes():
     rows = {
         (re.sub(r"\W.*", "", p.label), key): round(size / p.kernel.launches)
         for p in recorded("conv").ranks[0].bounds.kernels
@@ -155,7 +155,7 @@ def test_work_of_topk_and_roll():
     assert moved == {(8 * heads * 128 * 2, 16 * 8 * heads * 128 * 2) for heads in (32, 8)}
 
 
-def test_at_its_bound_from_cache_only_where_it_fits():
+def test_only_small_kernels_run_from_cache():
     """A kernel that is twice as fast as memory allows."""
     profile = reference(ONE_GPU)
 
@@ -166,7 +166,7 @@ def test_at_its_bound_from_cache_only_where_it_fits():
         return found
 
     small = placed(L2 / 2, L2 / 2)
-    assert small.as_written.units == (CACHE,) and small.as_written.gain_s == 0
+    assert small.as_written.units == (CACHE,) and small.gain_s(small.as_written) == 0
     assert described(profile, small, small.as_written) == "at its bound, from cache"
     large = placed(4 * L2, 4 * L2)
     assert large.impossible and large.as_written is None
@@ -178,7 +178,7 @@ def test_at_its_bound_from_cache_only_where_it_fits():
     assert found.impossible  # counters are exact
 
 
-def test_without_the_size_of_the_l2_nothing_is_from_cache():
+def test_unknown_l2_size_rules_out_cache():
     document = document_of()
     for device in document["devices"]:
         device.pop("l2_bytes", None)
@@ -223,7 +223,7 @@ def test_no_formula_exceeds_what_ncu_counted(operator, tmp_path):
     assert known >= (1 - most_unknown.get(operator, 0.05)) * seconds
 
 
-def test_work_goes_to_no_shorter_kernel_than_one_of_an_unknown_name(tmp_path):
+def test_longer_unnamed_kernel_blocks_attribution(tmp_path):
     """A convolution's backward pass, where cuDNN's small kernels have names of arithmetic, too."""
     text = json.dumps(counted()["traces"]["conv1x1"])
     (renamed,) = set(re.findall(r"nvjet_sm90_tst_128x256\w+", text))

@@ -38,7 +38,7 @@ def test_no_matrix_rate_is_beyond_its_clock(profile):
             assert m.value <= MARGIN * allowed, f"{m.name}: {m.value / allowed:.4f}"
 
 
-def test_every_precision_has_its_ceilings_in_order(profile):
+def test_ceilings_of_precisions_are_in_order(profile):
     for device in profile.devices:
         for precision in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8"):
             rows = {
@@ -55,7 +55,7 @@ def test_every_precision_has_its_ceilings_in_order(profile):
             assert values["burst"] > values.get("model_shaped", 0), precision
 
 
-def test_everything_was_measured_verified_and_plausible(profile):
+def test_reference_is_verified_and_plausible(profile):
     assert profile.complete
     assert Path(profile.path).stat().st_size <= 2**20 * len(profile.devices)
     for m in profile.measurements:
@@ -64,7 +64,7 @@ def test_everything_was_measured_verified_and_plausible(profile):
         assert "implausible" not in m.flags, m.name
 
 
-def test_every_picture_says_something_about_the_device(profile):
+def test_every_picture_has_a_conclusion(profile):
     for device in profile.devices:
         drawn = pictures(profile, device.uuid)
         assert len(drawn) > 20

@@ -77,8 +77,8 @@ REFUSED = [
     ("{gpu} --trace no_steps.json --step-flop 1e12 --dtype bf16", "no steps are marked in no_st"),
     ("{host} --against {item}", "--against only goes with --trace"),
     ("{gpu} --trace {item} --against no.json", "no.json: cannot be read"),
-    ("{host} --trace {item} --against x --fail-on idle>1%", "--fail-on 'slower>5%' and --against"),
-    ("{host} --trace {item} --fail-on slower>1%", "only go together"),
+    ("{host} --trace {item} --against x --fail-on idle>1%", "use --fail-on 'slower>5%'"),
+    ("{host} --trace {item} --fail-on slower>1%", "only goes with --against"),
     ("{host} --trace {item} --against x --step-flop 1e12 --dtype bf16", "is about one run"),
     ("{host} --bytes-per-sample 1kB", "only go together"),
     ("{host} --samples-per-s 1", "only go together"),
@@ -138,7 +138,7 @@ def test_default_place_is_beside_the_profile(report, tmp_path, name):
     assert page.stat().st_mode & 0o444
 
 
-def test_without_matplotlib_the_message_says_what_to_install(ceilings_path, tmp_path):
+def test_missing_matplotlib_says_what_to_install(ceilings_path, tmp_path):
     code = (
         "import sys, importlib.util; find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"

@@ -149,7 +149,7 @@ def test_overlay_of_profiles(profile):
     assert ceilings_side_by_side(items[:1]) is None
 
 
-def test_points_above_the_roof_of_a_processor_of_two_speeds():
+def test_two_speeds_explain_points_above_roof():
     document = only(document_of(), "host.")
     (roof,) = [
         c

@@ -17,7 +17,7 @@ def test_the_reference_profile_is_among_them():
     assert set(found) <= known
 
 
-def test_a_kind_is_as_far_apart_as_its_worst_ceiling(tmp_path):
+def test_kind_is_as_far_apart_as_worst_ceiling(tmp_path):
     module = runpy.run_path(str(SCRIPT))
     file = tmp_path / "runs.csv"
     file.write_text(

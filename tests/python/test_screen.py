@@ -133,7 +133,7 @@ def test_no_narrow_answer_stands_alone(alone, shown):
         assert page.count('class="whole"') == whole
 
 
-def test_without_a_screen_the_first_figures_are_the_answers(alone):
+def test_page_without_screen_shows_first_figures(alone):
     page = answers(alone, "there is none")
     assert "BF16 burst" in page and "% of published" in page
     assert answers(loaded({**only(document_of()), "headlines": []}), "") == ""

@@ -90,7 +90,7 @@ def test_sinks_get_each_step():
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
 
 
-def test_a_sink_that_fails_does_not_end_the_training(caplog):
+def test_failing_sink_does_not_end_training(caplog):
     def broken(number, figures):
         raise ConnectionError("no server")
 
@@ -111,7 +111,7 @@ def test_a_sink_that_fails_does_not_end_the_training(caplog):
     assert "no server" in caplog.text and "must not call step()" in caplog.text
 
 
-def test_impossible_shares_are_left_out_and_said_once(caplog):
+def test_impossible_shares_warn_once(caplog):
     timer, device, got = timed()
     peak = ceiling("tensor.bf16", "datasheet")
     said = list(run(timer, device, [FLOPS / peak / 8.09, FLOPS / peak / 9, FLOPS / peak / 0.5]))

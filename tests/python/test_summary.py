@@ -32,7 +32,7 @@ def summary(folder, *results):
     return result.returncode, result.stdout
 
 
-def test_tests_that_passed_when_run_again_are_named(tmp_path):
+def test_retried_tests_are_named(tmp_path):
     (tmp_path / "cpu.xml").write_text(JUNIT)
     (tmp_path / "cpu.txt").write_text(PRINTED)
     code, out = summary(tmp_path, "cpu\tfailed\t9\t\t1")
@@ -51,7 +51,7 @@ def test_a_check_that_fails_is_named(tmp_path):
     assert "skipped  wheel: no pip\n" in out
 
 
-def test_tests_skipped_for_one_reason_share_a_line(tmp_path):
+def test_skips_of_one_reason_share_a_line(tmp_path):
     def case(name, why):
         return f'<testcase name="{name}"><skipped message="{why}"/></testcase>'
 

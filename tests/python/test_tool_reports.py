@@ -23,7 +23,7 @@ def report(tmp_path):
     return path
 
 
-def test_a_report_of_ncu_says_what_its_raw_page_says(report):
+def test_ncu_report_equals_its_raw_page(report):
     pytest.importorskip("ncu_report", reason="ncu-report is not installed (scripts/test --tools)")
     page = gzip.decompress((RECORDED / "kernels.csv.gz").read_bytes()).decode()
     found, exported = read_kernels(report), parse_kernels(page)
@@ -125,7 +125,7 @@ def fake_nsys(folder, script, monkeypatch):
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def test_a_report_of_nsight_systems_is_exported_by_nsys(systems, tmp_path, monkeypatch):
+def test_nsight_report_is_exported_by_nsys(systems, tmp_path, monkeypatch):
     made = export(tmp_path / "made.sqlite", MADE)
     script = f'[ "$1 $2 $3 $4 $6" = "export --type sqlite --output {systems}" ] && cp {made} "$5"'
     fake_nsys(tmp_path / "bin", script, monkeypatch)

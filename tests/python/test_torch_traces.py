@@ -108,7 +108,7 @@ def test_work_of_a_real_trace():
     assert grouped.flops == {"tensor.bf16": 2 * 32 * 256 * 28 * 28 * 32 * 9}
 
 
-def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile):
+def test_advice_covers_the_whole_trace(profile):
     placed = place(profile, read(REAL_TRACE), "0")
     known = [p for p in placed if p.as_written]
     assert placed[: len(known)] == known
@@ -168,7 +168,7 @@ def load_of(seconds, rest=0.0):
     ("seconds", "rest", "load"),
     [(0.5, 0.0, "burst"), (3.0, 0.0, "sustained"), (3.0, 0.5, "sustained"), (1.2, 0.0, "burst")],
 )
-def test_burst_or_sustained_by_how_long_the_load_lasted(profile, seconds, rest, load):
+def test_load_length_chooses_the_ceilings(profile, seconds, rest, load):
     (kernel,) = parse(load_of(seconds, rest))
     # On average, half of the load precedes a kernel.
     assert kernel.load_s == pytest.approx(seconds / 2, rel=0.01)
@@ -182,7 +182,7 @@ def test_burst_or_sustained_by_how_long_the_load_lasted(profile, seconds, rest, 
     assert f"Compared with {load} ceilings" in text
 
 
-def test_what_beats_the_sustained_ceiling_ran_at_higher_clocks(profile):
+def test_beaten_sustained_ceilings_mean_burst(profile):
     """An occasional GEMM in a long load of other kernels that leaves power to spare."""
     burst, sustained = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
     assert burst > 1.1 * sustained
@@ -202,12 +202,12 @@ def test_what_beats_the_sustained_ceiling_ran_at_higher_clocks(profile):
     assert p.impossible == ("tensor.bf16",)
 
 
-def test_ncu_and_tables_are_never_held_against_sustained_ceilings(profile):
+def test_ncu_and_tables_use_burst_ceilings(profile):
     (placed,) = place(profile, [Kernel("k", 1, 100.0, {"tensor.bf16": 1e15}, {"hbm": 1e9})])
     assert placed.load == "burst"
 
 
-def test_products_of_several_kernels_are_counted_once():
+def test_gemms_of_several_kernels_count_once():
     kernels = parse(trace())
     assert [k.name for k in kernels] == ["gemm_kernel", "splitk_reduce"]
     product, reduction = kernels
@@ -219,7 +219,7 @@ def test_products_of_several_kernels_are_counted_once():
     assert parse(trace(flops=1000))[0].flops == {"tensor.bf16": 1000}
 
 
-def test_a_float_product_faster_than_the_cuda_cores_claims_its_bytes_alone(profile):
+def test_too_fast_float_gemm_claims_its_bytes(profile):
     """Some kernel names do not distinguish TF32 from FP32."""
     square = [[4096, 4096], [4096, 4096]]
     text = trace(**{"Input Dims": square, "Input type": ["float", "float"]})
@@ -322,7 +322,7 @@ def test_bytes_of_operators(name, shapes, types, read_, written):
     assert (work.flops, work.read, work.written) == (0, read_, written)
 
 
-def test_operators_without_elements_or_a_common_shape_have_no_bytes():
+def test_empty_or_odd_operands_have_no_bytes():
     def found(name, shapes):
         arguments = {"Input Dims": shapes, "Input type": [BF16] * 2}
         parts = works({"name": f"aten::{name}", "args": arguments})
@@ -353,7 +353,7 @@ def test_work_of_an_attention_backward_of_cudnn():
     assert (after.role, after.read, after.written) == ("convert_dq", 4 * elements, 2 * elements)
 
 
-def test_bytes_of_a_concatenation_by_the_size_in_its_kernel():
+def test_concatenation_takes_size_from_its_kernel():
     text = trace(**{"Input Dims": [[[4, 256], [8, 256]], []], "Input type": ["TensorList", ""]})
     kernel = "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 2>"
     text = text.replace("aten::mm", "aten::cat")

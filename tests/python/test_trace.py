@@ -15,7 +15,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Kind
 from peakline.workload.owners import divide
 from peakline.workload.part import Part
-from peakline.workload.text import headline, microseconds, spread, table
+from peakline.workload.step_text import headline, microseconds, spread, table
 
 COSTS = costs_of(reference(ONE_GPU), GPU)
 LATENCY = COSTS.latency
@@ -113,7 +113,7 @@ def test_parts_add_up_to_the_steps(tmp_path_factory, activities, marks, others):
 # --- Steps ---------------------------------------------------------------------------------------
 
 
-def test_a_step_runs_to_the_first_activity_of_the_next(analyzed):
+def test_step_ends_at_first_activity_of_next(analyzed):
     made = Made()
     made.steps(0, 100, 200)
     # The host is ahead: the device runs a step's work after that step's range.
@@ -149,7 +149,7 @@ def test_ranges_by_name(analyzed):
         analyzed(made, "log")
 
 
-def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed):
+def test_trace_without_steps_counts_whole(analyzed):
     made = Made()
     made.kernel(10, 20, 5)
     made.kernel(30, 45, 23)
@@ -283,7 +283,7 @@ def test_causes_of_a_gap(analyzed, name):
     assert gap_of(analyzed, made) == causes
 
 
-def test_a_short_copy_from_pinned_memory_is_not_waited_for(analyzed):
+def test_short_pinned_copy_is_not_waited_for(analyzed):
     made = Made()
     made.kernel(0, 50, 0.0)
     made.copy(60, 61, 55, 4096, lasts=8)
@@ -292,7 +292,7 @@ def test_a_short_copy_from_pinned_memory_is_not_waited_for(analyzed):
 
 
 @pytest.mark.parametrize("called", [99.999, 100])
-def test_what_is_launched_as_a_gap_begins_is_not_late(analyzed, called):
+def test_launch_at_gap_start_is_not_late(analyzed, called):
     made = Made()
     made.kernel(called + LATENCY / 1e3, 150, called)
     assert set(gap_of(analyzed, made)) == {Part.LAUNCH}

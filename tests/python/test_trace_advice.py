@@ -25,7 +25,7 @@ def test_a_product_at_its_bound_and_beyond(analyzed):
     assert found.parts[Part.KERNELS_BEYOND] == 2_000_000 - found.parts[Part.KERNELS]
 
 
-def test_a_bound_above_the_owned_time_is_clipped_and_counted(analyzed):
+def test_bound_above_owned_time_is_clipped(analyzed):
     made = Made()
     made.product(7, 8192, 8192, 8192)
     made.kernel(0, 1800, 0.0, "gemm", **{"External id": 7})
@@ -48,13 +48,13 @@ def test_copies_at_the_rate_of_their_memory(analyzed, profile, memory):
     assert len(pinned) == (memory == "Pageable")
 
 
-def test_copies_between_devices_have_no_known_rate(analyzed):
+def test_device_to_device_copies_have_no_rate(analyzed):
     made = Made()
     made.copy(0, 60_000, 0.0, 1 << 26, "Memcpy PtoP (Device -> Device)")
     assert set(analyzed(made).parts) == {Part.COPIES_UNKNOWN}
 
 
-def test_copies_within_the_memory_are_work_of_the_memory(analyzed):
+def test_copies_within_memory_are_kernels(analyzed):
     made, size = Made(), 1 << 26
     made.copy(0, 100, 0.0, size, "Memcpy DtoD (Device -> Device)")
     made.activity("gpu_memset", "Memset", 100, 200, 1, "cudaMemsetAsync", 1, 1, bytes=size)
@@ -90,7 +90,7 @@ def test_few_columns_are_no_small_batch(analyzed):
     assert found and not any("is small" in one.text for one in found)
 
 
-def test_the_sides_are_those_of_the_product_that_is_slow(analyzed):
+def test_advice_names_sides_of_the_slow_gemm(analyzed):
     """One kernel runs a slow aligned GEMM, and a fast unaligned one."""
     made = Made()
     made.product(1, 8192, 8192, 8192)
@@ -114,7 +114,7 @@ def test_both_readers_have_the_same_kernels(analyzed, tmp_path):
     for start in (1500, 3000):
         made.kernel(start, start + 1500, 2, "gemm", **{"External id": 1})
     made.kernel(4500, 4600, 3, "other", kernel_flop="unknown")
-    by_trace = {p.kernel.name: p for p in analyzed(made).ranks[0].bounds.table}
+    by_trace = {p.kernel.name: p for p in analyzed(made).kernels}
     by_kernels = place(reference(ONE_GPU), read_kernels(tmp_path / "made.json"))
     assert sorted(by_trace) == ["gemm", "other", "triton_poi_fused_add_0", "triton_red_1"]
     assert len(by_kernels) == 4
@@ -135,7 +135,7 @@ def elementwise(*rows):
     return made
 
 
-def test_elementwise_kernels_in_a_row_could_be_one(analyzed):
+def test_elementwise_chains_are_to_be_fused(analyzed):
     operators = [("aten::add", 2), ("aten::gelu", 1), ("aten::mul", 2), ("aten::relu", 1)]
     made = elementwise(*((*row, f"e{number}") for number, row in enumerate(operators)))
     (first, *_) = [one for one in advice(analyzed(made)) if one.topic == "fusion"]
@@ -155,7 +155,7 @@ def test_elementwise_kernels_in_a_row_could_be_one(analyzed):
         ("aten::mul_", 1, ""),  # works in place, perhaps on unrelated arrays, as an optimizer does
     ],
 )
-def test_kernels_that_could_be_fused_are_named_once(analyzed, operator, names, said):
+def test_fusible_kernels_are_named_once(analyzed, operator, names, said):
     made = elementwise(*((operator, 1, f"e{number % names}") for number in range(12)))
     found = [one.text for one in advice(analyzed(made)) if one.topic == "fusion"]
     assert len(found) == bool(said) and all(said in text for text in found)

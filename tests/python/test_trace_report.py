@@ -14,7 +14,7 @@ from peakline.report import build
 from peakline.text import escape
 from peakline.workload.analysis import analyze
 from peakline.workload.part import Part
-from peakline.workload.text import headline, lines, table
+from peakline.workload.step_text import headline, lines, table
 
 ITEM = str(CAUSES / "item.json.gz")
 QUICK = loaded(only(document_of()))  # a page with only ceilings

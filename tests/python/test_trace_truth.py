@@ -9,9 +9,9 @@ from conftest import ONE_GPU, reference
 from made_traces import TABLES, export
 from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
-from peakline.workload.model import Host, Way
+from peakline.workload.model import HostMemory, Way
 from peakline.workload.part import COPIES, KERNELS, Part
-from peakline.workload.text import headline, losses
+from peakline.workload.step_text import headline, losses
 
 TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
 LAUNCHES = (Part.LAUNCH,)
@@ -77,7 +77,7 @@ def test_no_cause_is_made_up(case):
         ("allocation", (Part.ALLOCATION, Part.PYTHON)),
     ],
 )
-def test_a_cause_takes_what_the_step_without_it_saves(case, parts):
+def test_cause_takes_what_its_cure_saves(case, parts):
     row = TRUTH[case]
     saved = row["step_s"] - row["without_s"]
     # A profiler makes launches slower.
@@ -94,7 +94,7 @@ def test_copies_take_what_events_measured():
     assert hidden.topic == "overlap"
 
 
-def test_the_host_is_waited_for_less_what_the_device_computes_meanwhile():
+def test_device_work_shortens_waiting_for_host():
     for case, part, known in (
         ("loader", Part.LOADER, "loader_s"),
         ("python", Part.PYTHON, "python_s"),
@@ -125,7 +125,7 @@ def test_each_read_is_counted():
 
 
 @pytest.mark.parametrize("case", ["item", "loader", "exposed", "graph", "allocation", "streams"])
-def test_an_export_of_nsight_systems_gives_the_same_parts(case, tmp_path):
+def test_nsight_export_gives_the_same_parts(case, tmp_path):
     """A trace's timeline as nsys exports it: everything but shapes."""
     found = analysis(case)
     exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
@@ -149,14 +149,14 @@ def as_export(case, path):
         return [dict(zip(columns.fields, row, strict=True)) for row in values]
 
     ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}
-    hosts = {Host.PAGEABLE: 0, Host.PINNED: 1}
+    hosts = {HostMemory.PAGEABLE: 0, HostMemory.PINNED: 1}
     tables = {name: [] for name in TABLES}
     for a in rows(trace.activities):
         common = (a["start"], a["end"], a["device"], a["stream"], a["correlation"], process)
         if a["way"] == Way.FILL:
             tables["CUPTI_ACTIVITY_KIND_MEMSET"].append((*common, a["bytes"]))
         elif a["way"]:
-            way, host = Way(a["way"]), hosts.get(Host(a["host"]), 2)
+            way, host = Way(a["way"]), hosts.get(HostMemory(a["host"]), 2)
             ends = (2, host) if way == Way.TO_HOST else (host, 2)
             tables["CUPTI_ACTIVITY_KIND_MEMCPY"].append((*common, a["bytes"], ways[way], *ends))
         else:

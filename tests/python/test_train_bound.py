@@ -61,7 +61,7 @@ def test_a_short_step_is_bound_by_what_moves(node, llama):
     assert (far.missing, "links" in far.needs) == (("links",), False)
 
 
-def test_a_mixture_trains_the_chosen_and_stores_all(node):
+def test_mixture_trains_chosen_and_stores_all(node):
     mixtral = from_hf_config(LLAMA.with_name("mixtral-8x7b.json"))
     found = train_bound(node, mixtral, TOKENS, sequence=4096)
     assert found.needs["hbm"] == 34 * 46_702_792_704 / node.bandwidth("hbm")

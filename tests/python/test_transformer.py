@@ -36,7 +36,7 @@ def test_parameters_of_known_models(name):
         assert params.active / 1e9 == pytest.approx(float(active), rel=0.02)
 
 
-def test_what_a_text_config_leaves_out_is_as_in_its_class():
+def test_text_config_takes_class_defaults():
     scout = from_hf_config({"model_type": "llama4", "text_config": {}})
     assert scout == from_hf_config(config("llama-4-scout"))
 
@@ -102,7 +102,7 @@ def test_flags_of_classes(kind, flags, total):
     assert from_hf_config({"model_type": kind, **fields}).params().total == total
 
 
-def test_missing_heads_of_keys_are_as_in_the_class():
+def test_missing_kv_heads_are_as_in_the_class():
     mistral = {k: v for k, v in config("mistral-7b-v0.1").items() if k != "num_key_value_heads"}
     assert from_hf_config(mistral).layers[0].kv_heads == 8
     assert from_hf_config({**mistral, "num_key_value_heads": None}).layers[0].kv_heads == 32
@@ -147,7 +147,7 @@ def test_layers_with_a_state():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_parameters_and_windows_are_those_of_transformers(name):
+def test_parameters_equal_transformers(name):
     torch = pytest.importorskip("torch", reason=NO_TOOLS)
     transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
     values = config(name)
@@ -325,7 +325,7 @@ def test_layers_with_a_window(name, changes, windows):
         ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
     ],
 )
-def test_other_kinds_of_models_are_refused_with_the_reason(values, reason):
+def test_uncountable_models_are_refused(values, reason):
     with pytest.raises(ValueError, match=f"{reason}.*--flops-per-token") as refused:
         from_hf_config(values)
     assert "--heads" not in str(refused.value)

@@ -1,12 +1,11 @@
 // Writes the populations of the program anew, reports/reference/populations/MODEL.json, from the
 // runs that the tree has of each model.
 
-#include "harness/profile/population.hpp"
-
 #include <iostream>
 #include <string>
 
 #include "harness/profile/file.hpp"
+#include "harness/profile/population_file.hpp"
 #include "tests/unit/contributed.hpp"
 
 int main() {

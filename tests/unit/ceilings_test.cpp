@@ -129,7 +129,7 @@ TEST(Ceilings, Fp32ProductsAreMeasuredAgainstTheCudaCores) {
   EXPECT_EQ(row(p, "tensor.fp32", Basis::kBurst), nullptr);
 }
 
-TEST(Ceilings, OfSweepsOnlyTheLayersFromRestAndUnderLoadGiveOne) {
+TEST(Ceilings, OfSweepsOnlyRestAndLoadGiveOne) {
   auto p = sample::h200_run();
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);      // not 823 on zeros
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kSustained)->value, 692e12);  // not the soak's
@@ -160,7 +160,7 @@ TEST(Ceilings, OnlyTheMainKindOfFp8GivesOne) {
   for (const Ceiling& c : p.ceilings) EXPECT_EQ(c.resource.find("fp8_"), std::string::npos);
 }
 
-TEST(Ceilings, Fp64ProductsRunOnTheCudaCoresWhereNoTensorCoreDoesThem) {
+TEST(Ceilings, Fp64WithoutTensorCoresRunsOnCudaCores) {
   auto p = run_with(with(sample::compute("gemm.fp64", "burst", 1e12, 1900e6)));
   EXPECT_NE(row(p, "tensor.fp64", Basis::kBurst), nullptr);
   EXPECT_EQ(row(p, "gemm.fp64", Basis::kTheoretical), nullptr);
@@ -334,7 +334,7 @@ TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {
   EXPECT_EQ(p.rooflines[0].points.size(), 8U);
 }
 
-TEST(Ceilings, TheInstructionCeilingIsThatOfTheFasterInstruction) {
+TEST(Ceilings, TheFasterInstructionGivesTheCeiling) {
   EXPECT_EQ(row(sample::h200_run(), "tensor.fp16_acc16", Basis::kTheoretical), nullptr);
   const auto p = run_with([](Profile& run) {
     for (const auto& [id, rate] : {std::pair("mma.sync.bf16", 650e12),

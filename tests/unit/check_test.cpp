@@ -13,7 +13,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/values/resources.hpp"
@@ -41,7 +41,7 @@ Profile changed(const std::function<void(Profile&)>& change) {
 
 // With one figure at `factor` times its value.
 Profile with_scaled(const char* resource, Basis basis, double factor) {
-  return changed([&](Profile& p) { ceiling(p, resource, basis).value *= factor; });
+  return changed([&](Profile& p) { sample::scale(p, resource, basis, factor); });
 }
 Profile with_slow_writes(double factor) {
   return with_scaled("hbm.write", Basis::kMeasured, factor);
@@ -164,10 +164,9 @@ TEST(Check, WhatCannotBeJudgedDoesNotPass) {
             }),
             "cannot_judge gpu0/hbm.write/measured: HBM write: measured by method 3, the population "
             "by method 2");
-  EXPECT_EQ(reason([](Profile& p) {
-              ceiling(p, "l2.read", Basis::kMeasured).value *= 2.1;
-            }).substr(0, 69),
-            "cannot_judge gpu0/l2.read/measured: implausibly fast: L2 read: 20296 ");
+  EXPECT_EQ(
+      reason([](Profile& p) { sample::scale(p, "l2.read", Basis::kMeasured, 2.1); }).substr(0, 69),
+      "cannot_judge gpu0/l2.read/measured: implausibly fast: L2 read: 20296 ");
   EXPECT_EQ(checked({}).verdict(), Outcome::kCannotJudge);
 }
 
@@ -291,7 +290,7 @@ TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
   }
 }
 
-TEST(CheckText, GivesOneReasonForSeveralGroupsOnlyWhereTheyShareIt) {
+TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
   const auto line = [](bool tensor) {
     const Profile profile = changed([&](Profile& p) {
       p.devices[0].name = "NVIDIA A100";
@@ -506,7 +505,7 @@ TEST(Check, AThermalLimitOnlyWarns) {
               Outcome::kWarn, "warn gpu0/health/thermal_limit: The device overheated");
 }
 
-TEST(Check, LinksAreNotExpectedOfAGpuWhoseNeighbourIsPartitioned) {
+TEST(Check, APartitionedNeighbourNeedsNoLinks) {
   const Profile& pair = reference("nvidia-h200-x2");
   Profile partitioned = pair;
   partitioned.devices[1].mig_enabled = true;
@@ -622,7 +621,7 @@ TEST(CheckRules, ALimitOnAFactIsNamed) {
           "fail gpu0/power_limit: power limit: 700 W, limit 800 W by the rules: the contract"));
 }
 
-TEST(CheckRules, ARuleForOneDeviceOrModeCountsWhateverTheirOrder) {
+TEST(CheckRules, ANarrowerRuleCountsInAnyOrder) {
   const RuleChange of_all{.name = "hbm.write/measured", .limit = 4e12, .reason = "all"};
   RuleChange of_one{.name = "gpu0/hbm.write/measured", .limit = 9e12, .reason = "one"};
   EXPECT_EQ(by_rules({of_all, of_one}).verdict(), Outcome::kFail);
@@ -688,7 +687,7 @@ TEST(CheckRules, ALimitThatNothingCanBeHeldAgainstIsNotJudged) {
                   "ask for it: the contract: HBM read: .*")));
 }
 
-TEST(CheckRules, ALimitOfNoDeviceAsksTheNodeForNoFigureOfGpusNorGpusForTheNodes) {
+TEST(CheckRules, ALimitOfNoDeviceAsksEachForItsOwn) {
   const Profile& pair = reference("nvidia-h200-x2");
   const auto judged = [&](std::string name) {
     const CheckResult result =
@@ -726,7 +725,7 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
   }
 }
 
-TEST(Check, UnsteadinessStaysWhereTheSecondMeasurementLacksTheFigure) {
+TEST(Check, UnsteadyStaysWithoutASecondFigure) {
   CheckResult result = checked(stepped(0.06));
   confirm(result, checked(changed([](Profile& p) {
             std::erase_if(p.ceilings, [](const Ceiling& row) {
@@ -736,7 +735,7 @@ TEST(Check, UnsteadinessStaysWhereTheSecondMeasurementLacksTheFigure) {
   EXPECT_EQ(result.verdict(), Outcome::kFail);
 }
 
-TEST(Check, ASecondMeasurementIsOfAllPrecisionsThatAreCompared) {
+TEST(Check, ASecondMeasurementHasAllPrecisions) {
   const CheckResult result = checked(with_scaled("tensor.bf16", Basis::kBurst, 0.9));
   EXPECT_THAT(ids_to_measure_again(result),
               testing::IsSupersetOf({"gemm.bf16", "gemm.fp16", "gemm.fp8", "gemm.tf32"}));
@@ -760,8 +759,8 @@ TEST(Check, ASecondMeasurementIsOfWhatFails) {
 
 TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   const Profile slow = changed([](Profile& p) {
-    ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
-    ceiling(p, "hbm.read", Basis::kMeasured).value *= 0.8;
+    sample::scale(p, "hbm.write", Basis::kMeasured, 0.9);
+    sample::scale(p, "hbm.read", Basis::kMeasured, 0.8);
   });
   Profile partial = slow;
   partial.complete = false;
@@ -788,7 +787,7 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   }
 }
 
-TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
+TEST(Check, ACeilingOfALostPointIsNotJudged) {
   const CheckResult result = checked(changed([](Profile& p) {
     p.complete = false;
     miss_writes(p, Absence::kFailed, "no such points");
@@ -796,7 +795,7 @@ TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
   EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
 }
 
-TEST(Check, WhatNeedsNoSecondMeasurementFailsWhereItIsStopped) {
+TEST(Check, FailsWithoutASecondMeasurementIfStopped) {
   const Profile partial = changed([](Profile& p) {
     p.complete = false;
     p.devices[0].sm_count = 130;
@@ -856,6 +855,104 @@ TEST(CheckDocuments, CarryEachRule) {
   EXPECT_THAT(check_junit(checks), HasSubstr("<failure type=\"fail\" message=\"HBM write: "));
   EXPECT_THAT(check_prometheus(checks, 0, ""),
               HasSubstr("rule=\"hbm.write/measured\",unit=\"B/s\"} 4"));
+}
+
+// A profile that contradicts itself has lost what it says.
+TEST(Check, ACeilingIsWhatWasMeasured) {
+  const auto source = [](Profile& p) -> Measurement& {
+    return sample::find(p, ceiling(p, "hbm.write", Basis::kMeasured).measurement);
+  };
+  const std::vector<std::function<void(Profile&)>> changes = {
+      [&](Profile& p) { *source(p).value *= 0.5; },
+      [&](Profile& p) { source(p).status = Status::kError; },
+      [](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).unit = "FLOP/s"; },
+      [](Profile& p) {
+        ceiling(p, "hbm.write", Basis::kMeasured).measurement =
+            ceiling(p, "hbm.read", Basis::kMeasured).measurement;
+      }};
+  for (const auto& change : changes)
+    expect_only(checked(changed(change)), Outcome::kCannotJudge,
+                "cannot_judge gpu0/measurements: the profile lacks the measurements of "
+                "hbm.write/measured");
+}
+
+Profile two_gpus(const std::function<void(Profile&)>& change) {
+  Profile profile = reference("nvidia-h200-x2");
+  change(profile);
+  return profile;
+}
+
+TEST(Check, FasterPairsAreNoLessImplausible) {
+  const CheckResult result = checked(two_gpus([](Profile& p) {
+    const std::string fastest = ceiling(p, "nvlink.read", Basis::kMeasured).measurement;
+    sample::scale(p, 1.2, [&](const Ceiling& row) { return row.measurement == fastest; });
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("node/nvlink.read/measured: impl")));
+}
+
+TEST(Check, EachGpuIsMeasuredUnderJointLoad) {
+  for (const auto& [id, omitted] : {std::pair("hbm.concurrent", "not measured for GPU 1"),
+                                    std::pair("pcie.concurrent.h2d", "not measured for GPU 1")}) {
+    const CheckResult result = checked(two_gpus([&](Profile& p) {
+      std::erase_if(p.measurements, [&](const Measurement& m) {
+        return m.id == id && int_param(m.params, "gpu") == 1;
+      });
+    }));
+    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+    EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr(omitted)));
+  }
+}
+
+TEST(Check, AnErrorOfTheMachineFails) {
+  expect_only(checked(changed([](Profile& p) {
+                p.findings.push_back({.code = "new",
+                                      .severity = Severity::kError,
+                                      .device = "",
+                                      .message = "broken",
+                                      .evidence = {}});
+              })),
+              Outcome::kFail, "fail node/health/new: broken");
+}
+
+TEST(Check, HeatWithoutItsFindingWarns) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    Conditions& conditions = sample::find(p, "gemm.bf16/load:sustained").conditions;
+    conditions.throttle_reasons = {"hw_thermal"};
+    conditions.sm_clock_hz = 1.3e9;
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kWarn);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("health/thermal_limit")));
+}
+
+TEST(Check, ClocksAreSeenUpToTheSecondStep) {
+  for (const auto& [clock_hz, verdict] :
+       {std::pair(2.01e9, Outcome::kPass), std::pair(3e9, Outcome::kCannotJudge)}) {
+    const Profile p = changed([&, hz = clock_hz](Profile& profile) {
+      profile.devices[0].sm_clock_step_hz = 15e6;
+      profile.devices[0].sm_clock_seen_max_hz = hz;
+      const double theory = find_ceiling(profile.ceilings, profile.devices[0].uuid,
+                                         "cuda_core.fp32", Basis::kTheoretical)
+                                ->value;
+      const double value = ceiling(profile, "cuda_core.fp32", Basis::kBurst).value;
+      sample::scale(profile, "cuda_core.fp32", Basis::kBurst, 1.01 * theory / value);
+    });
+    EXPECT_EQ(checked(p).verdict(), verdict) << clock_hz;
+  }
+}
+
+TEST(CheckRules, OneLimitVouchesForNoLinks) {
+  const Profile unknown = two_gpus([](Profile& p) {
+    for (DeviceFacts& gpu : p.devices) {
+      gpu.name = "NVIDIA B999";
+      gpu.compute_major = 10;
+    }
+  });
+  const std::vector<RuleChange> changes = {{.name = "nvlink.read/measured", .limit = 3e11}};
+  const CheckResult result = check(
+      unknown,
+      {.populations = bundled_populations(), .changes = changes, .donors = bundled_populations()});
+  EXPECT_THAT(reasons(result), testing::Contains(HasSubstr("node/coverage/gpu_links: only 1 of")));
 }
 
 }  // namespace

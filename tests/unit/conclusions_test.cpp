@@ -45,7 +45,7 @@ TEST(Conclusions, FlagsWhatIsAboveThePhysicalLimit) {
   for (const Ceiling& ceiling : above.ceilings) EXPECT_NE(ceiling.basis, Basis::kMeasured);
 }
 
-TEST(Conclusions, DropAClockAtWhichAProductWouldOutdoItsInstructions) {
+TEST(Conclusions, DropAClockThatPutsAGemmAboveItsInstructions) {
   for (const double clock_hz : {1890e6, 1500e6}) {
     Profile p = sample::h200_run();
     Measurement instruction =
@@ -101,7 +101,7 @@ void expect_believed(const Profile& run, std::optional<double> clock_hz) {
   }
 }
 
-TEST(Conclusions, BelieveAClockAboveTheMaximumThatMeasurementsAgreeOn) {
+TEST(Conclusions, BelieveAnAgreedClockAboveTheMaximum) {
   expect_believed(run_at(1995e6, 3), 1995e6);
   expect_believed(run_at(2010e6, 3), 2010e6);
   expect_believed(run_at(2040e6, 3), std::nullopt);

@@ -233,7 +233,7 @@ std::vector<std::size_t> sittings_of_runs(const Measurement& m) {
   return counts;
 }
 
-TEST(Coordinator, OnlyThePointThatACeilingComesFromIsVisitedTwice) {
+TEST(Coordinator, OnlyACeilingsPointIsVisitedTwice) {
   const Outcome outcome = run_worker_catalog("^sittings");
   const Profile& profile = outcome.result.profile;
   EXPECT_TRUE(profile.complete);
@@ -285,7 +285,7 @@ TEST(Coordinator, PairsWithoutABrokenGpuAreMeasured) {
   for (const Measurement& m : outcome.result.profile.measurements) EXPECT_EQ(m.device, kNodeDevice);
 }
 
-TEST(Coordinator, NothingIsMeasuredBesideAnotherProcessWhereItIsNotWanted) {
+TEST(Coordinator, RefusesBesideAnotherProcessIfAsked) {
   std::vector<DeviceFacts> gpus = four_gpus();
   gpus[1].processes = {{.pid = 4711, .name = "python3", .memory_bytes = {}}};
   const Outcome outcome = run_worker_catalog("^worker", 1, gpus, true);

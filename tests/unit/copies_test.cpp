@@ -206,7 +206,7 @@ TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
               20e-6, 1e-12);
 }
 
-TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
+TEST(Waits, AreGivenByParameterInTheKernelsCycles) {
   std::vector<Measurement> all = {
       taking("synchronization.wait", {{"by", "stream"}}, 8.1e-6),
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};

@@ -148,7 +148,7 @@ Profile without_strides() {
   return p;
 }
 
-TEST(Curves, WhatIsFetchedAtATimeIsWhereDoublingTheStrideNoLongerHalvesTheRate) {
+TEST(Curves, FetchSizeIsWhereStridesStopHalvingTheRate) {
   auto p = without_strides();
   add_strides(p, "alignment.stride", {}, 1, 16);
   add_strides(p, "alignment.granularity", {{"limit", 32}}, 4, 8);
@@ -160,7 +160,7 @@ TEST(Curves, WhatIsFetchedAtATimeIsWhereDoublingTheStrideNoLongerHalvesTheRate) 
     EXPECT_DOUBLE_EQ(figure_of(said, {.name = "fetched", .by = {{"limit", limit}}}), limit);
 }
 
-TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
+TEST(Curves, WithoutABendNoFetchSizeIsNamed) {
   for (const double apart : {1.0, 1e9}) {
     auto p = without_strides();
     add_strides(p, "alignment.stride", {}, 1, apart);

@@ -1,22 +1,18 @@
 #include "harness/profile/file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "harness/profile/profile.hpp"
 #include "tests/unit/golden_profile.hpp"
@@ -27,7 +23,6 @@ namespace {
 
 using golden::example;
 using golden::read_text;
-using profile_format::temporary_prefix;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -87,7 +82,7 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
   const auto file = folder_ / "a.json";
   const auto victim = folder_ / "victim";
   std::ofstream(victim) << "precious";
-  const auto temporary = folder_ / (temporary_prefix() + std::to_string(::getpid()) + "-0.tmp");
+  const auto temporary = folder_ / fmt::format(".peakline-{}-0.tmp", ::getpid());
   std::filesystem::create_symlink(victim, temporary);
   write_profile(example(), file);
   EXPECT_EQ(read_text(victim), "precious");
@@ -95,51 +90,11 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
   EXPECT_EQ(count(), 3);
 }
 
-TEST_F(ProfileFile, RemovesWhatWritersLeftThatWereKilled) {
-  const auto make = [&](const std::string& name) {
-    std::ofstream(folder_ / name) << "half";
-    return folder_ / name;
-  };
-  const std::string ours = temporary_prefix();
-  const auto left = make(ours + "1-0.tmp");
-  const auto victim = make("victim");
-  const std::vector<std::filesystem::path> others = {
-      make(ours + "2-0.tmp"),       make(ours + "notes"),
-      make("x" + ours + "3-0.tmp"), folder_ / (ours + "4-0.tmp"),
-      folder_ / (ours + "5-0.tmp"), make(".peakline-elsewhere-6-0.tmp")};
-  const int writer = ::open(others[0].c_str(), O_WRONLY | O_CLOEXEC);
-  ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
-  std::filesystem::create_symlink(victim, others[3]);
-  std::filesystem::create_directory(others[4]);
-  EXPECT_TRUE(create_profile(example(), folder_ / "a.json"));
-  EXPECT_FALSE(std::filesystem::exists(left));
-  for (const auto& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
-  EXPECT_EQ(read_text(victim), "half");
-  ::close(writer);
-  write_profile(example(), folder_ / "a.json");
-  EXPECT_FALSE(std::filesystem::exists(others[0]));
-}
-
 TEST_F(ProfileFile, MayHaveANameOfAnyLength) {
   const auto file = folder_ / (std::string(NAME_MAX - 5, 'a') + ".json");
   EXPECT_TRUE(create_profile(example(), file));
   write_profile(example(), file);
   EXPECT_EQ(read_profile(file), example());
-}
-
-TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
-  const auto file = folder_ / "a.json";
-  write_profile(example(), file);
-  const auto write_limited = [&] {
-    const rlimit limit = {.rlim_cur = 1000, .rlim_max = 1000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::signal(SIGXFSZ, SIG_IGN);
-    std::fputs(message([&] { write_profile(example(), file); }).c_str(), stderr);
-    std::exit(0);
-  };
-  EXPECT_EXIT(write_limited(), ::testing::ExitedWithCode(0), "cannot be written: File too large");
-  EXPECT_EQ(read_profile(file), example());
-  EXPECT_EQ(count(), 1);
 }
 
 TEST_F(ProfileFile, ReportsReplaceNothingButEarlierReports) {

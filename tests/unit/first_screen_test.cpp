@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/screen.hpp"
 #include "harness/show/show.hpp"
@@ -67,8 +67,12 @@ Profile eight_gpus() {
     gpu.peers.clear();  // pairs with it were not measured
     profile.devices.push_back(gpu);
     for (Measurement m : measured) {
-      if (m.device != second.uuid) continue;
-      m.device = gpu.uuid;
+      if (m.device == kNodeDevice && int_param(m.params, "gpu") == second.index)
+        m.params[0].second = std::int64_t{index};
+      else if (m.device == second.uuid)
+        m.device = gpu.uuid;
+      else
+        continue;
       profile.measurements.push_back(std::move(m));
     }
   }

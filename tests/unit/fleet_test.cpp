@@ -48,10 +48,10 @@ std::vector<FleetProfile> fleet_of(int count, double deviation = 0.005, unsigned
 void scale(Profile& profile, std::string_view resource, double factor) {
   for (Ceiling& row : profile.ceilings) {
     if (row.measurement.empty() || row.resource != resource) continue;
-    row.value *= factor;
     *row.ci_low *= factor;
     *row.ci_high *= factor;
   }
+  sample::scale(profile, factor, [&](const Ceiling& row) { return row.resource == resource; });
 }
 
 const FleetGroup& gpus(const Fleet& fleet) { return fleet.groups.at(0); }

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "harness/judge/compare.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/unsteady.hpp"
@@ -259,7 +260,7 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
 TEST(Gate, SeesALossThatComesAndGoes) {
   const auto good = sample::h200_run();
   auto slow = good;
-  sample::ceiling(slow, "hbm.read", Basis::kMeasured).value *= 0.94;
+  sample::scale(slow, "hbm.read", Basis::kMeasured, 0.94);
   const Gate gate = gate_of({good, good}, {slow, good, good, good});
   EXPECT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
   EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
@@ -301,7 +302,7 @@ TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
 }
 
 // As in profiles from before clocks above the stated maximum were accepted.
-TEST(Gate, WhatOnlyAMissingClockMakesImplausibleCannotBeJudged) {
+TEST(Gate, ImplausibleWithoutAClockCannotBeJudged) {
   const auto flagged = [](double ratio, bool has_clock, int compute_major = 9) {
     return run_with([&](Profile& p) {
       p.devices[0].compute_major = compute_major;
@@ -386,7 +387,7 @@ TEST(Gate, JudgesOnlyResultsThatWereVerified) {
   EXPECT_TRUE(gate_of({off}, {verified}).passed());
 }
 
-TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
+TEST(Gate, AnonymizedFiltersAreNotAlike) {
   auto full = sample::h200_run();
   Profile filtered = run_with(keep_hbm_read);
   for (Profile* profile : {&full, &filtered}) profile->asked.filter = kLeftOut;
@@ -397,7 +398,7 @@ TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
 TEST(Gate, SearchesLessInAQuickRun) {
   auto quick = sample::h200_run();
   quick.mode = "quick";
-  sample::ceiling(quick, "tensor.bf16", Basis::kBurst).value *= 0.97;
+  sample::scale(quick, "tensor.bf16", Basis::kBurst, 0.97);
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick}).passed());
   quick.mode = "full";
@@ -503,6 +504,43 @@ TEST(Gate, IsShownWithItsReasons) {
   EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}),
               AllOf(StartsWith("PASS  "), HasSubstr("gpu0/health/xid: allowed, health: "),
                     HasSubstr("--allow gpu1: no reason has that name")));
+}
+
+TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
+  const Profile good = sample::reference("nvidia-h200-x2");
+  for (const auto& [id, factor] : {std::pair("hbm.concurrent", 0.9), std::pair("p2p.latency", 1.1),
+                                   std::pair("gemm.concurrent", 0.9)}) {
+    Profile slow = good;
+    std::ranges::find_if(slow.measurements, [&, of = id](const Measurement& m) {
+      return m.id == of && text_param(m.params, "beside").value_or("all") == "all";
+    })->value.value() *= factor;
+    EXPECT_THAT(reasons(gate_of({good}, {slow})),
+                Contains(StartsWith(fmt::format("slower node/{}/", id))));
+  }
+  EXPECT_TRUE(gate_of({good}, {good}).passed());
+}
+
+TEST(Gate, SharedHostLinksMayVary) {
+  const Profile good = sample::reference("nvidia-h200-x2");
+  Profile busy = good;
+  for (Measurement& m : busy.measurements)
+    if (m.id.starts_with("pcie.concurrent")) m.value.value() *= 0.94;
+  EXPECT_THAT(reasons(gate_of({good}, {busy})), IsEmpty());
+}
+
+TEST(Gate, ANewCeilingIsWhatWasMeasured) {
+  const auto good = sample::h200_run();
+  auto next = good;
+  *sample::find(next, sample::ceiling(next, "hbm.read", Basis::kMeasured).measurement).value *= 0.5;
+  EXPECT_THAT(reasons(gate_of({good}, {next})), Contains("lost gpu0/measurements"));
+}
+
+TEST(Gate, ARunOfAnotherModelIsNotJudged) {
+  const auto good = sample::h200_run();
+  auto other = good;
+  other.devices[0].name = "NVIDIA H100 80GB HBM3";
+  EXPECT_THAT(reasons(gate_of({good, good}, {good, other})),
+              Contains("different_model gpu0/model"));
 }
 
 }  // namespace

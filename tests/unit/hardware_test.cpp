@@ -22,7 +22,7 @@ TEST(Spec, ItsUnitsAreTheResourcesWithPeaksOfTheirOwn) {
   EXPECT_EQ(own, std::set<std::string_view>(kSmUnits.begin(), kSmUnits.end()));
 }
 
-TEST(Spec, TheL1AndSharedMemoryOfKnownArchitecturesMove128BytesPerClock) {
+TEST(Spec, L1AndSharedMemoryMove128BytesPerClock) {
   EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 0), 128);
   EXPECT_EQ(on_chip_bytes_per_clock_per_sm(7, 5), 64);
   EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 1), std::nullopt);
@@ -123,7 +123,7 @@ TEST(PcieBandwidth, FollowsFromGenerationAndWidth) {
     EXPECT_EQ(pcie_raw_bandwidth(generation, width), std::nullopt) << generation << " x" << width;
 }
 
-TEST(Spec, StepsOfTheSmClockAreTheDriversElseTheArchitectures) {
+TEST(Spec, SmClockStepsComeFromTheDriverFirst) {
   DeviceFacts device;
   device.sm_clock_max_hz = 1980e6;
   EXPECT_EQ(sm_clock_step(device), std::nullopt);
@@ -166,7 +166,7 @@ TEST(UsualSpread, FollowsWhatLimitsTheResource) {
 }
 
 // Both ways need most of the host's memory bandwidth, which virtual machines share.
-TEST(UsualSpread, BothWaysVaryWithTheNeighboursOfAVirtualMachine) {
+TEST(UsualSpread, BothWaysVaryInAVirtualMachine) {
   const auto run_to_run = [](const char* resource, bool virtual_machine) {
     return usual_spread(resource, Basis::kMeasured, {.virtual_machine = virtual_machine})
         .run_to_run;

@@ -101,7 +101,7 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   EXPECT_EQ(figure_values(figures), (FigureValues{{"line/level:l2", 128}}));
 }
 
-TEST(Occupancy, InterpolatesBytesInFlightBetweenTheFastestPoints) {
+TEST(Occupancy, InterpolatesBytesInFlight) {
   Said said;
   for (const auto& [warps, loads, rate] :
        std::vector<std::tuple<std::int64_t, std::int64_t, double>>{

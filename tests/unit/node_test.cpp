@@ -74,15 +74,18 @@ TEST(PairPoints, NameTheirPairAndShareARound) {
   for (const Point& point : benchmark.points) EXPECT_EQ(round_of(benchmark, point).size(), 2U);
 }
 
-TEST(ConcurrentPoints, AreAllAtOnceAndThenAlone) {
+TEST(ConcurrentPoints, AreAllAtOnceAndThenOneAlone) {
   Benchmark benchmark;
-  benchmark.points = bench::concurrent_points({0, 1, 4}, {.params = {}, .phase = Phase::kNode});
-  ASSERT_EQ(benchmark.points.size(), 6U);
+  const Point like{.params = {}, .phase = Phase::kNode};
+  EXPECT_EQ(bench::concurrent_points({0, 1, 4}, like).size(), 3U);
+  benchmark.points = bench::concurrent_points({0, 1, 4}, like, true);
+  ASSERT_EQ(benchmark.points.size(), 4U);
   EXPECT_EQ(point_name("x", benchmark.points[2].params), "x/gpu:4/beside:all");
+  EXPECT_EQ(point_name("x", benchmark.points[3].params), "x/gpu:0/beside:none");
   EXPECT_EQ(round_of(benchmark, benchmark.points[2]).size(), 3U);
-  EXPECT_EQ(round_of(benchmark, benchmark.points[5]).size(), 1U);
+  EXPECT_EQ(round_of(benchmark, benchmark.points[3]).size(), 1U);
   // They say nothing unless all GPUs work.
-  for (const Point& point : bench::concurrent_points({0, 1}, {})) {
+  for (const Point& point : benchmark.points) {
     const bool all = text_param(point.params, "beside") == "all";
     EXPECT_EQ(point.whole_round, all);
     EXPECT_EQ(point.round > 0, all);
@@ -344,22 +347,30 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
   b.quantity = Quantity::kByteRate;
   b.limit = pcie_link(1);
   b.curves = {concurrent_curve("host links at once", Quantity::kByteRate)};
-  const auto run = [&](const std::vector<double>& loaded) {
+  // resting: GPUs with a point of their own while the others rest.
+  const auto run = [&](const std::vector<double>& loaded, std::size_t resting) {
     Profile profile = node(static_cast<int>(loaded.size()));
     profile.measurements.clear();
-    for (std::size_t i = 0; i < loaded.size(); ++i)
-      for (const bool all : {false, true})
-        profile.measurements.push_back(sample::measurement(
-            b.id,
-            {{"gpu", static_cast<std::int64_t>(i)}, {"beside", std::string(all ? "all" : "none")}},
-            Quantity::kByteRate, all ? loaded[i] : 50e9, std::string(kNodeDevice)));
+    const auto add = [&](std::size_t gpu, const char* beside, double rate) {
+      profile.measurements.push_back(sample::measurement(
+          b.id, {{"gpu", static_cast<std::int64_t>(gpu)}, {"beside", std::string(beside)}},
+          Quantity::kByteRate, rate, std::string(kNodeDevice)));
+    };
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      add(i, "all", loaded[i]);
+      if (i < resting) add(i, "none", 50e9);
+    }
     return with_conclusions(std::move(profile), std::span(&b, 1)).curves.at(0);
   };
-  const Curve even = run({50e9, 50e9});
+  const Curve even = run({50e9, 50e9}, 2);
   EXPECT_EQ(even.figures.size(), 7u);
   EXPECT_EQ(figure_of(even, {.name = "total"}), 100e9);
   EXPECT_EQ(figure_of(even, {.name = "share"}), 1);
   EXPECT_EQ(figure_of(even, {.name = "least_share"}), 1);
+  EXPECT_EQ(figure_of(run({40e9, 50e9}, 1), {.name = "share"}), 0.8);
+  const Curve unknown = run({40e9, 50e9}, 0);  // alone
+  EXPECT_EQ(figure_of(unknown, {.name = "total"}), 90e9);
+  EXPECT_EQ(find_figure(unknown.figures, {.name = "share"}), nullptr);
   EXPECT_EQ(even.figures[0].unit, "B/s");
   const Profile said = with_reads(
       node(), {sample::measurement("pcie.concurrent.both", {{"gpu", 0}, {"beside", "all"}},
@@ -369,11 +380,41 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
   EXPECT_EQ(figure_of(*host, {.name = "host_memory_read"}), 680e9);
   EXPECT_EQ(figure_of(*host, {.name = "host_memory_copy"}), 590e9);
 
-  const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9});
+  const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9}, 5);
   EXPECT_EQ(figure_of(shared, {.name = "least_share"}), 0.5);
-  EXPECT_EQ(figure_of(shared, {.name = "share_of_alone", .by = {{"gpu", 1}}}), 0.5);
-  EXPECT_EQ(figure_of(shared, {.name = "share_of_alone", .by = {{"gpu", 2}}}), 1);
   EXPECT_EQ(figure_of(shared, {.name = "rate_of_gpu", .by = {{"gpu", 4}}}), 50e9);
+  EXPECT_EQ(figure_of(shared, {.name = "kept", .by = {{"gpu", 1}}}), 0.5);
+}
+
+TEST(Concurrent, TakesTheRateAloneFromCeilings) {
+  Profile profile = node();
+  const Ceiling alone =
+      *find_ceiling(profile.ceilings, profile.devices[0].uuid, "pcie.h2d", Basis::kMeasured);
+  const Profile told = with_reads(
+      profile,
+      {sample::measurement("pcie.concurrent.h2d", {{"gpu", 0}, {"beside", "all"}},
+                           Quantity::kByteRate, alone.value / 2, std::string(kNodeDevice)),
+       sample::measurement("pcie.concurrent.h2d", {{"gpu", 1}, {"beside", "all"}},
+                           Quantity::kByteRate, alone.value / 2, std::string(kNodeDevice))});
+  const auto curve = std::ranges::find(told.curves, "host links at once", &Curve::topic);
+  ASSERT_NE(curve, told.curves.end());
+  EXPECT_NEAR(figure_of(*curve, {.name = "kept", .by = {{"gpu", 0}}}), 0.5, 1e-9);
+}
+
+TEST(HostSide, IsSharedUnlessSocketsLieBetween) {
+  DeviceFacts one, other;
+  other.index = 1;
+  const auto shared = [&](std::optional<int> node, std::optional<int> other_node,
+                          const char* path) {
+    one.numa_node = node;
+    other.numa_node = other_node;
+    one.peers = {{.index = 1, .path = path, .nvlinks = 0, .refused = ""}};
+    return share_host_side(one, other);
+  };
+  EXPECT_TRUE(shared(0, 0, "SYS"));
+  EXPECT_FALSE(shared(0, 1, "PHB"));
+  for (const char* path : {"PIX", "PXB", "PHB", "NODE"}) EXPECT_TRUE(shared({}, {}, path)) << path;
+  for (const char* path : {"SYS", ""}) EXPECT_FALSE(shared({}, {}, path)) << path;
 }
 
 TEST(LinkFindings, AreOfWhatIsDownSlowOrRefused) {

@@ -36,7 +36,7 @@ TEST(NumberFormats, EveryCodeIsWhatItIsToNvidia) {
   }
 }
 
-TEST(NumberFormats, NumbersOfAllSizesGetTheCodeThatNvidiaGivesThem) {
+TEST(NumberFormats, NumbersOfAllSizesGetNvidiasCode) {
   constexpr std::uint32_t kStep = 9973;  // a prime, to vary all fraction bits
   constexpr std::uint32_t kInfinity = 0x7f800000;
   for (std::uint32_t bits = 0; bits < kInfinity; bits += kStep) {

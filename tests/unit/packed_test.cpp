@@ -10,7 +10,7 @@
 #include "harness/judge/fleet.hpp"
 #include "harness/judge/repeatability.hpp"
 #include "harness/profile/file.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/compare.hpp"

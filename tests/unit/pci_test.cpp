@@ -20,7 +20,7 @@ std::vector<std::uint8_t> configuration(std::uint8_t device_control) {
   return bytes;
 }
 
-TEST(Pci, TheLargestPayloadStandsInTheDeviceControlRegister) {
+TEST(Pci, DeviceControlRegisterHasTheLargestPayload) {
   EXPECT_EQ(max_payload_in(configuration(0x0f)), 128);
   EXPECT_EQ(max_payload_in(configuration(0x2f)), 256);
   EXPECT_EQ(max_payload_in(configuration(0x5f)), 512);

@@ -11,6 +11,7 @@
 
 #include "bench/pairs.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/run/build_facts.hpp"
 #include "harness/run/device_run.hpp"
 #include "tests/unit/texts.hpp"
@@ -91,13 +92,42 @@ TEST_F(PlanTest, WhatADeviceCannotHaveTakesNoTime) {
   const std::vector<std::string> gpus = {"GPU-a"};
   Plan plan = make_plan(registry_, gpus, false, "");
   const double with_all = plan.seconds();
-  leave_out_time(plan, devices);
+  fit_to_devices(plan, devices);
   EXPECT_DOUBLE_EQ(plan.seconds(), with_all - 64);
   EXPECT_THAT(names(plan.devices[1]), testing::Contains("plan.new"));  // to be skipped
   devices[0].compute_major = 10;
   plan = make_plan(registry_, gpus, false, "");
-  leave_out_time(plan, devices);
+  fit_to_devices(plan, devices);
   EXPECT_DOUBLE_EQ(plan.seconds(), with_all);
+}
+
+TEST_F(PlanTest, WhatTheHostDecidesIsMeasuredOncePerSide) {
+  registry_.add({.id = "plan.ceiling",
+                 .what = "w",
+                 .work = "w",
+                 .ceilings = {{.resource = resource("pcie.h2d")}},
+                 .points = {{.phase = Phase::kLink, .seconds = 0.5}}},
+                on_gpu([](auto&) {}));
+  std::vector<DeviceFacts> devices(4);
+  std::vector<std::string> gpus;
+  for (int i = 0; i < 4; ++i) {
+    devices[i].index = i;
+    devices[i].uuid = gpus.emplace_back("GPU-" + std::to_string(i));
+    devices[i].numa_node = i / 2;
+  }
+  devices[0].unusable = "lost";
+  Plan plan = make_plan(registry_, gpus, false, "");
+  fit_to_devices(plan, devices);
+  const auto linked = [&](int gpu) {
+    return names(plan.devices[static_cast<std::size_t>(gpu) + 1]).size();
+  };
+  EXPECT_EQ(linked(1), 5);  // in GPU 0's place
+  EXPECT_EQ(linked(2), 5);
+  EXPECT_EQ(linked(3), 3);
+  EXPECT_THAT(names(plan.devices[4]), testing::Contains("plan.ceiling"));
+  plan = make_plan(registry_, gpus, false, "^plan.link");
+  fit_to_devices(plan, devices);
+  EXPECT_EQ(plan.devices.size(), 3);  // without GPU 3
 }
 
 TEST_F(PlanTest, QuickAndFilterLeaveOutWhatIsNotPartOfThem) {
@@ -180,7 +210,8 @@ class NodePlan : public PlanTest {
  protected:
   NodePlan() {
     registry_ = {};
-    add("node.load", concurrent_points({0, 1, 2, 3}, {.phase = Phase::kNodeLoad, .seconds = 3}));
+    add("node.load",
+        concurrent_points({0, 1, 2, 3}, {.phase = Phase::kNodeLoad, .seconds = 3}, true));
     add("node.pair", pair_points({0, 1, 2, 3}, false, {.phase = Phase::kNode, .seconds = 1}));
   }
 };
@@ -191,9 +222,24 @@ TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {
   ASSERT_EQ(plan.devices.size(), 1U);
   EXPECT_EQ(plan.devices[0].device, kNodeDevice);
   EXPECT_EQ(plan.devices[0].points.front().name, "node.pair/pair:0-3");
-  EXPECT_EQ(plan.devices[0].points.back().name, "node.load/gpu:3/beside:none");
-  // Three rounds of pairs; four GPUs alone and once together.
-  EXPECT_DOUBLE_EQ(plan.seconds(), 3 * 1 + (4 + 1) * 3);
+  EXPECT_EQ(plan.devices[0].points.back().name, "node.load/gpu:0/beside:none");
+  // Three rounds of pairs; four GPUs together and one alone.
+  EXPECT_DOUBLE_EQ(plan.seconds(), 3 * 1 + 2 * 3);
+}
+
+TEST_F(NodePlan, OnlyGpusHaveAllSittingsInQuickRuns) {
+  for (const Phase phase : {Phase::kHost, Phase::kNode, Phase::kLink})
+    registry_.add({.id = "x." + std::string(phase_name(phase)),
+                   .what = "w",
+                   .work = "w",
+                   .ceilings = {{.resource = resource("hbm.read")}},
+                   .points = {{.phase = phase, .rule = Rule::kFull, .quick = true}}},
+                  std::function<void(HostBench&)>([](HostBench&) {}));
+  const std::vector<std::string> gpus = {"GPU-a", "GPU-b"};
+  for (const bool quick : {true, false})
+    for (const DevicePlan& device : make_plan(registry_, gpus, quick, "^x").devices)
+      for (const PlannedPoint& point : device.points)
+        EXPECT_EQ(point.sittings, quick && point.name != "x.link" ? 1 : kSittings) << point.name;
 }
 
 TEST_F(NodePlan, NeedsTwoGpus) {

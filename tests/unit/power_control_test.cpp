@@ -63,7 +63,7 @@ Loaded loaded(const Device& device, std::optional<double> tolerance = kLoadToler
   return load;
 }
 
-TEST(LoadLength, IsAsPlannedWhereTheLoadHasSettledAndASecondWhereItIsSteady) {
+TEST(LoadLength, IsASecondWhereSteadyElseAsPlanned) {
   EXPECT_EQ(loaded(with_swings).part.from_s, kPlanned.from_s);
   EXPECT_EQ(loaded(with_swings).part.counted_s, kPlanned.counted_s);
   // A second suffices where the load is steady.
@@ -99,7 +99,7 @@ LoadCourse course(const Device& device) {
   return load_course(load.ends_s, load.rates).value();
 }
 
-TEST(LoadCourse, SaysAfterWhichTimeALoadSettledAndHowFarItSwings) {
+TEST(LoadCourse, SaysWhenALoadSettledAndHowFarItSwings) {
   EXPECT_NEAR(course(at_once).settled_s, 0.1, kStepSeconds);
   EXPECT_EQ(course(at_once).swing, 0);
   EXPECT_NEAR(course(with_swings).settled_s, 0.1, kStepSeconds);

@@ -59,7 +59,7 @@ TEST(Progress, AFurtherSittingCountsNoFurtherPoint) {
   EXPECT_THAT(next, HasSubstr("[2/2, 0:07 left] GPU-a hbm.copy"));
 }
 
-TEST(Progress, LineFitsTheTerminalAndHoldsNoControlCharacters) {
+TEST(Progress, LineFitsTheTerminalWithoutControlCharacters) {
   const std::string line = last_line([](Progress& progress) {
     progress.expect(1, 1);
     progress.started("host\033[2J", std::string(200, 'x'));

@@ -17,7 +17,7 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/judge/repeatability.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/values/resources.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/sample_profile.hpp"

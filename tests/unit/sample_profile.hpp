@@ -84,6 +84,23 @@ inline void scale(Measurement& m, double factor) {
   for (double* time_s : {&s.median, &s.ci_low, &s.ci_high, &s.min, &s.max}) *time_s /= factor;
 }
 
+// As if these figures had been measured at `factor` times the rate.
+inline void scale(Profile& profile, double factor,
+                  const std::function<bool(const Ceiling&)>& which) {
+  for (Ceiling& row : profile.ceilings) {
+    if (row.measurement.empty() || !which(row)) continue;
+    row.value *= factor;
+    for (Measurement& m : profile.measurements)
+      if (m.device == row.device && row.measurement.starts_with(m.id) &&
+          m.name() == row.measurement)
+        m.value = row.value;
+  }
+}
+inline void scale(Profile& profile, std::string_view resource, Basis basis, double factor) {
+  scale(profile, factor,
+        [&](const Ceiling& row) { return row.resource == resource && row.basis == basis; });
+}
+
 // Gives a device another UUID. before: by value, since it may be that of a row.
 inline void rename(Profile& profile, std::string before, const std::string& uuid) {
   const auto rename_in = [&](auto& rows, auto id) {

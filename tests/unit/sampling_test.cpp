@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/cli/measure_options.hpp"
 #include "harness/statistics/search.hpp"
 #include "harness/statistics/statistics.hpp"
 
@@ -102,6 +103,15 @@ TEST(Collect, UnderAProfilerTakesOne) {
 }
 
 bool never() { return false; }
+
+TEST(Sampling, QuickRunsTakeHalfTheSamples) {
+  const auto samples = [](const bench::MeasureOptions& options) {
+    return options.run_options().min_samples;
+  };
+  EXPECT_EQ(samples({}), 320u);
+  EXPECT_EQ(samples({.quick = true}), 160u);
+  EXPECT_EQ(samples({.quick = true, .min_samples = 80}), 80u);
+}
 
 TEST(Search, FindsTheFastestAndSpendsLittleOnTheRest) {
   std::map<std::size_t, std::size_t> samples_of;

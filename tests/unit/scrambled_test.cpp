@@ -12,7 +12,7 @@
 #include "harness/judge/check.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/sample_profile.hpp"

@@ -566,7 +566,7 @@ TEST(Coverage, OfTrainsAtOneOfTwoClocksHolds) {
 }
 
 // An INT8 instruction is faster or slower for a whole sitting.
-TEST(Coverage, OfInstructionsThatDifferFromSittingToSittingHolds) {
+TEST(Coverage, OfInstructionsThatDifferBySittingHolds) {
   constexpr double kUsual = 0.0025;
   const double tolerance = tolerance_of(kUsual);
   const Disturbance power = {.noise = 0.002, .gap = 0.006, .dwell_s = 10};

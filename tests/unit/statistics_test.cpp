@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kStatisticsTolerance = 0.003;
 
-TEST(Estimated, IsTheMedianATrimmedMeanOrTheMedianOfTheFastestTenth) {
+TEST(Estimated, IsAMedianTrimmedMeanOrFastestTenth) {
   std::vector<double> blocks;
   for (int i = 40; i > 0; --i) blocks.push_back(i);
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kMedian), 20.5);
@@ -299,7 +299,7 @@ TEST(SmClock, IsKeptUpToTwoStepsAboveTheMaximum) {
   EXPECT_FALSE(kept(2010e6, 7.5e6));
 }
 
-TEST(SmClock, AboveTheMaximumIsTheStepThatThreeReadingsAgreeOn) {
+TEST(SmClock, AboveTheMaximumTakesThreeReadings) {
   const auto agreed = [](const std::vector<double>& clocks_hz) {
     return agreed_clock_above(kMaxHz, 15e6, clocks_hz);
   };

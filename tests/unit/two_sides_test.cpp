@@ -298,7 +298,7 @@ const CeilingStudy& read_ceiling(const Study& study) {
   throw std::out_of_range("hbm.read was not studied");
 }
 
-TEST(Study, SaysHowFarRunsDifferAndWhetherTheNextLiesInside) {
+TEST(Study, SaysHowFarRunsDifferAndIfTheNextIsInside) {
   const std::vector<Profile> runs = {run(1, "2026-11-21T10:00:00Z"),
                                      run(1.0001, "2026-11-21T10:02:00Z"),
                                      run(0.9, "2026-11-21T10:04:00Z")};

@@ -14,7 +14,7 @@
 
 #include "harness/judge/population.hpp"
 #include "harness/judge/yardsticks.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "tests/unit/contributed.hpp"
 #include "tests/unit/drawn_runs.hpp"
 

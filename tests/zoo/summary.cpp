@@ -11,7 +11,7 @@
 
 #include "harness/hardware/datasheets.hpp"
 #include "harness/judge/check.hpp"
-#include "harness/profile/population.hpp"
+#include "harness/profile/population_file.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/machine.hpp"
@@ -90,7 +90,7 @@ std::string lacks(const DeviceFacts& device, const bench::Registry& registry) {
 std::string plan_summary(const DeviceFacts& device, const bench::Registry& registry) {
   const auto counts = [&](bool quick) {
     bench::Plan plan = bench::make_plan(registry, std::vector{device.uuid}, quick, "");
-    bench::leave_out_time(plan, std::span(&device, 1));
+    bench::fit_to_devices(plan, std::span(&device, 1));
     std::erase_if(plan.devices, [&](const auto& of) { return of.device != device.uuid; });
     return fmt::format("{} points in {:.0f} s", plan.size(), plan.seconds());
   };

@@ -82,18 +82,6 @@ void power_cap(const DeviceView& gpu, Collector& out) {
           std::move(evidence));
 }
 
-void thermal_limit(const DeviceView& gpu, Collector& out) {
-  const auto [m, count] = limited_by(thermally_limited, gpu);
-  if (m == nullptr) return;
-  Evidence evidence = conditions_of(*m);
-  evidence.emplace_back("measurements_affected", std::to_string(count));
-  const auto& degrees = m->conditions.temperature_c;
-  out.add(std::string(kThermalLimit), Severity::kWarning,
-          fmt::format("The device overheated{}: a thermal limit {}. Check cooling and airflow.",
-                      degrees ? " at " + celsius(*degrees) : "", held_clock(*m, *gpu.facts)),
-          std::move(evidence));
-}
-
 // Whether the SMs are busy enough to run at a loaded clock.
 bool loads_sms(const Measurement& m, Benchmarks benchmarks) {
   const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
@@ -184,9 +172,21 @@ Evidence conditions_of(const Measurement& m) {
 bool power_capped(const Conditions& conditions) { return has_reason(conditions, "power_cap"); }
 bool thermally_limited(const Conditions& conditions) { return has_reason(conditions, "thermal"); }
 
+void thermal_findings(const DeviceView& gpu, Collector& out) {
+  const auto [m, count] = limited_by(thermally_limited, gpu);
+  if (m == nullptr) return;
+  Evidence evidence = conditions_of(*m);
+  evidence.emplace_back("measurements_affected", std::to_string(count));
+  const auto& degrees = m->conditions.temperature_c;
+  out.add(std::string(kThermalLimit), Severity::kWarning,
+          fmt::format("The device overheated{}: a thermal limit {}. Check cooling and airflow.",
+                      degrees ? " at " + celsius(*degrees) : "", held_clock(*m, *gpu.facts)),
+          std::move(evidence));
+}
+
 void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out) {
   power_cap(gpu, out);
-  thermal_limit(gpu, out);
+  thermal_findings(gpu, out);
   locked_clocks(gpu, benchmarks, out);
   clock_above_max(*gpu.facts, out);
   for (const Measurement* m : gpu.measurements) {

@@ -38,6 +38,7 @@ Evidence conditions_of(const Measurement& m);
 bool compares_results(const Measurement& measurement);
 
 void machine_findings(const Profile& profile, Collector& out);
+void thermal_findings(const DeviceView& gpu, Collector& out);
 void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out);
 void health_findings(const DeviceView& gpu, Collector& out);
 void configuration_findings(const DeviceFacts& gpu, Collector& out);

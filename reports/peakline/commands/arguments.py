@@ -1,7 +1,5 @@
 """The command lines' parser, with one-line errors that suggest corrections."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

@@ -1,7 +1,5 @@
 """Conditions on a run's steps for `--fail-on`: "idle>10%"."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Pages show the program's verdicts, and give none of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

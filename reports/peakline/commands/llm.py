@@ -1,7 +1,5 @@
 """peakline-llm: bounds of a language model's tokens per second on a measured GPU."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """peakline-mfu: utilization against the peaks of profiles, and those peaks for other tools."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,12 +9,13 @@ from typing import Any
 from peakline import units
 from peakline.commands.mfu_options import export_parser, mfu_parser
 from peakline.commands.terminal import refused, show, show_document
+from peakline.limits.ceilings import main_memory
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
 from peakline.peaks.export import export
-from peakline.peaks.mfu import Kind, attainable, hfu, mfu, printed_name, transformer_flops
+from peakline.peaks.mfu import MfuKind, attainable, hfu, mfu, printed_name, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,
@@ -138,9 +137,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     rate = options.tokens_per_second
     shares = [(mfu(model * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks]
     if hardware is not None:
-        shares += [
-            (hfu(hardware * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks
-        ]
+        of_hardware = hardware * rate
+        shares += [(hfu(of_hardware, 1.0, peak, devices=options.devices), peak) for peak in peaks]
     facts = ("unit", "resource", "basis", "work", "device", "source")
     rows = [
         {
@@ -178,7 +176,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])
-        memory = "memory" if best.resource.startswith("cpu.") else "hbm"
+        memory = main_memory(best)
         bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
         limit = attainable(best, bandwidth, options.intensity)
         result["roofline"] = {
@@ -236,8 +234,8 @@ def _counts(parameters: Mapping[str, float]) -> str:
 
 def _published(result: dict[str, Any]) -> str:
     """The one figure that others can compare with, and what it takes to read it."""
-    figure = next((row for row in result["utilization"] if row["basis"] in PUBLISHED_BASES), None)
-    if figure is None:
+    found = [share for share in _shares(result) if share[1]["basis"] in PUBLISHED_BASES]
+    if not found:
         return (
             "Nothing to publish: MFU divides by the datasheet's peak, which this profile lacks; "
             "the other shares divide by what this hardware was measured to do."
@@ -248,7 +246,7 @@ def _published(result: dict[str, Any]) -> str:
     if result["sequence"]:
         how.append(f"{result['sequence']} tokens a sequence")
     return (
-        f"To publish: {units.percent(figure['share'])} {_called(figure)}"
+        f"To publish: {units.percent(found[0][1]['share'])} {_called(found[0])}"
         f"{', by ' + ', '.join(how) if how else ''}. Shares of measured peaks do not compare with "
         "published figures."
     )
@@ -262,20 +260,27 @@ _NAMED = (
 )
 
 
-def _kind(row: Mapping[str, Any]) -> Kind:
-    return "HFU" if row["name"].startswith(("HFU", "hardware")) else "MFU"
+# A share with its kind.
+_Share = tuple[MfuKind, Mapping[str, Any]]
 
 
-def _called(row: Mapping[str, Any]) -> str:
-    return printed_name(row["basis"], _kind(row))
+def _shares(result: Mapping[str, Any]) -> list[_Share]:
+    """All shares; with recomputation, those of hardware FLOPs follow the others."""
+    rows = result["utilization"]
+    count = len(rows) // 2 if result["hardware_flops_per_token"] else len(rows)
+    return [("MFU" if place < count else "HFU", row) for place, row in enumerate(rows)]
 
 
-def _named(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+def _called(share: _Share) -> str:
+    return printed_name(share[1]["basis"], share[0])
+
+
+def _named(shares: Sequence[_Share]) -> list[_Share]:
+    found: list[_Share] = []
     for kind in ("MFU", "HFU"):
-        shares = {row["basis"]: row for row in rows if _kind(row) == kind}
+        by_basis = {share[1]["basis"]: share for share in shares if share[0] == kind}
         for bases in _NAMED:
-            found += [shares[basis] for basis in bases if basis in shares][:1]
+            found += [by_basis[basis] for basis in bases if basis in by_basis][:1]
     return found
 
 
@@ -291,11 +296,12 @@ def _lines(result: dict[str, Any], every: bool) -> list[str]:
         f"rate:  {result['tokens_per_second']:g} tokens/s on "
         f"{units.counted(result['devices'], 'device')}, {units.rate(achieved, 'FLOP/s')} each",
     ]
-    rows = result["utilization"] if every else _named(result["utilization"])
-    width = max(len(_called(row)) for row in rows)
-    for row in rows:
+    shares = _shares(result) if every else _named(_shares(result))
+    width = max(len(_called(share)) for share in shares)
+    for share in shares:
+        row = share[1]
         lines.append(
-            f"{units.percent(row['share']):>8}  {_called(row):{width}}  of "
+            f"{units.percent(row['share']):>8}  {_called(share):{width}}  of "
             f"{units.rate(row['peak'], row['unit'])}, {row['resource']}"
             f"{' (' + row['work'] + ')' if row['work'] else ''}, {row['device']}"
         )
@@ -309,7 +315,7 @@ def _lines(result: dict[str, Any], every: bool) -> list[str]:
         )
     if result["train_bound"]:
         lines.append(_allowed(result["train_bound"]))
-    above = [_called(row) for row in rows if row["share"] > 1]
+    above = [_called(share) for share in shares if share[1]["share"] > 1]
     if roofline and roofline["share_of_limit"] > 1:
         if roofline["intensity"] < roofline["ridge_intensity"]:
             lines.append(

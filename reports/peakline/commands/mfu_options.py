@@ -1,7 +1,5 @@
 """The options of peakline-mfu."""
 
-from __future__ import annotations
-
 import argparse
 
 from peakline.commands.arguments import Parser, number

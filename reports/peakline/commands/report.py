@@ -1,7 +1,5 @@
 """peakline-report: pictures and a page from profiles."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os
@@ -33,7 +31,7 @@ from peakline.workload.kernel import WorkloadError
 from peakline.workload.ncu import NCU_COMMAND
 from peakline.workload.placement import Placement, place
 from peakline.workload.read import read_kernels
-from peakline.workload.text import lines, wrapped
+from peakline.workload.step_text import lines, wrapped
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -172,52 +170,57 @@ def _failing(text: str) -> str | Condition:
         raise argparse.ArgumentTypeError(f"{error}; or impossible") from error
 
 
+# Options that need one PROFILE (and which), need one of others, go in pairs, or exclude each other.
+_WORK = ("--kernels", "--trace")
+_ABOUT = (*_WORK, "--bytes-per-sample", "--hf-config")
+_OF_CHANGE, _OF_PART, _OF_RUN = "--fail-on 'slower>5%'", "--fail-on PART>...", "this --fail-on"
+_ONE_PROFILE = {
+    **dict.fromkeys(_ABOUT, "that of the machine"),
+    **dict.fromkeys(_WORK, "that of the machine it ran on"),
+}
+_NEEDS = {
+    "--fail-on": _WORK,
+    **dict.fromkeys(("--device", "--json"), _ABOUT),
+    **dict.fromkeys(("--range", "--step-flop", "--against", _OF_PART), ("--trace",)),
+    _OF_CHANGE: ("--against",),
+}
+_PAIRS = {
+    ("--bytes-per-sample", "--samples-per-s"): "they tell the need",
+    ("--step-flop", "--dtype"): "they tell MFU",
+}
+_APART: dict[tuple[str, ...], str] = {
+    _WORK: "use one of both; a trace has a table of kernels too",
+    ("--hf-config", "--json"): "peakline-llm --json prints its document",
+    **dict.fromkeys((("--hf-config", x) for x in _WORK), "use one of both; a model needs no run"),
+    **{("--json", "--bytes-per-sample", x): "--json prints one document" for x in _WORK},
+    **{(x, "--against"): f"{x} is about one run" for x in ("--step-flop", "--bytes-per-sample")},
+    ("--against", _OF_RUN): f"use {_OF_CHANGE}",
+    **{("--json", x): "--json draws nothing" for x in ("--output", "--format")},
+}
+
+
+def _listed(options: Sequence[str], last: str) -> str:
+    return f"{', '.join(options[:-1])} {last} {options[-1]}" if options[1:] else options[0]
+
+
 def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    work = options.kernels or options.trace
-    for option, given in (("--kernels", options.kernels), ("--trace", options.trace)):
-        if given and len(options.profiles) > 1:
-            parser.error(f"{option} needs exactly one PROFILE: that of the machine it ran on")
-    if options.kernels and options.trace:
-        parser.error("--kernels and --trace: use one of both; a trace has a table of kernels too")
-    if bool(options.bytes_per_sample) != bool(options.samples_per_s):
-        parser.error("--bytes-per-sample and --samples-per-s only go together: they tell the need")
-    need = options.bytes_per_sample
-    if need and len(options.profiles) > 1:
-        parser.error("--bytes-per-sample needs exactly one PROFILE: that of the machine")
-    if options.hf_config and len(options.profiles) > 1:
-        parser.error("--hf-config needs exactly one PROFILE: that of the machine")
-    if options.hf_config and options.json:
-        parser.error("--hf-config draws: peakline-llm --json prints its document")
-    if options.hf_config and work:
-        parser.error("--hf-config is about the machine: leave it or --kernels and --trace away")
-    if options.fail_on and not work:
-        parser.error("--fail-on only goes with --kernels or --trace")
-    for option, given in (("--device", options.device), ("--json", options.json)):
-        if given and not (work or need or options.hf_config):
-            parser.error(
-                f"{option} only goes with --kernels, --trace, --bytes-per-sample or --hf-config"
-            )
-    if options.json and work and need:
-        parser.error("--json prints one document: leave --kernels and --trace or the samples away")
-    for option, given in (
-        ("--range", options.range),
-        ("--step-flop", options.step_flop),
-        ("--against", options.against),
-    ):
-        if given and not options.trace:
-            parser.error(f"{option} only goes with --trace")
-    for option, given in (("--step-flop", options.step_flop), ("--bytes-per-sample", need)):
-        if given and options.against:
-            parser.error(f"{option} is about one run: leave it or --against away")
-    slower = isinstance(options.fail_on, Condition) and options.fail_on.name == SLOWER
-    if options.fail_on and slower != bool(options.against):
-        parser.error("--fail-on 'slower>5%' and --against only go together")
-    if isinstance(options.fail_on, Condition) and not options.trace:
-        parser.error(f"--fail-on {options.fail_on.name}>... only goes with --trace")
-    if bool(options.step_flop) != bool(options.dtype):
-        parser.error("--step-flop and --dtype only go together: they tell MFU")
-    if options.json and (options.output or options.format):
-        parser.error("--json draws nothing: leave --output and --format away")
+    given = {f"--{name.replace('_', '-')}" for name, value in vars(options).items() if value}
+    if isinstance(options.fail_on, Condition):
+        given.add(_OF_CHANGE if options.fail_on.name == SLOWER else _OF_PART)
+    if options.fail_on and _OF_CHANGE not in given:
+        given.add(_OF_RUN)
+    for option, which in _ONE_PROFILE.items():
+        if option in given and len(options.profiles) > 1:
+            parser.error(f"{option} needs exactly one PROFILE: {which}")
+    for option, needed in _NEEDS.items():
+        if option in given and given.isdisjoint(needed):
+            parser.error(f"{option} only goes with {_listed(needed, 'or')}")
+    for pair, why in _PAIRS.items():
+        if len(given.intersection(pair)) == 1:
+            parser.error(f"{_listed(pair, 'and')} only go together: {why}")
+    for apart, why in _APART.items():
+        if given.issuperset(apart):
+            parser.error(f"{_listed(apart, 'and')}: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,7 @@ def _found(profile: Profile, options: argparse.Namespace) -> _Found:
     if options.against:
         after = analyze(profile, options.against, options.device, options.range)
         return _Found(ran=compare(analysis, after))
-    return _Found(analysis.kernels, analysis, _shares(profile, analysis, options))
+    return _Found(analysis.kernels_of_step, analysis, _shares(profile, analysis, options))
 
 
 def _write_page(name: str, page: str, options: argparse.Namespace, program: str) -> int:

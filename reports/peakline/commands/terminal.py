@@ -1,7 +1,5 @@
 """Standard output and standard error: nothing else of the package writes there."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -6,13 +6,11 @@ Users of one unit add up: the Tensor Cores' formats, reads and writes of the dev
 The directions of a cache are independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from peakline.limits.roofline import MEASURED
+from peakline.limits.ceilings import MEASURED
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
 from peakline.profile.errors import shown_argument

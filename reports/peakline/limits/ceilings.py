@@ -1,12 +1,11 @@
-"""The ceilings of a device by basis: a row for each resource."""
+"""The ceilings of a device by basis, and the slopes and roofs that they make."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.limits.roofline import MEASURED
-from peakline.profile import BASES, Ceiling, Profile
+from peakline.names import level_of
+from peakline.profile import BASES, Ceiling, Peak, Profile
 
 
 def ceiling_label(label: str, basis: str) -> str:
@@ -35,7 +34,7 @@ class CeilingRow:
         raw = self.by_basis.get("theoretical")
         if raw is None or self.limit == raw.value:
             return ""
-        return f" (raw {units.rate(raw.value, raw.unit).partition(' ')[0]})"
+        return f" (raw {units.rate_number(raw.value, raw.unit)})"
 
     @property
     def share(self) -> float | None:
@@ -53,3 +52,71 @@ def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[Ceilin
         rows.append(CeilingRow(resource, {b: row for b, row in found.items() if row}))
     bases = [b for b in BASES if any(b in row.by_basis for row in rows)]
     return bases, rows
+
+
+# Bases of the best measured ceiling, in order of preference; sustained is drawn beside it.
+MEASURED = ("burst", "measured", "instruction", "sustained")
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineLimit:
+    resource: str
+    label: str
+    precision: str  # of a roof
+    best: Ceiling  # the highest measured
+    sustained: Ceiling | None  # if it differs from `best`
+    theoretical: Ceiling | None
+
+    @property
+    def value(self) -> float:
+        """The best measured ceiling, in B/s or FLOP/s."""
+        return self.best.value
+
+
+def main_memory(peak: Peak) -> str:
+    """The memory level beside the units of a peak: the host's memory, or the device's."""
+    return "memory" if level_of(peak.resource) == "cpu" else "hbm"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    main: RooflineLimit  # slope of the memory that usually holds kernels' data
+    slopes: tuple[RooflineLimit, ...]  # one per memory level, fastest first
+    roofs: tuple[RooflineLimit, ...]  # one per precision and unit, highest first
+
+
+def limits(profile: Profile, device: str) -> Limits | None:
+    """Slopes and roofs of a device; None unless it has at least one of each."""
+    roofline = profile.roofline(device)
+    if roofline is None:
+        return None
+    slopes = [x for x in _measured(profile, device, roofline.memory) if x.best.unit == "B/s"]
+    roofs = [
+        limit
+        for limit in _measured(profile, device, roofline.compute)
+        if limit.best.unit in ("FLOP/s", "OP/s")
+    ]
+    if not slopes or not roofs:
+        return None
+    # The profile's roofline has one slope per memory level, the main one first.
+    return Limits(
+        slopes[0],
+        tuple(sorted(slopes, key=lambda s: -s.value)),
+        tuple(sorted(roofs, key=lambda r: -r.value)),
+    )
+
+
+def _measured(profile: Profile, device: str, resources: Sequence[str]) -> Iterator[RooflineLimit]:
+    for resource in resources:
+        best = profile.ceiling(device, resource, *MEASURED)
+        if best is None:
+            continue
+        sustained = profile.ceiling(device, resource, "sustained")
+        yield RooflineLimit(
+            resource,
+            profile.label(resource),
+            profile.precision(resource),
+            best,
+            sustained if sustained is not best else None,
+            profile.ceiling(device, resource, "theoretical"),
+        )

@@ -1,7 +1,5 @@
 """Times of collective operations between a node's GPUs, from the measured curves."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Mapping

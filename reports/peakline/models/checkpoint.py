@@ -1,7 +1,5 @@
 """Formats, longest context and bytes by type that a folder of published weights states."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """The shape of a model from Hugging Face's config.json."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import os

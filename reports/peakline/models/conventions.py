@@ -5,8 +5,6 @@ L H Q T, with L layers, H heads, Q dimensions of a head (the mean of keys and va
 of a sequence. They differ in N and in the share of the attention matrix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

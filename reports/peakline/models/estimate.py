@@ -1,9 +1,6 @@
 """An estimate (not a bound) of a decode step by library kernels that run one after the other."""
 
-from __future__ import annotations
-
 import statistics
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from peakline.limits.collectives import interpolated, points
@@ -59,17 +56,6 @@ def decode_kernels(
     )
 
 
-def _medians(
-    profile: Profile, device: str, id_: str
-) -> list[tuple[Mapping[str, int | str], float, float]]:
-    """Parameters, seconds and bytes read of each measurement."""
-    return [
-        (m.params, m.summary.median_s, m.work.bytes_read)
-        for m in profile.of(device, id_)
-        if m.id == id_ and m.summary
-    ]
-
-
 def _by(profile: Profile, device: str, id_: str, name: str) -> dict[int, float]:
     """Seconds of each measurement by a parameter."""
     return {
@@ -82,9 +68,10 @@ def _by(profile: Profile, device: str, id_: str, name: str) -> dict[int, float]:
 def _line(profile: Profile, device: str) -> tuple[float, float]:
     """Seconds a and B/s b of GEMMs with M = 1: least squares of time over bytes."""
     rows = [
-        (nbytes, seconds)
-        for params, seconds, nbytes in _medians(profile, device, _PRODUCTS_AT_ONE)
-        if params.get("tokens") == 1 and params.get("part") in _PARTS
+        (m.work.bytes_read, m.summary.median_s)
+        for m in profile.of(device, _PRODUCTS_AT_ONE)
+        if m.id == _PRODUCTS_AT_ONE and m.summary
+        if m.params.get("tokens") == 1 and m.params.get("part") in _PARTS
     ]
     if len({nbytes for nbytes, _ in rows}) < 2:
         raise _missing(profile, device, "products of one row", "^gemm.model")

@@ -4,8 +4,6 @@ Fields and defaults are those of the classes of `transformers`; parameters equal
 ...ForCausalLM exactly.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +27,15 @@ def _biases(field: str, default: bool = False, *parts: str) -> dict[str, Any]:
     return {f"{part}_bias": (field, default) for part in ("qkv", "out", *parts)}
 
 
+def _shape(*sizes: int, **others: int) -> dict[str, int]:
+    """Vocabulary, width, MLP's width, layers, heads, and heads of keys of a default model."""
+    return {**dict(zip(_SHAPE, sizes, strict=False)), **others}
+
+
+_SHAPE = (
+    *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"),
+    *("num_attention_heads", "num_key_value_heads"),
+)
 _ATTENTION_BIAS = _biases("attention_bias")
 _BIASES: dict[str, Any] = {**_ATTENTION_BIAS, "mlp_bias": ("mlp_bias", False)}
 _ALL_BIASES: dict[str, Any] = {"qkv_bias": True, "out_bias": True, "mlp_bias": True}
@@ -141,14 +148,7 @@ FAMILIES: Mapping[str, Family] = {
         **_ATTENTION_BIAS,
     ),
     "gemma3_text": Family(
-        defaults={
-            "vocab_size": 262208,
-            "hidden_size": 2304,
-            "intermediate_size": 9216,
-            "num_hidden_layers": 26,
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-        },
+        defaults=_shape(262208, 2304, 9216, 26, 8, 4),
         tied=True,
         head_dim=256,
         kv_heads=4,
@@ -161,7 +161,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gemma4_text": Family(
         tied=True,
-        norms=rules.gemma4_norms,
+        norms=lambda fields: 7 if fields.flag(("enable_moe_block", False)) else 4,
         window=window_of(512),
         bounded=rules.pattern(6),
         attention=rules.gemma4,
@@ -219,25 +219,10 @@ FAMILIES: Mapping[str, Family] = {
     "internlm3": Family(kv_heads=2, **_BIASES),
     "jais2": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=("mlp_bias", True)),
     "kimi_k2": _LATENT,
-    "llama": Family(
-        defaults={
-            "vocab_size": 32000,
-            "hidden_size": 4096,
-            "intermediate_size": 11008,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 32,
-        },
-        **_BIASES,
-    ),
+    "llama": Family(defaults=_shape(32000, 4096, 11008, 32, 32), **_BIASES),
     "llama4_text": Family(
         defaults={
-            "vocab_size": 202048,
-            "hidden_size": 5120,
-            "intermediate_size": 8192,
-            "intermediate_size_mlp": 16384,
-            "num_hidden_layers": 48,
-            "num_attention_heads": 40,
-            "num_key_value_heads": 8,
+            **_shape(202048, 5120, 8192, 48, 40, 8, intermediate_size_mlp=16384),
             "num_local_experts": 16,
             "num_experts_per_tok": 1,
         },
@@ -264,15 +249,7 @@ FAMILIES: Mapping[str, Family] = {
     "ministral": Family(kv_heads=8, window=window_of(4096)),
     "ministral3": Family(head_dim=128, kv_heads=8, window=window_of()),
     "mistral": Family(
-        defaults={
-            "vocab_size": 32000,
-            "hidden_size": 4096,
-            "intermediate_size": 14336,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 32,
-        },
-        kv_heads=8,
-        window=window_of(4096),
+        defaults=_shape(32000, 4096, 14336, 32, 32), kv_heads=8, window=window_of(4096)
     ),
     "mixtral": Family(kv_heads=8, window=window_of(), inner=Mixture()),
     "nemotron-nas": Family(norms=0, attention=rules.searched_attention, inner=rules.searched_inner),
@@ -362,7 +339,7 @@ FAMILIES: Mapping[str, Family] = {
     "stablelm": Family(
         norm_biases=True,
         qkv_bias=("use_qkv_bias", False),
-        norms=rules.stablelm_norms,
+        norms=lambda fields: 1 if fields.flag(("use_parallel_residual", False)) else 2,
         finish=rules.no_head_norms,
     ),
     "starcoder2": Family(

@@ -1,7 +1,5 @@
 """Checked access to the fields of a config.json."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

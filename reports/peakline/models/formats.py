@@ -1,7 +1,5 @@
 """Formats of weights and KV cache: bytes of an element, and the precision that computes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

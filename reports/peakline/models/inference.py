@@ -6,8 +6,6 @@ links. No program that makes one token per forward pass is faster. Not counted: 
 sampling, the host, imbalance of experts, speculation.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from bisect import bisect_left
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peakline.limits.bound import Need, Roofs
-from peakline.limits.roofline import MEASURED
+from peakline.limits.ceilings import MEASURED
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile

@@ -1,7 +1,5 @@
 """Rules of single families: layers with a window or experts, unusual attention and MLPs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -100,10 +98,6 @@ def ernie_sparse(fields: Fields) -> Callable[[int], bool]:
 
 def field(name: str) -> Callable[[Fields], int]:
     return lambda fields: fields.number(name, 0, least=0)
-
-
-def stablelm_norms(fields: Fields) -> int:
-    return 1 if fields.flag(("use_parallel_residual", False)) else 2
 
 
 def falcon_norms(fields: Fields) -> int:
@@ -229,10 +223,6 @@ def gemma4_inner(fields: Fields, family: Family) -> Inner:
     )
     weights = plain(0) + experts + Weights(small=width + count)
     return lambda layer: weights
-
-
-def gemma4_norms(fields: Fields) -> int:
-    return 7 if fields.flag(("enable_moe_block", False)) else 4
 
 
 def granite_inner(fields: Fields, family: Family) -> Inner:

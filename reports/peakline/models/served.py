@@ -1,7 +1,5 @@
 """The decoding bounds of a published model on a measured GPU, as one document."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence

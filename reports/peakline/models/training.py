@@ -1,11 +1,10 @@
 """The least time of a training step, by measured ceilings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from peakline.limits.ceilings import main_memory
 from peakline.models.transformer import Transformer, require_positive
 from peakline.profile import PeakError, Profile
 from peakline.profile.peaks import known_peaks
@@ -74,7 +73,7 @@ def train_bound(
     best, count = max(peaks.values()), model.params().total
     shard = gpus if strategy == "fsdp" else 1
     moved = count * (_OPTIMIZER / shard + _PASSES)
-    memory = "memory" if best.resource.startswith("cpu.") else "hbm"
+    memory = main_memory(best)
     needs = {best.resource: flops / best, memory: moved / profile.bandwidth(memory, device=device)}
     missing: tuple[str, ...] = ()
     if gpus > 1:

@@ -1,16 +1,13 @@
 """The top of a page: verdict, answers, what to do."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from peakline.page.cells import Cell, Column, Row, Table, text_of
-from peakline.page.headlines import headlines
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
-from peakline.page.screen import Screen
+from peakline.page.screen import Screen, headlines
 from peakline.page.sections import findings, list_of
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken

@@ -1,8 +1,6 @@
 """Tables of typed cells, as `peakline show --json` has them; a cell becomes text as the program
 prints it (tests/formats.json)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of `peakline compare`, with pictures and tables."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +7,12 @@ from typing import Any
 
 from peakline import units
 from peakline.page.answers import verdict
-from peakline.page.document import page
 from peakline.page.html import card, cell, escape, figure, folded, table
+from peakline.page.pages import page
 from peakline.page.sections import list_of, picture
+from peakline.pictures import sentence
 from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
+from peakline.text import listed
 
 # Word and CSS class of the overall verdict.
 _OVERALL = {
@@ -76,16 +76,15 @@ def answer(document: Mapping[str, Any]) -> str:
         if found:
             most = min(found, key=lambda row: order * row[1]["ratio"])
             count = units.counted(len(found), "ceiling")
-            parts.append(f"{word} in {count}, most in {_change(most, devices)}")
+            change = f"{100 * (most[1]['ratio'] - 1):+.1f} %".replace("-", "−")
+            parts.append(f"{word} in {count}, most in {_named(most, devices)}: {change}")
     if unsteady := [r for r in rows if r[1]["verdict"] == "unsteady"]:
-        names = ", ".join(_named(row, devices) for row in unsteady[:3])
-        more = f" and {len(unsteady) - 3} more" if len(unsteady) > 3 else ""
-        parts.append(f"unsteady in {names}{more}")
+        names = [_named(row, devices) for row in unsteady]
+        parts.append(f"unsteady in {listed(names, 3)}")
     if parts:
         return f"New is {'; '.join(parts)}."
     # The program's sentence bounds an undetected loss.
-    said = str(document.get("sentence", ""))
-    return f"{said[:1].upper()}{said[1:]}." if said else "Neither side is faster."
+    return sentence(str(document.get("sentence", ""))) or "Neither side is faster."
 
 
 def _of_models(device: Mapping[str, Any]) -> str:
@@ -106,12 +105,6 @@ def _of_models(device: Mapping[str, Any]) -> str:
             )
     said = "; ".join(parts) or "neither faster nor slower in any ceiling"
     return f"{new} against {base}: {said}. Two models are compared, not judged."
-
-
-def _change(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
-    """ "HBM read: −10.0 % (GPU 0)"."""
-    change = f"{100 * (row[1]['ratio'] - 1):+.1f} %".replace("-", "−")
-    return f"{_named(row, devices)}: {change}"
 
 
 def _named(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:

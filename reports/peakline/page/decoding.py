@@ -1,7 +1,5 @@
 """The page's part on decoding with a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

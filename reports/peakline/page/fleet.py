@@ -1,7 +1,5 @@
 """The page of a fleet: slow devices, and a strip per ceiling with a mark per device."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +8,10 @@ from typing import Any
 from peakline import units
 from peakline.limits.ceilings import ceiling_label
 from peakline.page.answers import verdict
-from peakline.page.document import page
 from peakline.page.html import card, cell, escape, table
+from peakline.page.pages import page
 from peakline.page.sections import folded_group
+from peakline.text import listed
 
 ENDS = ("lowest", "highest")
 # Ranges of a strip, in percent; larger deviations are broken devices.
@@ -21,6 +20,8 @@ REACHES = (0.5, 1, 2, 5, 10, 20)
 WORDS = {"fail": "FAIL", "cannot_judge": "CANNOT JUDGE", "warn": "WARN", "pass": "PASS"}
 _FLAT = 2.0  # percent; devices within this of their median are uninteresting
 _LOOKS = {"fail": "error"}
+# Codes of devices that lack a figure or report an error.
+_INCOMPLETE = {"health", "missing", "unusable"}
 
 
 def fleet_page(document: Mapping[str, Any]) -> str:
@@ -52,15 +53,10 @@ def _sentence(document: Mapping[str, Any]) -> str:
     parts = []
     for outcome, word in WORDS.items():
         names = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == outcome]
-        named = f" ({_shortened(names)})" if outcome != "pass" else ""
+        named = f" ({listed(names, 5)})" if outcome != "pass" else ""
         if names:
             parts.append(f"{len(names)} {word}{named}")
     return f"{units.counted(len(judged), 'device')} judged: {', '.join(parts)}."
-
-
-def _shortened(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
@@ -103,7 +99,10 @@ def _group(group: Mapping[str, Any], number: int) -> str:
             for m in group["members"]
             if not m["sound"] or (group["judged"] and m["verdict"] != "pass")
         ),
-        key=lambda member: (order.index(member["verdict"]), not _incomplete(member)),
+        key=lambda m: (
+            order.index(m["verdict"]),
+            not _INCOMPLETE & {r["code"] for r in m["rules"]},
+        ),
     )
     parts = [f'<h2 id="group-{number}">{escape(_heading(group))}</h2>']
     if not group["judged"]:
@@ -126,11 +125,6 @@ def _group(group: Mapping[str, Any], number: int) -> str:
         parts.append(card("unsound", table(f"unsound-{number}", heads, rows)))
     parts.append(_strips(group, number))
     return "".join(parts)
-
-
-def _incomplete(member: Mapping[str, Any]) -> bool:
-    """Whether a device lacks a figure or reports an error."""
-    return any(rule["code"] in ("health", "missing", "unusable") for rule in member["rules"])
 
 
 def _strips(group: Mapping[str, Any], number: int) -> str:

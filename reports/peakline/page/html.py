@@ -1,7 +1,5 @@
 """Pieces of HTML. All texts from profiles must pass `escape`."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Callable, Sequence

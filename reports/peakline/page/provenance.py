@@ -1,7 +1,5 @@
 """Provenance of a profile: machine, software, command."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

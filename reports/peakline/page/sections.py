@@ -1,15 +1,12 @@
 """The page's other parts: pictures, contents, findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from peakline import units
 from peakline.names import finding_name, gpus_name
 from peakline.page.html import card, escape
 from peakline.pictures import Canvas, Picture, inline_svg
-from peakline.pictures.groups import GROUPS
-from peakline.pictures.picture import unbroken
+from peakline.pictures.picture import GROUPS, unbroken
 from peakline.profile import HOST, NODE, Profile
 
 

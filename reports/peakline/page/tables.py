@@ -1,7 +1,5 @@
 """The page's tables: ceilings, kernels, curves, raw values, ceilings side by side."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -11,8 +9,9 @@ from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.pictures import with_signs
+from peakline.pictures import sentence
 from peakline.profile import Curve, Measurement, Profile
+from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import (
     NAME_WIDTH,
     YOURS,
@@ -23,7 +22,6 @@ from peakline.workload.kernel_text import (
     reached,
     total_seconds,
 )
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement
 from peakline.workload.table import Table
 
@@ -206,7 +204,7 @@ def _kernel(
         cell(number, number=True),
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         figure(seconds, units.time),
-        figure(p.as_written.gain_s if p.as_written else None, units.time),
+        figure(p.gain_s(p.as_written) if p.as_written else None, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
@@ -215,7 +213,7 @@ def _kernel(
             described(profile, p, p.rewritten) if p.rewritten else "–",
             raw=", ".join(_bound_by(p.rewritten)),
         ),
-        figure(p.rewritten.gain_s if p.rewritten else None, units.time),
+        figure(p.gain_s(p.rewritten) if p.rewritten else None, units.time),
         cell(launches(p), number=True, raw=p.kernel.launches),
     ]
 
@@ -242,7 +240,7 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
         for f in c.figures
     ]
     texts = "".join(
-        f"<p><b>{escape(c.topic)}</b>: {escape(with_signs(c.title))}.</p>"
+        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.title))}</p>"
         for c in found
         if c.topic not in shown and c.title
     )

@@ -1,7 +1,5 @@
 """The table of datasheets, and the best known peak of a GPU."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

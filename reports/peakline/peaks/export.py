@@ -1,7 +1,5 @@
 """Peaks in the forms of other tools: a value, snippet or file each, with its provenance."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

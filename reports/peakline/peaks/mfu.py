@@ -44,17 +44,17 @@ class Utilization(float):
         return Utilization, (float(self), self.name)
 
 
-Kind = Literal["MFU", "HFU"]
+MfuKind = Literal["MFU", "HFU"]
 
 
-def printed_name(basis: str, kind: Kind = "MFU") -> str:
+def printed_name(basis: str, kind: MfuKind = "MFU") -> str:
     """The name of a share on a screen: "MFU (published)", "of achievable", "of burst"."""
     if basis in PUBLISHED_BASES:
         return f"{kind} ({basis_name(basis)})"
     return f"{'' if kind == 'MFU' else 'hardware FLOPs, '}of {basis_name(basis)}"
 
 
-def utilization_name(peak: float, kind: Kind = "MFU") -> str:
+def utilization_name(peak: float, kind: MfuKind = "MFU") -> str:
     """The name of a share of this peak.
 
     It is MFU (or HFU) for a published basis, "of achievable" for a measured one, whose shares are
@@ -68,7 +68,7 @@ def utilization_name(peak: float, kind: Kind = "MFU") -> str:
     return f"{prefix}of achievable ({peak.basis.replace('_', '-')})"
 
 
-def _share(flops: float, seconds: float, peak: float, devices: int, kind: Kind) -> Utilization:
+def _share(flops: float, seconds: float, peak: float, devices: int, kind: MfuKind) -> Utilization:
     require_positive(seconds=seconds, peak=peak, devices=devices)
     if not is_amount(flops):
         raise ValueError(f"flops must be a number of at least 0, not {shown_argument(flops)}")

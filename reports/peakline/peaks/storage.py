@@ -1,7 +1,5 @@
 """The link between storage and GPU that limits the samples per second."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All pictures of a profile. Describing them needs no matplotlib, drawing does."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ from peakline.pictures import (
     ceilings,
     declared,
     factors,
+    gemm,
     instructions,
     kernel_roofline,
     kernels,
@@ -21,12 +20,11 @@ from peakline.pictures import (
     storage,
 )
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.groups import group_of
-from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
     draw,
+    group_of,
     inline_svg,
     render,
     require_matplotlib,
@@ -84,8 +82,8 @@ def _own(
         memory_map.picture(profile, device),
         storage.picture(profile, device, need),
         instructions.picture(profile, device),
-        alignment.picture(profile, device),
-        waves.picture(profile, device),
+        gemm.alignment(profile, device),
+        gemm.waves(profile, device),
     ]
 
 
@@ -104,3 +102,15 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
 def with_signs(text: str) -> str:
     """A text of the profile with "µs" and "×" instead of ASCII."""
     return re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
+
+
+# Names in code keep their first letter: "cudaMalloc", "cp.async", "fp32_fma".
+_NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
+
+
+def sentence(text: str) -> str:
+    """A profile's text as a sentence, with a capital, a full stop and typographic signs."""
+    text = with_signs(text)
+    if not _NAME_IN_CODE.match(text):
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith(".") or not text else f"{text}."

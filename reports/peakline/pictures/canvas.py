@@ -4,8 +4,6 @@ Margins are computed from the texts; matplotlib's constrained layout takes twice
 instead of 7 for the pictures of one GPU).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Collection, Iterable, Sequence

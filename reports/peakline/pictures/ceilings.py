@@ -1,7 +1,5 @@
 """Measured ceilings, compared with the theoretical ones."""
 
-from __future__ import annotations
-
 from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name

@@ -1,7 +1,5 @@
 """The ratios of a device's ceilings with their intervals, by `peakline compare`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curves of measurements over one parameter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -75,3 +73,24 @@ def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> Non
     away, style = (-4 if side == "right" else 4, -3), {"color": MUTED, "ha": side, "va": "top"}
     of = ("data", "axes fraction")
     note(axes, text, (at, 1.0), away, of, fontsize=canvas.font - 1, **style)
+
+
+def format_of(m: Measurement) -> str:
+    return m.id.rpartition(".")[2]
+
+
+def formats_of(rows: Sequence[Measurement]) -> list[str]:
+    """The operand formats of `rows`, in the profile's order."""
+    return list(dict.fromkeys(format_of(m) for m in rows))
+
+
+def per_clock(m: Measurement) -> float | None:
+    """Operations per clock of the whole device."""
+    clock = m.conditions.sm_clock_hz
+    return amount(m) / clock if clock else None
+
+
+def shape_of(m: Measurement) -> str:
+    """M, N and K of a GEMM that was searched for: "5632 × 1536 × 24576"; else empty."""
+    shape = m.launch.get("shape")
+    return shape.replace("x", " × ") if isinstance(shape, str) else ""

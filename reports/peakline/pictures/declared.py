@@ -1,7 +1,5 @@
 """Selects the numbers of pictures that the profile declares, before they are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from peakline.names import level_of

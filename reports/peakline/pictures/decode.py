@@ -1,7 +1,5 @@
 """Tokens per second by batch: a language model's bound on a device, and an estimate."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import math

@@ -1,17 +1,14 @@
 """Why ceilings are below 100 % of theoretical: the shares of their factors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.limits.ceilings import CeilingRow, ceiling_table
-from peakline.limits.roofline import MEASURED
+from peakline.limits.ceilings import MEASURED, CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.pictures.canvas import Axes, Canvas, Figure
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.style import GRID, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 
@@ -133,5 +130,6 @@ def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) ->
 
 def _amounts(shown: Sequence[Ceiling]) -> str:
     """The values of a row's bars: "858 | 716 TFLOP/s"."""
-    values = [units.rate(row.value, row.unit) for row in shown]
-    return " | ".join([*(value.split(" ")[0] for value in values[:-1]), values[-1]])
+    *others, last = shown
+    numbers = (units.rate_number(row.value, row.unit) for row in others)
+    return " | ".join([*numbers, units.rate(last.value, last.unit)])

@@ -1,7 +1,5 @@
 """The picture of instruction throughput and latency."""
 
-from __future__ import annotations
-
 from peakline import units
 from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
 from peakline.pictures.curves import plot_marks

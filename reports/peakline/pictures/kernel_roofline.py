@@ -1,17 +1,15 @@
 """Kernels on their own roofline: FLOPs and bytes under the roofs that they use."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
-from peakline.limits.roofline import Limit, Limits, limits
+from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, hover
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile
@@ -120,7 +118,7 @@ def _draw(
     return figure
 
 
-def _end(profile: Profile, roof: Limit, brief: bool) -> EndLabel:
+def _end(profile: Profile, roof: RooflineLimit, brief: bool) -> EndLabel:
     text = short_label(profile.label(roof.resource))
     rate = "" if brief else f" {units.rate(roof.value, roof.best.unit)}"
     return EndLabel(roof.value, f"{text}{rate}", INK)

@@ -1,7 +1,5 @@
 """Kernels of a profiler: each one's time, and the part that its busiest units need."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from peakline import units
@@ -9,8 +7,8 @@ from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_w
 from peakline.pictures.picture import Picture, hover
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
 from peakline.profile import Profile
+from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
-from peakline.workload.labels import shortened
 from peakline.workload.placement import Answer, Placement, same_unit
 
 # The longest kernels hold nearly all of the time; more rows would be slivers.
@@ -114,10 +112,8 @@ def _draw_row(
 ) -> None:
     seconds = (p.kernel.seconds or 0.0) / per
     _, color = _kind(p.as_written)
-    share = p.as_written.share if p.as_written else 0.0
-    if p.as_written:
-        # The gain is also capped by ncu's summaries.
-        share = 1 - p.as_written.gain_s / (p.kernel.seconds or 1.0)
+    # The gain is also capped by ncu's summaries.
+    share = 1 - p.as_written.gain if p.as_written else 0.0
     pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
     pale[0].set_gid(hover(f"{number}: {p.kernel.name}"))
     pale[0].set_label(f"_kernel {number}")
@@ -141,7 +137,7 @@ def _has_stroke(p: Placement) -> bool:
 def _said(profile: Profile, p: Placement, brief: bool) -> str:
     text = units.time(p.kernel.seconds or 0.0)
     if p.as_written is not None:
-        text = f"≤ {units.time(p.as_written.gain_s)} of {text} to gain"
+        text = f"≤ {units.time(p.gain_s(p.as_written))} of {text} to gain"
     why = f"{p.reason.word}; " if p.reason else ""
     return f"{text}: {why}{described(profile, p, p.as_written, brief)}"
 

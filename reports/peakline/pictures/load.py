@@ -1,17 +1,13 @@
 """Sustained load over seconds, and soak over minutes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
-from peakline.pictures.curves import amount
-from peakline.pictures.groups import COMPUTE
-from peakline.pictures.matrix.rows import format_of, shape_of
-from peakline.pictures.picture import Picture
+from peakline.pictures.curves import amount, format_of, shape_of
+from peakline.pictures.picture import COMPUTE, Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Ceiling, Measurement, Profile, Series
 
@@ -173,7 +169,7 @@ def _one(
 def _heading(m: Measurement, burst: Sequence[tuple[float, float]]) -> str:
     """ "BF16: 716 TFLOP/s", and below it "690 W, burst 858"."""
     power = [f"{m.conditions.power_w:.0f} W"] if m.conditions.power_w else []
-    rest = [f"burst {units.rate(rate, m.unit).split(' ')[0]}" for rate, _ in burst]
+    rest = [f"burst {units.rate_number(rate, m.unit)}" for rate, _ in burst]
     below = ", ".join([*power, *rest])
     return f"{format_name(format_of(m))}: {units.rate(amount(m), m.unit)}\n{below}"
 

@@ -1,13 +1,10 @@
 """The levels of a device's memory: latency, bandwidth and size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
-from peakline.pictures.groups import MEMORY
-from peakline.pictures.picture import Picture
+from peakline.pictures.picture import MEMORY, Picture
 from peakline.pictures.style import CARD, SERIES
 from peakline.profile import MemoryLevel, Profile
 from peakline.text import short
@@ -73,8 +70,10 @@ def _held_and_stated(level: MemoryLevel) -> str:
     held = units.size(level.held_bytes)
     if not stated:
         return f"holds {held}"
-    number, unit = held.split()
-    return f"holds {number if stated.endswith(unit) else held} of {stated}"
+    unit = units.size_unit(level.held_bytes)[1]
+    if unit == units.size_unit(level.size_bytes or 0.0)[1]:
+        held = held.removesuffix(f" {unit}")
+    return f"holds {held} of {stated}"
 
 
 def _line(level: MemoryLevel) -> str:

@@ -1,7 +1,5 @@
 """Links between a node's GPUs by pair and size, and all GPUs at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from peakline import units
@@ -201,15 +199,12 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
     }
     bars: list[tuple[str, float, str]] = []
     for id_, name in kinds.items():
-        rates: dict[object, dict[object, float]] = {}
-        for m in profile.of(device, id_):
-            rates.setdefault(m.params.get("gpu"), {})[m.params.get("beside")] = amount(m)
-            unit = m.unit
-        for gpu, found in sorted(rates.items(), key=lambda item: str(item[0])):
-            if {"all", "none"} <= set(found):
-                share = found["all"] / found["none"]
-                text = f"{units.percent(share)}: {units.rate(found['all'], unit)}"
-                bars.append((f"{name}, GPU {gpu}", share, text))
+        loaded = [m for m in profile.of(device, id_) if m.params.get("beside") == "all"]
+        rates = {m.params.get("gpu"): units.rate(amount(m), m.unit) for m in loaded}
+        for kept in profile.figures(device, id=id_, name="kept"):
+            if (gpu := kept.by.get("gpu")) in rates:
+                text = f"{units.percent(kept.value)}: {rates[gpu]}"
+                bars.append((f"{name}, GPU {gpu}", kept.value, text))
     if not bars:
         return None
     names, shares, texts = zip(*bars, strict=True)

@@ -1,7 +1,5 @@
 """Draws panels that a profile declares: lines over a parameter, dots or bars in rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,7 +63,8 @@ def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
         lines = shown.panel.kind == "lines"
         head = 0.34 if lines else _head(canvas, shown)[1]
         lefts.append(_LEFT if lines else room)
-        rights.append(_ends_room(canvas, shown) if lines else beside)
+        ends = canvas.room(_end_texts(shown), canvas.font - 1) + 0.1 if _end_texts(shown) else 0.2
+        rights.append(ends if lines else beside)
         heads.append(head)
         heights.append(_LINES_HEIGHT if lines else _rows_height(shown) + head)
     figure, all_axes = canvas.figure(
@@ -109,11 +108,6 @@ def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
     if mark.value is None or not (mark.upright or shown.panel.naming == "ends_with_value"):
         return mark.label
     return f"{mark.label} {written(mark.value, axis)}"
-
-
-def _ends_room(canvas: Canvas, shown: ShownPanel) -> float:
-    texts = _end_texts(shown)
-    return canvas.room(texts, canvas.font - 1) + 0.1 if texts else 0.2
 
 
 def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
@@ -239,8 +233,8 @@ def _time_tick(seconds: float) -> str:
     """A time without trailing zeros: "10 ns"."""
     if seconds == 0:
         return "0"
-    number, unit = units.time(seconds).split(" ")
-    return f"{float(number):g} {unit}"
+    scale, unit = units.time_unit(seconds)
+    return f"{float(units.number(seconds / scale)):g} {unit}"
 
 
 def _thin(axes: Axes, canvas: Canvas) -> None:

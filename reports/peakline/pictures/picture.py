@@ -1,16 +1,15 @@
-"""A picture's description, and its rendering as a figure, a file or part of a page."""
-
-from __future__ import annotations
+"""A picture's description and group, and its rendering as a figure, a file or part of a page."""
 
 import importlib.util
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, Figure, enlarge, text_width
 from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
-from peakline.profile import Profile
+from peakline.profile import HOST, NODE, Profile
 from peakline.text import printable
 
 
@@ -218,3 +217,25 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     body = _PLACE.sub(lambda match: _tenths(round(10 * float(match[0]))), body)
     body = _PATH.sub(_path, body)
     return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'
+
+
+LIMITS, COMPUTE, MEMORY, LINKS = "Limits", "Compute", "Memory", "Links"
+LAUNCH, ON_HOST, OTHER = "Launch and synchronization", "Host", "Other"
+GROUPS = (LIMITS, COMPUTE, MEMORY, LINKS, LAUNCH, ON_HOST, OTHER)
+
+_OF_AREA = {
+    "roofline": LIMITS,
+    **dict.fromkeys(("atomics", "divergence", "fma", "gemm", "instruction", "soak"), COMPUTE),
+    **dict.fromkeys(("alignment", "cache", "copy", "dsmem", "hbm", "l1", "latency"), MEMORY),
+    **dict.fromkeys(("layout", "occupancy", "random", "shared"), MEMORY),
+    **dict.fromkeys(("allocation", "c2c", "input", "nccl", "p2p", "pcie", "storage"), LINKS),
+    **dict.fromkeys(("fusion", "launch", "overlap", "synchronization"), LAUNCH),
+    "host": ON_HOST,
+}
+
+
+def group_of(device: str, ids: Sequence[str]) -> str:
+    """The group of a picture by its first benchmark; without any it is about the whole device."""
+    if device in (NODE, HOST):
+        return LINKS if device == NODE else ON_HOST
+    return _OF_AREA.get(level_of(ids[0]), OTHER) if ids else LIMITS

@@ -4,20 +4,17 @@ Attainable FLOP/s = min(roof, intensity x bandwidth), log-log; one slope per mem
 roof per precision and unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from peakline import units
-from peakline.limits.roofline import Limit, Limits, limits
+from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_ticks, end_labels, note
-from peakline.pictures.curves import amount, plot_marks
-from peakline.pictures.matrix.rows import format_of
+from peakline.pictures.curves import amount, format_of, plot_marks
+from peakline.pictures.labels import short_label, write_labels
 from peakline.pictures.picture import Picture
-from peakline.pictures.roof_labels import short_label, write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
 from peakline.profile import HOST, Profile
 
@@ -91,7 +88,7 @@ def every(profile: Profile, device: str) -> Picture | None:
     )
 
 
-def _lead(roofs: Sequence[Limit]) -> str:
+def _lead(roofs: Sequence[RooflineLimit]) -> str:
     """The highest roof's lead over the next and the lowest one."""
     first, *others = roofs
     text = f"Highest: {first.label}, {units.rate(first.value, first.best.unit)}"
@@ -126,14 +123,13 @@ def _headline(found: Limits) -> str:
     return f"{text}; below {ridge} {per}/byte memory binds"
 
 
-def scaled(first: Limit, value: float) -> tuple[str, str]:
+def scaled(first: RooflineLimit, value: float) -> tuple[str, str]:
     """A rate in the unit of the panel's first roof: ("858", "TFLOP/s")."""
-    unit = units.rate(first.value, first.best.unit).split(" ")[1]
-    scale = {"T": 1e12, "G": 1e9, "M": 1e6}[unit[0]]
+    scale, unit = units.rate_unit(first.value, first.best.unit)
     return units.number(value / scale), unit
 
 
-def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Points]:
+def _points(profile: Profile, device: str, roofs: Sequence[RooflineLimit]) -> list[Points]:
     """The measured sweep and the skinny GEMMs, for the roofs shown."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     roofline = profile.roofline(device)
@@ -152,7 +148,7 @@ def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Point
 
 
 def _two_speeds(
-    profile: Profile, device: str, roofs: Sequence[Limit], points: Sequence[Points]
+    profile: Profile, device: str, roofs: Sequence[RooflineLimit], points: Sequence[Points]
 ) -> str:
     """A note on points above their roof, if samples of the roof itself are as high: the processor
     ran at two speeds, and the roof is the slower one."""
@@ -260,13 +256,13 @@ def _draw_panel(
         canvas.legend_of(axes, [p.name for p in points], alignment="left", **beside)
 
 
-def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
+def _draw_ridges(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
     plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)
 
 
-def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
+def _draw_slope(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     """Draws a slope up to the highest roof, and the main memory's theoretical one."""
     bandwidth, top = slope.value, found.roofs[0].value
     start = max(axes.get_xlim()[0], axes.get_ylim()[0] / bandwidth)
@@ -281,7 +277,7 @@ def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
         axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
 
 
-def _dashes(profile: Profile, roofs: Sequence[Limit]) -> list[Any]:
+def _dashes(profile: Profile, roofs: Sequence[RooflineLimit]) -> list[Any]:
     """A dash per roof: solid for the highest of a colour, dotted below."""
     seen: list[str] = []
     dashes = []
@@ -292,7 +288,7 @@ def _dashes(profile: Profile, roofs: Sequence[Limit]) -> list[Any]:
     return dashes
 
 
-def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit, dash: Any) -> None:
+def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: RooflineLimit, dash: Any) -> None:
     """Draws a roof from the fastest slope on, with its band and its theoretical value."""
     color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
     bandwidth = found.slopes[0].value
@@ -310,7 +306,7 @@ def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit, dash: A
         axes.plot([value / bandwidth, right], [value] * 2, label=name, **{**LIMIT, "color": color})
 
 
-def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> EndLabel:
+def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: RooflineLimit) -> EndLabel:
     name = roof.label
     if canvas.narrow:
         alone = [r.precision for r in found.roofs].count(roof.precision) == 1
@@ -326,7 +322,7 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 
-def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> None:
+def unit_heading(axes: Axes, canvas: Canvas, first: RooflineLimit, what: str = "") -> None:
     """Writes the unit of the labels at the right, which is the first roof's."""
     text = scaled(first, first.value)[1] + what
     if canvas.narrow:

@@ -1,17 +1,15 @@
 """Several devices in one frame: rooflines overlaid, ceilings side by side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
-from peakline.limits.roofline import MEASURED, Limit, Limits, limits
+from peakline.limits.ceilings import MEASURED, Limits, RooflineLimit, limits
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, Line2D, end_labels
 from peakline.pictures.curves import plot_marks
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.roof_labels import short_label
 from peakline.pictures.roofline import first_roofs, frame, scaled, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
@@ -55,7 +53,7 @@ def _leads(found: Sequence[tuple[str, Limits]]) -> str:
     )
 
 
-def _lead(names: Sequence[str], rows: Sequence[Limit]) -> str:
+def _lead(names: Sequence[str], rows: Sequence[RooflineLimit]) -> str:
     """ "HBM read: h200 leads with 4617 GB/s, 1.44 × h100"."""
     (best, leader), *others = sorted(
         zip(rows, names, strict=True), key=lambda row: row[0].value, reverse=True
@@ -68,7 +66,7 @@ def _lead(names: Sequence[str], rows: Sequence[Limit]) -> str:
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
-    roofs: dict[str, list[Limit]] = {}
+    roofs: dict[str, list[RooflineLimit]] = {}
     for _, limits_ in found:
         for roof in limits_.roofs:
             roofs.setdefault(roof.resource, []).append(roof)
@@ -117,7 +115,7 @@ def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> Line2D:
     return slope
 
 
-def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLabel:
+def _shared_label(canvas: Canvas, roofs: Sequence[RooflineLimit], first: RooflineLimit) -> EndLabel:
     """One label for a roof of several machines, in the first roof's unit."""
     ordered = sorted(roofs, key=lambda roof: roof.value)
     name = short_label(roofs[0].label) if canvas.narrow else roofs[0].label

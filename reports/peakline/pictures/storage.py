@@ -1,14 +1,11 @@
 """The links from storage to a GPU, and the need."""
 
-from __future__ import annotations
-
 import math
 
 from peakline import units
 from peakline.peaks.storage import ALL_AT_ONCE, InputNeed, input_bound, input_rates
 from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note
-from peakline.pictures.groups import LINKS
-from peakline.pictures.picture import Picture
+from peakline.pictures.picture import LINKS, Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
 

@@ -1,7 +1,5 @@
 """Colours, marks and dashes of every picture, and matplotlib's settings."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import typing

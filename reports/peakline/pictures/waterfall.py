@@ -1,6 +1,4 @@
-"""Where the time of a step goes: its parts as a waterfall, and idle shares over time."""
-
-from __future__ import annotations
+"""Where the time of a step goes, as a waterfall; idle shares over time; what changed in a step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +8,11 @@ from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import GRID, MUTED, SERIES
+from peakline.workload import change_text
 from peakline.workload.analysis import Analysis
+from peakline.workload.change import Change
 from peakline.workload.part import COLLECTIVES, COPIES, KERNELS, Part
-from peakline.workload.text import headline, microseconds
+from peakline.workload.step_text import headline, microseconds
 from peakline.workload.waterfall import Waterfall
 
 _ROW = 0.3  # inches
@@ -20,8 +20,12 @@ _BAR = 0.62  # of a row
 _PALE = 0.35
 _NEEDED, _, _OF_NO_BOUND = zip(KERNELS, COLLECTIVES, COPIES, strict=True)
 _UNKNOWN = (*_OF_NO_BOUND, Part.BEFORE, Part.NOT_RECORDED)
-_KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
 _IDLE = SERIES[6]
+_COLORS = {
+    **dict.fromkeys(KERNELS, SERIES[0]),
+    **dict.fromkeys((*COLLECTIVES, Part.COLLECTIVES_WAITING), SERIES[4]),
+    **dict.fromkeys(COPIES, SERIES[1]),
+}
 _BIN_NS = 1_000_000
 _MOST_BINS = 600
 
@@ -98,8 +102,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
 def _color(part: Part) -> tuple[str, float]:
     if part in _UNKNOWN:
         return MUTED, 0.5
-    color = next((color for name, color in _KINDS if part.value.startswith(name)), _IDLE)
-    return color, 1.0 if part in _NEEDED or part.is_idle else _PALE
+    return _COLORS.get(part, _IDLE), 1.0 if part in _NEEDED or part.is_idle else _PALE
 
 
 def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
@@ -163,4 +166,48 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     axes.set_yticks([0, 50, 100])
     axes.set_yticklabels(["0", "50 %", "100 %"])
     canvas.labels(axes, f"{unit} from the first step", "idle")
+    return figure
+
+
+_LESS, _MORE = SERIES[0], SERIES[6]
+_WORTH = 0.002  # of the longer step: smaller changes are one bar
+
+
+def change_pictures(change: Change) -> list[Picture]:
+    profile = change.before.profile
+    return [
+        Picture(
+            "change",
+            "What changed: from the step before to the step after",
+            "The first bar is the step before, the last the step after. Each bar between them "
+            "begins where the one above ended, and is what a part of the step takes more or less.",
+            lambda canvas: _draw_change(canvas, change),
+            headline=change_text.headline(change),
+            stamp=stamp(profile, change.before.ranks[0].device),
+        )
+    ]
+
+
+def _draw_change(canvas: Canvas, change: Change) -> Figure:
+    before, after = change.before.step_s, change.after.step_s
+    least = _WORTH * max(before, after)
+    rows = [(Part(row.name).label, row.change_s) for row in change.parts]
+    shown = [row for row in rows if abs(row[1]) >= least]
+    if len(shown) < len(rows):
+        shown.append(("all others", change.change_s - sum(seconds for _, seconds in shown)))
+    names = ["before", *(name for name, _ in shown), "after"]
+    texts = [
+        units.time(before),
+        *(change_text.signed(seconds) for _, seconds in shown),
+        units.time(after),
+    ]
+    scale, unit = (1e3, "ms") if max(before, after) >= 2e-3 else (1e6, "µs")
+    bars = [(0.0, before * scale, MUTED, 1.0)]
+    at = before
+    for _, seconds in shown:
+        bars.append((at * scale, seconds * scale, _MORE if seconds > 0 else _LESS, 1.0))
+        at += seconds
+    figure, axes = cascade(canvas, names, texts, [*bars, (0.0, after * scale, MUTED, 1.0)])
+    axes.set_xlim(left=0)
+    canvas.labels(axes, f"{unit} of a {change.after.one}{change.after.mean}")
     return figure

@@ -170,12 +170,15 @@ class Profile:
         return list(dict.fromkeys([*listed, *present]))
 
     def label(self, resource: str) -> str:
-        """The label of a resource: this version's where it knows the resource, else the file's,
-        which names an integrated GPU's own memory and link."""
-        known = schema.labels().get(resource)
-        if known and not (level_of(resource) == "pcie" and any(d.integrated for d in self.devices)):
-            return known
+        """The label of a resource: this version's where it knows the resource, else the file's.
+
+        Where the host link is not PCIe, only the file has its label.
+        """
         found = self._resource.get(resource)
+        known = schema.labels().get(resource)
+        other_link = any(device.integrated or device.c2c for device in self.devices)
+        if known and not (found and other_link and level_of(resource) == "pcie"):
+            return known
         return found.label if found else plain_label(resource)
 
     def headline_label(self, headline: Headline) -> str:

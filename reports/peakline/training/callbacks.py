@@ -1,7 +1,5 @@
 """StepTimer callbacks for Lightning and Hugging Face's Trainer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from peakline.training.step_timer import StepTimer

@@ -1,7 +1,5 @@
 """Sinks for step figures: TensorBoard and Prometheus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Clock, power, temperature and throttle reasons of the device in use, from NVML."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

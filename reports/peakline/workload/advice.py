@@ -1,7 +1,5 @@
 """Possible savings of a step, with remedies and the measured curves behind them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +12,8 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.bounds import UNKNOWN, Key
 from peakline.workload.costs import Links
 from peakline.workload.fusing import chain
-from peakline.workload.labels import shortened
-from peakline.workload.model import Finding, Host, Kind, Way
+from peakline.workload.kernel_names import shortened
+from peakline.workload.model import HostMemory, Kind, TraceFinding, Way
 from peakline.workload.part import COLLECTIVES, COPIES, Part
 from peakline.workload.placement import Placement
 from peakline.workload.straggler import cause
@@ -28,7 +26,7 @@ _ALIGNED_BYTES = 16
 _GOOD_SHARE = 0.8  # of the bound: faster kernels have no trouble with their dimensions
 
 
-def advice(analysis: Analysis) -> list[Finding]:
+def advice(analysis: Analysis) -> list[TraceFinding]:
     """All savings worth reporting, largest first."""
     found = [said for rule in _RULES for said in rule(analysis)]
     worth = [said for said in found if said.saving_s >= _WORTH * analysis.step_s]
@@ -37,12 +35,12 @@ def advice(analysis: Analysis) -> list[Finding]:
 
 def _said(
     analysis: Analysis, part: Part, saving_s: float, text: str, topic: str = "", place: int = 0
-) -> Finding:
+) -> TraceFinding:
     """place: of the rank that spends the time."""
     curve = analysis.profile.curve(analysis.ranks[0].device, topic)
     shown = curve.title if curve else ""
     several = len(analysis.ranks) > 1
-    return Finding(
+    return TraceFinding(
         part.value,
         "saving",
         text,
@@ -63,7 +61,7 @@ def _worst(analysis: Analysis, *parts: Part) -> tuple[float, int]:
     return max(each), each.index(max(each))
 
 
-def _launches(analysis: Analysis) -> Iterator[Finding]:
+def _launches(analysis: Analysis) -> Iterator[TraceFinding]:
     seconds, place = _worst(analysis, Part.LAUNCH)
     rank = analysis.ranks[place]
     count, node = rank.launches / len(rank.steps), rank.costs.node
@@ -90,7 +88,7 @@ def _often(count: float) -> str:
     return "once" if number == "1" else f"{number} times"
 
 
-def _waits(analysis: Analysis) -> Iterator[Finding]:
+def _waits(analysis: Analysis) -> Iterator[TraceFinding]:
     seconds, place = _worst(analysis, Part.SYNCHRONIZATION)
     count = analysis.ranks[place].waits / len(analysis.ranks[place].steps)
     if seconds:
@@ -122,13 +120,13 @@ _OF_HOST = {
 }
 
 
-def _host(analysis: Analysis) -> Iterator[Finding]:
+def _host(analysis: Analysis) -> Iterator[TraceFinding]:
     for part, (text, topic) in _OF_HOST.items():
         seconds, place = _worst(analysis, part)
         yield _said(analysis, part, seconds, text, topic, place)
 
 
-def _copies(analysis: Analysis) -> Iterator[Finding]:
+def _copies(analysis: Analysis) -> Iterator[TraceFinding]:
     """Suggests pinned memory for pageable copies, and a separate stream for all copies."""
     _, place = _worst(analysis, *COPIES)
     rank, part = analysis.ranks[place], _largest(analysis, COPIES)
@@ -139,8 +137,8 @@ def _copies(analysis: Analysis) -> Iterator[Finding]:
         owned, way = int(rank.owned[activity]), Way(int(rows["way"][activity]))
         inputs += owned * (way == Way.TO_DEVICE)
         others += owned * (way != Way.TO_DEVICE)
-        if rows["host"][activity] == Host.PAGEABLE:
-            best = links.copy(way, Host.PINNED, int(rows["bytes"][activity]))
+        if rows["host"][activity] == HostMemory.PAGEABLE:
+            best = links.copy(way, HostMemory.PINNED, int(rows["bytes"][activity]))
             pageable += owned
             pinned += min(owned, best) if best is not None else owned
     scale = 1e-9 / len(rank.steps)
@@ -163,7 +161,7 @@ def _largest(analysis: Analysis, parts: Sequence[Part]) -> Part:
     return max(parts, key=lambda part: analysis.parts.get(part, 0))
 
 
-def _kernels(analysis: Analysis) -> Iterator[Finding]:
+def _kernels(analysis: Analysis) -> Iterator[TraceFinding]:
     """The kernels that take longest above their lower bound, each with what its shape tells."""
     # By name and work, since one kernel may compute products of many shapes: of the rank that loses
     # the most by it.
@@ -238,7 +236,7 @@ def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
     yield from ((place, float(time) * 1e-9) for place, time in enumerate(sums) if time)
 
 
-def _fusing(analysis: Analysis) -> Iterator[Finding]:
+def _fusing(analysis: Analysis) -> Iterator[TraceFinding]:
     place = analysis.leading
     rank = analysis.ranks[place]
     if found := chain(rank):
@@ -252,7 +250,7 @@ def _fusing(analysis: Analysis) -> Iterator[Finding]:
         yield _said(analysis, Part.KERNELS, found.saving_s * often, text, "fusion", place)
 
 
-def _collectives(analysis: Analysis) -> Iterator[Finding]:
+def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
     waiting, place = _worst(analysis, Part.COLLECTIVES_WAITING)
     last = analysis.leading
     if waiting and last != place:
@@ -264,7 +262,7 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
         if why is None or not why.of_host:
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
-            yield dataclasses.replace(found, subject=subject)
+            yield dataclasses.replace(found, subject=subject, names_rank=True)
     exposed, place = _worst(analysis, *COLLECTIVES)
     text = (
         f"collectives take {units.time(exposed)} that no kernel hides: start them as soon as a "
@@ -273,5 +271,5 @@ def _collectives(analysis: Analysis) -> Iterator[Finding]:
     yield _said(analysis, _largest(analysis, COLLECTIVES), exposed, text, "", place)
 
 
-_RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...]
+_RULES: tuple[Callable[[Analysis], Iterator[TraceFinding]], ...]
 _RULES = (_launches, _waits, _host, _copies, _kernels, _fusing, _collectives)

@@ -1,19 +1,18 @@
 """One run: a waterfall for each of its ranks."""
 
-from __future__ import annotations
-
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from peakline import units
 from peakline.profile import HOST, NODE, Profile
-from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel import WorkloadError, merge
 from peakline.workload.kernel_text import YOURS, other_device
-from peakline.workload.model import Finding, Kind, Trace, Way
+from peakline.workload.model import Kind, Trace, TraceFinding, Way
 from peakline.workload.part import Part
-from peakline.workload.placement import Placement, in_one
+from peakline.workload.placement import Placement, place
 from peakline.workload.ranks import meetings_of
 from peakline.workload.read import read_trace
 from peakline.workload.timeline import timelines
@@ -28,7 +27,7 @@ class Analysis:
 
     profile: Profile
     ranks: tuple[Waterfall, ...]
-    findings: tuple[Finding, ...]  # what was not recorded, or is inconsistent
+    findings: tuple[TraceFinding, ...]  # what was not recorded, or is inconsistent
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -63,11 +62,17 @@ class Analysis:
         total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
         return {part: time for part, time in total.items() if time}
 
-    @property
+    @functools.cached_property
     def kernels(self) -> list[Placement]:
-        """The leading rank's kernels per step, by possible gain as written, largest first."""
+        """The leading rank's kernels by name, over all steps, most to gain first."""
         rank = self.ranks[self.leading]
-        return [in_one(p, len(rank.steps)) for p in rank.bounds.table]
+        kernels = merge([p.kernel for p in rank.bounds.kernels])
+        return place(self.profile, kernels, rank.device) if kernels else []
+
+    @property
+    def kernels_of_step(self) -> list[Placement]:
+        """`kernels` in a step, on average."""
+        return [p.in_one(len(self.ranks[self.leading].steps)) for p in self.kernels]
 
     @property
     def kernels_called(self) -> str:
@@ -134,14 +139,14 @@ def analyze(
         for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
     }
     text = other_device(profile, uuid, sorted(ran, key=str))
-    findings = [Finding("other_device", "warning", text)] if text else []
+    findings = [TraceFinding("other_device", "warning", text)] if text else []
     for trace in traces:
         named = f"{trace.name}: " if len(traces) > 1 else ""
         findings += [
             dataclasses.replace(finding, rank=trace.rank, text=named + finding.text)
             for finding in trace.findings
         ]
-    findings += [Finding("ranks_not_matched", "note", note) for note in notes]
+    findings += [TraceFinding("ranks_not_matched", "note", note) for note in notes]
     return dataclasses.replace(analysis, findings=(*findings, *_recorded(analysis)))
 
 
@@ -165,7 +170,7 @@ def _of_unknown_graphs(rank: Waterfall) -> int:
     return int(rank.owned[replay & kernels].sum())
 
 
-def _recorded(analysis: Analysis) -> list[Finding]:
+def _recorded(analysis: Analysis) -> list[TraceFinding]:
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
     over = " over all ranks" if len(ranks) > 1 else ""
@@ -212,4 +217,4 @@ def _recorded(analysis: Analysis) -> list[Finding]:
             f"{ranks[leading].timeline.trace.name}.",
         ),
     }
-    return [Finding(code, "note", text) for code, (holds, text) in found.items() if holds]
+    return [TraceFinding(code, "note", text) for code, (holds, text) in found.items() if holds]

@@ -1,7 +1,5 @@
 """Bounds of a device's activities: kernels by shapes, copies and collectives by size."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re
@@ -13,12 +11,11 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
-from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import Host, Int, Kind, Way
-from peakline.workload.placement import Placement, place
+from peakline.workload.model import HostMemory, Int, Kind, Way
+from peakline.workload.placement import Placement, place_each
 from peakline.workload.timeline import Timeline
-from peakline.workload.works import Work
+from peakline.workload.works import OpWork, foreach_work
 
 UNKNOWN = -1
 # Power control needs about 0.1 s to slow a device down, or to let it recover.
@@ -30,7 +27,7 @@ _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|att
 
 
 # A kernel's name and the work of one launch.
-Key = tuple[str, Work | None]
+Key = tuple[str, OpWork | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +37,7 @@ class Bounds:
     least: Int
     kernel: Int  # each activity's place in `kernels`; -1 for others
     kernels: tuple[Placement, ...]  # by name and work, as written
-    works: tuple[Work | None, ...]  # of one launch of each kernel
-    table: tuple[Placement, ...]  # one row per name, most to gain first
+    works: tuple[OpWork | None, ...]  # of one launch of each kernel
 
     @property
     def keys(self) -> list[Key]:
@@ -51,15 +47,14 @@ class Bounds:
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
     """The bounds of a device's activities. device: of the profile. inside: nanoseconds of each
-    activity within the steps; the table contains kernels with any."""
+    activity within the steps; only kernels with any are placed."""
     count = len(inside)
     least = np.full(count, UNKNOWN, np.int64)
     chosen = np.flatnonzero((timeline.rows["kind"] == Kind.COMPUTE) & (inside > 0))
     kernels, of_groups, group = _grouped(timeline, chosen)
     places = np.full(count, -1, np.int64)
     places[chosen] = group
-    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)} if kernels else {}
-    placed = [by_kernel[id(kernel)] for kernel in kernels]
+    placed = place_each(profile, kernels, device) if kernels else []
     for number, p in enumerate(placed):
         answer = p.rewritten
         if answer is None:
@@ -67,8 +62,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
         each = answer.share * (p.kernel.seconds or 0.0) / p.kernel.launches
         least[places == number] = round(each * 1e9)
     _of_links(timeline, Links(profile, device), least)
-    table = place(profile, merge(kernels), device) if kernels else []
-    return Bounds(least, places, tuple(placed), tuple(of_groups), tuple(table))
+    return Bounds(least, places, tuple(placed), tuple(of_groups))
 
 
 def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
@@ -86,7 +80,7 @@ def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
     return merge(found)
 
 
-def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work | None], Int]:
+def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[OpWork | None], Int]:
     """Activities merged by name and work; the work of one launch; each activity's kernel."""
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
@@ -131,7 +125,7 @@ def _loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
 def _kernel(
     timeline: Timeline,
     key: Sequence[int],
-    work: Work | None,
+    work: OpWork | None,
     launches: int,
     nanoseconds: float,
     load: float,
@@ -170,11 +164,11 @@ def _kernel(
     )
 
 
-def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
+def _works(timeline: Timeline) -> tuple[Int, list[OpWork]]:
     """All works, and each launch's index among them; -1 if its operator gives none."""
     known, rows = timeline.trace.operators, timeline.rows
     found = np.full(len(rows["start"]), -1, np.int64)
-    places: dict[Work, int] = {}
+    places: dict[OpWork, int] = {}
     _of_foreach(timeline, found, places)
     if not len(known):
         return found, list(places)
@@ -213,9 +207,9 @@ class _Launched(NamedTuple):
     activity: int
 
 
-def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+def _shared(operator: Sequence[OpWork], group: Sequence[_Launched]) -> Iterator[tuple[int, OpWork]]:
     """The activities in `group` that do an operator's work, each with its share."""
-    roles: dict[str, list[Work]] = {}
+    roles: dict[str, list[OpWork]] = {}
     for work in operator:
         roles.setdefault(work.role, []).append(work)
     doers = {role: _doers(group, role) for role, works in roles.items() if len(works) == 1}
@@ -235,7 +229,9 @@ def _shared(operator: Sequence[Work], group: Sequence[_Launched]) -> Iterator[tu
                 yield one.activity, works[0].times((int(size[1]) if size else 1) / len(parts))
 
 
-def _one_each(works: Sequence[Work], launches: Sequence[_Launched]) -> Iterator[tuple[int, Work]]:
+def _one_each(
+    works: Sequence[OpWork], launches: Sequence[_Launched]
+) -> Iterator[tuple[int, OpWork]]:
     """Gives the most bytes to the longest launch, if there are as many launches as works."""
     if len(works) == len(launches):
         longest = sorted(launches, key=lambda one: -one.nanoseconds)
@@ -268,7 +264,7 @@ def _doers(group: Sequence[_Launched], role: str) -> list[_Launched]:
     return [one for one in candidates if one.name == longest]
 
 
-def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
+def _of_foreach(timeline: Timeline, found: Int, places: dict[OpWork, int]) -> None:
     """Sets the works of kernels over tensor lists, by their names and grids."""
     of_lists = timeline.trace.named(timeline.rows, lambda name: "multi_tensor_apply" in name)
     for activity in np.flatnonzero(of_lists).tolist():
@@ -281,7 +277,7 @@ def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
     rows, messages = timeline.rows, timeline.trace.messages
     for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
         if rows["kind"][activity] == Kind.COPY:
-            way, host = Way(int(rows["way"][activity])), Host(int(rows["host"][activity]))
+            way, host = Way(int(rows["way"][activity])), HostMemory(int(rows["host"][activity]))
             found = links.copy(way, host, int(rows["bytes"][activity]))
         else:
             place_ = int(rows["message"][activity])

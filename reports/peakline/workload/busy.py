@@ -5,8 +5,6 @@ would need at its peak, independent of the clock. Of a unit's stages the busiest
 summaries are maxima over units that they do not name, and only cap the possible gain.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -16,8 +16,8 @@ from peakline import units
 from peakline.workload.analysis import Analysis
 from peakline.workload.bounds import Key
 from peakline.workload.kernel import short_name
-from peakline.workload.labels import labels
-from peakline.workload.model import Finding
+from peakline.workload.kernel_names import labels
+from peakline.workload.model import TraceFinding
 from peakline.workload.modules import modules
 from peakline.workload.part import Part
 
@@ -65,7 +65,7 @@ class Change:
     parts: tuple[Row, ...]  # named as in Part
     kernels: tuple[Row, ...]  # with collectives and copies, largest change first
     modules: tuple[Row, ...]
-    findings: tuple[Finding, ...]  # what is not comparable, and each run's own findings
+    findings: tuple[TraceFinding, ...]  # what is not comparable, and each run's own findings
 
     @property
     def change_s(self) -> float:
@@ -194,11 +194,11 @@ def _kernels(before: dict[Key, Taken], after: dict[Key, Taken]) -> list[Row]:
     return sorted(rows, key=lambda row: -abs(row.change_s))
 
 
-def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
+def _of_kernels(rows: tuple[Row, ...]) -> Iterator[TraceFinding]:
     other = [row for row in rows if not row.comparable]
     if other:
         seconds = sum(row.after.seconds for row in other if row.after)
-        yield Finding(
+        yield TraceFinding(
             "other_work",
             "note",
             f"Not comparable: {units.counted(len(other), 'kernel')} of the same name "
@@ -209,16 +209,16 @@ def _of_kernels(rows: tuple[Row, ...]) -> Iterator[Finding]:
         )
 
 
-def _differences(before: Analysis, after: Analysis) -> Iterator[Finding]:
+def _differences(before: Analysis, after: Analysis) -> Iterator[TraceFinding]:
     """Differences between the runs that may explain other times."""
     for code, (what, of) in _FACTS.items():
         values = [of(run) for run in (before, after)]
         if values[0] != values[1]:
             text = f"Not comparable: {what} was {values[0]} before and is {values[1]} after."
-            yield Finding(code, "warning", text)
+            yield TraceFinding(code, "warning", text)
         elif code == "other_shapes" and values[0] == _WITHOUT:
             text = "Shapes were not recorded, so kernels of one name may do other work."
-            yield Finding("no_shapes", "note", text)
+            yield TraceFinding("no_shapes", "note", text)
 
 
 def _devices(run: Analysis) -> str:

@@ -1,15 +1,13 @@
 """Changes between two runs, for a terminal and as a JSON document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
 from peakline.workload.change import INTO, Change, Row, Taken, lengths
 from peakline.workload.part import Part
+from peakline.workload.step_text import wrapped
 from peakline.workload.table import Line, Table, printed
-from peakline.workload.text import wrapped
 
 _WORTH = 0.005  # of the step before
 

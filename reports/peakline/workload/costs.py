@@ -1,16 +1,14 @@
 """Costs of launches, copies and collectives on a machine, by its profile."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 
 from peakline.limits.collectives import interpolated, points
 from peakline.profile import Profile
-from peakline.workload.model import Host, Message, Way
+from peakline.workload.model import HostMemory, Message, Way
 
 _WAYS = {Way.TO_DEVICE: "h2d", Way.TO_HOST: "d2h"}
-_HOSTS = {Host.PINNED: "pinned", Host.PAGEABLE: "pageable"}
+_HOSTS = {HostMemory.PINNED: "pinned", HostMemory.PAGEABLE: "pageable"}
 # Assumed without measurement, and reported as such: a launch call, the time from the call to the
 # kernel's start, and the time between queued kernels.
 _SUBMIT_NS, _LATENCY_NS, _NEXT_NS = 5000, 10_000, 10_000
@@ -64,7 +62,7 @@ class Links:
         self._collectives = functools.cache(functools.partial(points, profile))
         self._rates = functools.cache(self._rate)
 
-    def copy(self, way: Way, host: Host, nbytes: int) -> int | None:
+    def copy(self, way: Way, host: HostMemory, nbytes: int) -> int | None:
         """Nanoseconds of a copy; None if profile or trace lack the information."""
         if way not in _WAYS or host not in _HOSTS or nbytes <= 0:
             return None

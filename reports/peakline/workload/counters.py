@@ -4,8 +4,6 @@ Names as listed by `ncu --query-metrics` for Turing to Blackwell. A missing or "
 unknown, never 0; an idle execution pipe proves that its work is 0.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re
@@ -173,7 +171,8 @@ class Counters:
             if total is not None:
                 found.setdefault((letter, match["prefix"], form), {})[op] = total * weight
         result: dict[str, float] = {}
-        for key in sorted(found, key=_rank):
+        # The sum and smsp's first.
+        for key in sorted(found, key=lambda key: (_FORMS.index(key[2]), key[1] != "smsp")):
             if len(found[key]) == len(_FLOP):
                 result.setdefault(f"cuda_core.{_LETTERS[key[0]]}", sum(found[key].values()))
         return result
@@ -236,12 +235,6 @@ def _counts_flops(match: re.Match[str]) -> bool:
     if match["derived"]:
         return match["prefix"] != "sm"
     return match["form"] is not None
-
-
-def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
-    """The rank of equivalent counters: the sum and smsp's first."""
-    _, prefix, form = key
-    return _FORMS.index(form), prefix != "smsp"
 
 
 # Metrics to collect for each kind of unknown work.

@@ -1,7 +1,5 @@
 """Steps and kernels as JSON documents, in base SI units."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,7 +12,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.modules import Module, modules
 from peakline.workload.part import Part
 from peakline.workload.placement import Answer, Placement
-from peakline.workload.text import headline, losses, said
+from peakline.workload.step_text import headline, losses, said
 from peakline.workload.waterfall import Waterfall
 
 
@@ -52,7 +50,7 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
         "modules": [_module(module, len(leading.steps)) for module in modules(leading, 0.0)],
         "kernels": [
             row | {"time_per_step_s": row["time_s"] / len(leading.steps)}
-            for row in kernel_rows(profile, leading.bounds.table)
+            for row in kernel_rows(profile, analysis.kernels)
         ],
         "notes": list(analysis.notes),
     }
@@ -148,8 +146,8 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
         "bytes": dict(p.kernel.bytes),
         "flops_per_s": p.flops_per_s,
         "from_shapes": p.kernel.from_shapes,
-        "as_written": _answer(profile, p.as_written),
-        "rewritten": _answer(profile, p.rewritten),
+        "as_written": _answer(profile, p, p.as_written),
+        "rewritten": _answer(profile, p, p.rewritten),
         "shares": dict(p.shares),
         "reason": p.reason and dataclasses.asdict(p.reason),
         "impossible": list(p.impossible),
@@ -158,14 +156,14 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None and value != ""}
 
 
-def _answer(profile: Profile, answer: Answer | None) -> dict[str, Any] | None:
+def _answer(profile: Profile, p: Placement, answer: Answer | None) -> dict[str, Any] | None:
     if answer is None:
         return None
     found: dict[str, Any] = {
         "units": list(answer.units),
         "labels": [kernel_text.unit_label(profile, name) for name in answer.units],
         "share": answer.share,
-        "gain_s": answer.gain_s,
+        "gain_s": p.gain_s(answer),
         "complete": answer.complete,
     }
     if answer.capped_by:

@@ -1,13 +1,11 @@
 """Consecutive elementwise kernels, which would move fewer bytes if fused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 from peakline.workload.waterfall import Waterfall
 
 _SHORTEST = 3

@@ -5,8 +5,6 @@ From the call to the start it is launch latency, up to the measured one. If it w
 it is dispatch, or a wait that a call shows. The rest is a late start of unknown cause.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Impossible events are left out and counted; missing ones are reported, since oth
 become limits.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -14,7 +12,7 @@ from numpy.typing import NDArray
 
 from peakline import units
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Did, Finding, Int, Kind, Trace, Way
+from peakline.workload.model import Did, Int, Kind, Trace, TraceFinding, Way
 from peakline.workload.timeline import captured, joined, keys
 
 # Recordings last minutes: times more than a day away from the others are wrong.
@@ -65,7 +63,7 @@ def _leave_out(trace: Trace) -> None:
         raise WorkloadError(f"{trace.name}: none of its {total} activities has a valid time")
     rows.keep(~wrong)
     text = f"{count} of {total} activities of the device have no valid time and are left out."
-    trace.findings.append(Finding("invalid_times", "warning", text, count, total))
+    trace.findings.append(TraceFinding("invalid_times", "warning", text, count, total))
 
 
 def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -88,7 +86,7 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     return wrong
 
 
-def _lost_kernels(trace: Trace) -> Iterator[Finding]:
+def _lost_kernels(trace: Trace) -> Iterator[TraceFinding]:
     calls = trace.calls
     chosen = trace.named(calls, _ONE_KERNEL.match) & (calls["correlation"] > 0)
     for low, high in captured(calls["start"], calls["end"], trace.did(calls)):
@@ -99,10 +97,10 @@ def _lost_kernels(trace: Trace) -> Iterator[Finding]:
     if count > _WORTH * total:
         text = f"{count} of {total} launches have no kernel: the profiler lost events, so idle "
         text += "time is an upper limit."
-        yield Finding("launches_without_kernels", "warning", text, count, total)
+        yield TraceFinding("launches_without_kernels", "warning", text, count, total)
 
 
-def _lost_launches(trace: Trace) -> Iterator[Finding]:
+def _lost_launches(trace: Trace) -> Iterator[TraceFinding]:
     rows = trace.activities
     kernels = (rows["kind"] <= Kind.COLLECTIVE) & (rows["way"] == Way.NONE)
     known, starts = (joined(trace, rows, trace.calls) >= 0)[kernels], rows["start"][kernels]
@@ -112,14 +110,14 @@ def _lost_launches(trace: Trace) -> Iterator[Finding]:
     total, before, count = len(known), int(early.sum()), int((~known & ~early).sum())
     if before:
         text = f"{before} of {total} kernels were launched before the recording began."
-        yield Finding("launched_before", "note", text, before, total)
+        yield TraceFinding("launched_before", "note", text, before, total)
     if count > _WORTH * total:
         text = f"{count} of {total} kernels have no launch call: the profiler lost events, and the "
         text += "causes of gaps before them are not known."
-        yield Finding("kernels_without_launches", "warning", text, count, total)
+        yield TraceFinding("kernels_without_launches", "warning", text, count, total)
 
 
-def _skew(trace: Trace) -> Iterator[Finding]:
+def _skew(trace: Trace) -> Iterator[TraceFinding]:
     calls, rows = trace.calls, trace.activities
     call = joined(trace, rows, calls)
     ahead = calls["start"][call[call >= 0]] - rows["start"][call >= 0]
@@ -131,4 +129,4 @@ def _skew(trace: Trace) -> Iterator[Finding]:
             f"{units.time(int(early.max()) * 1e-9)}: the clocks of host and GPU differ, so gaps "
             "have no causes."
         )
-        yield Finding("clocks_differ", "warning", text, len(early), len(ahead))
+        yield TraceFinding("clocks_differ", "warning", text, len(early), len(ahead))

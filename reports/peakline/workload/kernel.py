@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from peakline.text import OneLine
 
@@ -81,6 +83,15 @@ class Kernel:
     def flops_known(self) -> bool:
         """Whether `flops` is complete."""
         return all(name == "hbm" for name in self.unknown)
+
+    def in_one(self, steps: int) -> Kernel:
+        """The mean over so many steps."""
+        sums: dict[str, Any] = {
+            name: {key: value / steps for key, value in getattr(self, name).items()}
+            for name in ("flops", "bytes", "busy", "summaries")
+        }
+        seconds = self.seconds and self.seconds / steps
+        return dataclasses.replace(self, launches=self.launches / steps, seconds=seconds, **sums)
 
 
 def merge(kernels: Sequence[Kernel]) -> list[Kernel]:

@@ -1,7 +1,5 @@
 """Placements as text: the table, and the largest gains."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from peakline.profile import Profile
 from peakline.workload.busy import LABELS, SUMMARY_LABELS
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 _LABELS = {**LABELS, CACHE: "L2 at the least", UNKNOWN_UNIT: "the fastest format"}
@@ -62,7 +60,7 @@ class Total:
 def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
     found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
     return Total(
-        sum(answer.gain_s for answer, _ in found),
+        sum(answer.gain * seconds for answer, seconds in found),
         sum(seconds for _, seconds in found),
         total_seconds(placements),
     )
@@ -144,7 +142,7 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
     if first is None or first.as_written is None:
         return f"{called}: what bounds them is not known"
     name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
-    gain = first.as_written.gain_s
+    gain = first.gain_s(first.as_written)
     return (
         f"{called}, as written: at most {units.percent(found.share)} of "
         f"{units.time(found.seconds)} to gain; {name}: at most {units.time(gain)}, "
@@ -319,10 +317,11 @@ def answers(profile: Profile, p: Placement) -> list[str]:
     by_shapes = " (by shapes)" if p.kernel.from_shapes else ""
     missing = f"; not known: {missing_words(p.missing)}" if p.missing else ""
     written, rewritten = described(profile, p, p.as_written), described(profile, p, p.rewritten)
+    gain = f"at most {units.time(p.gain_s(p.as_written))} to gain"
     if p.rewritten is None or not p.kernel.busy:
         # Only bytes and FLOPs are known, and hold for both answers.
-        return [f"{written}{by_shapes}; at most {units.time(p.as_written.gain_s)} to gain{missing}"]
+        return [f"{written}{by_shapes}; {gain}{missing}"]
     return [
-        f"as written: {written}; at most {units.time(p.as_written.gain_s)} to gain",
-        f"rewritten: {rewritten}; at most {units.time(p.rewritten.gain_s)} to gain{missing}",
+        f"as written: {written}; {gain}",
+        f"rewritten: {rewritten}; at most {units.time(p.gain_s(p.rewritten))} to gain{missing}",
     ]

@@ -1,7 +1,5 @@
 """Reads traces of `torch.profiler` into columns."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -15,7 +13,7 @@ from peakline.workload.model import (
     MODULE,
     Activity,
     Call,
-    Host,
+    HostMemory,
     Kind,
     Message,
     Operator,
@@ -33,7 +31,7 @@ _LARGEST_NS = 1 << 62
 _NUMBER = re.compile(r"([0-9]{1,16})(?:\.([0-9]+))?")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
 _COPY = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
-_HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
+_HOSTS = {"Pinned": HostMemory.PINNED, "Pageable": HostMemory.PAGEABLE}
 # PyTorch 1.8 and 1.9 have other names of categories.
 _ACTIVITIES = {
     "kernel": Kind.COMPUTE, "gpu_memcpy": Kind.COPY, "gpu_memset": Kind.COMPUTE,
@@ -174,7 +172,7 @@ class _Reader:
     ) -> None:
         start, end = self._span(event)
         name = str(event.get("name"))
-        kind, way, host, message = _ACTIVITIES[category], Way.NONE, Host.UNKNOWN, -1
+        kind, way, host, message = _ACTIVITIES[category], Way.NONE, HostMemory.UNKNOWN, -1
         if "memset" in category:
             way = Way.FILL
         elif kind == Kind.COPY:
@@ -207,13 +205,13 @@ class _Reader:
         return len(self._trace.messages) - 1
 
 
-def _copy(name: str) -> tuple[Kind, Way, Host]:
+def _copy(name: str) -> tuple[Kind, Way, HostMemory]:
     """A copy's kind, direction and host memory by its name: "Memcpy HtoD (Pageable -> Device)"."""
     match = _COPY.match(name)
     way = _WAYS.get(match[1], Way.NONE) if match else Way.NONE
     hosts = [_HOSTS[end] for end in (match[2], match[3]) if end in _HOSTS] if match else []
     kind = Kind.COMPUTE if way == Way.WITHIN else Kind.COPY
-    return kind, way, hosts[0] if hosts else Host.UNKNOWN
+    return kind, way, hosts[0] if hosts else HostMemory.UNKNOWN
 
 
 def is_collective(kernel: str) -> bool:

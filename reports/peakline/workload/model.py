@@ -3,8 +3,6 @@
 Times are whole nanoseconds of the trace's own clock; clocks of different traces differ.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peakline.workload.works import Work
+from peakline.workload.works import OpWork
 
 Int = NDArray[np.int64]
 
@@ -40,7 +38,7 @@ class Way(IntEnum):
     MIGRATION = 6  # of a unified-memory page, in either direction
 
 
-class Host(IntEnum):
+class HostMemory(IntEnum):
     UNKNOWN = 0
     PINNED = 1
     PAGEABLE = 2
@@ -71,7 +69,7 @@ class Activity(NamedTuple):
     operator: int = -1  # framework operator that launched it
     bytes: int = 0
     way: int = Way.NONE
-    host: int = Host.UNKNOWN
+    host: int = HostMemory.UNKNOWN
     message: int = -1  # index in Trace.messages, for a collective
     flops: int = 0  # stated in the trace
     moved: int = 0  # bytes of device memory, stated in the trace
@@ -171,7 +169,7 @@ def did(call: str) -> Did:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TraceFinding:
     code: str  # a part of the step if it takes time there, else the kind of problem
     severity: str  # "saving", "warning" (figures may be wrong), "note"
     text: str
@@ -180,6 +178,7 @@ class Finding:
     rank: int | None = None
     saving_s: float = 0.0  # per step, at most
     subject: str = ""  # short name, if not the part's label
+    names_rank: bool = False  # whether text and subject name the ranks themselves
     topic: str = ""  # of the profile's curve behind it, if any
     shown: str = ""  # the curve's statement
 
@@ -206,16 +205,16 @@ class Trace:
     messages: list[Message] = field(default_factory=list)
     # `work` is an index in `works`.
     operators: Columns = field(default_factory=lambda: Columns(Operator))
-    works: list[tuple[Work, ...]] = field(default_factory=list)
+    works: list[tuple[OpWork, ...]] = field(default_factory=list)
     has_shapes: bool = False
     models: dict[int, str] = field(default_factory=dict)  # of devices
     capabilities: dict[int, float] = field(default_factory=dict)  # of devices
     vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[TraceFinding] = field(default_factory=list)
     skewed: bool = False  # clocks of host and device differ, so that gaps have no causes
     _ids: dict[str, int] = field(default_factory=dict)
-    _work_ids: dict[tuple[Work, ...], int] = field(default_factory=dict)
+    _work_ids: dict[tuple[OpWork, ...], int] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int:
         """The index of a name in `names`."""
@@ -233,7 +232,7 @@ class Trace:
         """The effect of each call."""
         return np.array([int(did(name)) for name in self.names] or [0], np.int64)[calls["name"]]
 
-    def work_of(self, works: tuple[Work, ...]) -> int:
+    def work_of(self, works: tuple[OpWork, ...]) -> int:
         """The index of an operator's works in `works`; most operators repeat earlier ones."""
         found = self._work_ids.setdefault(works, len(self.works))
         if found == len(self.works):

@@ -4,8 +4,6 @@ Ranges are modules of a stack (`with_stack=True`), `record_function` and NVTX. A
 belongs to the module of the forward operator with its sequence number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 A process of its own, since the package ends the process at some damaged reports.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -3,8 +3,6 @@
 A missing table or column was not recorded, and is never taken as zero.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -19,14 +17,24 @@ from peakline import units
 from peakline.text import shell_word, short
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.kineto import is_collective, operation_of
-from peakline.workload.model import Activity, Call, Finding, Host, Kind, Message, Range, Trace, Way
+from peakline.workload.model import (
+    Activity,
+    Call,
+    HostMemory,
+    Kind,
+    Message,
+    Range,
+    Trace,
+    TraceFinding,
+    Way,
+)
 
 # Codes: https://docs.nvidia.com/nsight-systems/2021.5/nsys-exporter/exported_data.html
 _WAYS = {
     1: Way.TO_DEVICE, 2: Way.TO_HOST, 8: Way.WITHIN, 10: Way.BETWEEN,
     11: Way.MIGRATION, 12: Way.MIGRATION, 13: Way.MIGRATION,
 }  # fmt: skip
-_HOSTS = {0: Host.PAGEABLE, 1: Host.PINNED}
+_HOSTS = {0: HostMemory.PAGEABLE, 1: HostMemory.PINNED}
 _COPY_NAMES = {
     Way.NONE: "copy", Way.TO_DEVICE: "copy to the device", Way.TO_HOST: "copy to the host",
     Way.WITHIN: "copy within the device's memory", Way.BETWEEN: "copy between devices",
@@ -114,7 +122,7 @@ class _Export:
         quoted = self._diagnostics()
         if quoted:
             text = f"Nsight Systems warned while it recorded: {quoted}"
-            self._trace.findings.append(Finding("profiler_warned", "warning", text))
+            self._trace.findings.append(TraceFinding("profiler_warned", "warning", text))
         if not len(self._trace.activities):
             raise WorkloadError(
                 f"{self._trace.name}: the export holds nothing that ran on a GPU: "
@@ -202,7 +210,7 @@ class _Export:
         if count:
             text = f"{count} launches of CUDA graphs are one block each, whose kernels were not "
             text += "recorded: record with nsys profile --cuda-graph-trace=node."
-            self._trace.findings.append(Finding("graphs_as_blocks", "note", text, count))
+            self._trace.findings.append(TraceFinding("graphs_as_blocks", "note", text, count))
 
     def _diagnostics(self) -> str:
         """Nsight Systems' own warnings about the recording."""
@@ -223,7 +231,7 @@ class _Export:
             "they are needed (cudaMemPrefetchAsync), or allocate with cudaMalloc."
         )
         self._trace.findings.append(
-            Finding("unified_memory", "warning", text, int(chosen.sum()), len(rows))
+            TraceFinding("unified_memory", "warning", text, int(chosen.sum()), len(rows))
         )
 
     def _copies(self) -> None:
@@ -235,7 +243,7 @@ class _Export:
             end = {Way.TO_DEVICE: source, Way.TO_HOST: target}.get(way, -1)
             kind = Kind.COMPUTE if way == Way.WITHIN else Kind.COPY
             name = self._trace.id_of(_COPY_NAMES[way])
-            self._add(common, kind, name, size, way, _HOSTS.get(end, Host.UNKNOWN))
+            self._add(common, kind, name, size, way, _HOSTS.get(end, HostMemory.UNKNOWN))
 
     def _fills(self) -> None:
         name = self._trace.id_of("fill of the device's memory")
@@ -249,7 +257,7 @@ class _Export:
         name: int,
         size: int = 0,
         way: Way = Way.NONE,
-        host: Host = Host.UNKNOWN,
+        host: HostMemory = HostMemory.UNKNOWN,
         message: int = -1,
     ) -> None:
         start, end, device, stream, correlation, process = common

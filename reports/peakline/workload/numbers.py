@@ -1,7 +1,5 @@
 """Parses numbers and units of profilers."""
 
-from __future__ import annotations
-
 import re
 
 from peakline.profile.schema import magnitudes

@@ -1,7 +1,5 @@
 """The operands of an operator in a trace: shapes, types, values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

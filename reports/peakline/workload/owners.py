@@ -4,8 +4,6 @@ Concurrent activities of the owning class share it equally, in whole nanoseconds
 to those that began first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -17,7 +17,7 @@ from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Device, Profile
 from peakline.workload.busy import are_complete
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
-from peakline.workload.labels import labels
+from peakline.workload.kernel_names import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
 CACHE = "cache"  # limits kernels faster than device memory whose data fit in the L2
@@ -49,11 +49,15 @@ class Answer:
     # ceiling's "hbm.triad", "tensor.bf16".
     units: tuple[str, ...]
     share: float  # of the kernel's time that the busiest unit needs at least
-    gain_s: float  # at most, over all launches
     complete: bool  # False: something uncounted may be busier
     # ncu's summary, if it leaves less to gain than the units.
     capped_by: str = ""
     cap: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """The share of the kernel's time that can be saved at most."""
+        return 1 - max(self.share, self.cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,31 @@ class Placement:
     ignored: tuple[str, ...] = ()  # units with FLOPs, but without a ceiling in the profile
     flops_per_s: float | None = None  # over all units; None unless all are known
 
+    def gain_s(self, answer: Answer) -> float:
+        """The seconds that can be saved at most, over all launches, by one of its answers."""
+        return answer.gain * (self.kernel.seconds or 0.0)
+
+    def in_one(self, steps: int) -> Placement:
+        """The kernel in one of so many steps, on average."""
+        return dataclasses.replace(self, kernel=self.kernel.in_one(steps))
+
 
 def place(
     profile: Profile, kernels: Sequence[Kernel], device: str | int | None = None
 ) -> list[Placement]:
-    """Compares kernels with the ceilings of a device; sorted by gain as written, then unknown ones,
-    longest first.
+    """As `place_each`; sorted by gain as written, then unknown ones, longest first."""
+
+    def order(p: Placement) -> tuple[bool, float, float]:
+        gain_s = p.gain_s(p.as_written) if p.as_written else 0.0
+        return p.as_written is None, -gain_s, -(p.kernel.seconds or 0.0)
+
+    return sorted(place_each(profile, kernels, device), key=order)
+
+
+def place_each(
+    profile: Profile, kernels: Sequence[Kernel], device: str | int | None = None
+) -> list[Placement]:
+    """Compares kernels with the ceilings of a device.
 
     device: as in `Profile.select_devices`; of several it takes the first. Raises PeakError for an
     unknown device, WorkloadError if the profile has no ceilings of it.
@@ -98,36 +121,7 @@ def place(
             "measure with peakline run without --filter"
         )
     called = labels(kernel.name for kernel in kernels)
-    placed = [_place(profile, uuid, kernel, called[kernel.name]) for kernel in kernels]
-    return sorted(placed, key=_order)
-
-
-def in_one(p: Placement, steps: int) -> Placement:
-    """The kernel in one of so many steps, on average; rates and shares stay as they are."""
-
-    def each(sums: Mapping[str, float]) -> dict[str, float]:
-        return {name: value / steps for name, value in sums.items()}
-
-    def gained(answer: Answer | None) -> Answer | None:
-        return answer and dataclasses.replace(answer, gain_s=answer.gain_s / steps)
-
-    kernel = dataclasses.replace(
-        p.kernel,
-        launches=p.kernel.launches / steps,
-        seconds=p.kernel.seconds and p.kernel.seconds / steps,
-        flops=each(p.kernel.flops),
-        bytes=each(p.kernel.bytes),
-        busy=each(p.kernel.busy),
-        summaries=each(p.kernel.summaries),
-    )
-    return dataclasses.replace(
-        p, kernel=kernel, as_written=gained(p.as_written), rewritten=gained(p.rewritten)
-    )
-
-
-def _order(p: Placement) -> tuple[bool, float, float]:
-    gain = p.as_written.gain_s if p.as_written else 0.0
-    return p.as_written is None, -gain, -(p.kernel.seconds or 0.0)
+    return [_place(profile, uuid, kernel, called[kernel.name]) for kernel in kernels]
 
 
 def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placement:
@@ -273,7 +267,7 @@ def _rewritten(
     counted = not missing and units[0] != roofs.main
     complete = counted and not _tensor_unexplained(kernel, shares, seconds)
     share = min(1.0, max(shares.values()))
-    return Answer(units, share, (1 - share) * seconds, complete)
+    return Answer(units, share, complete)
 
 
 def _tensor_unexplained(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> bool:
@@ -299,7 +293,6 @@ def _as_written(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> 
     return Answer(
         _busiest(shares),
         share,
-        (1 - cap) * seconds,
         are_complete(kernel.busy, kernel.summaries),
         name if cap - share > _TOGETHER else "",
         cap,

@@ -1,7 +1,5 @@
 """A plain CSV of name, FLOP, bytes and seconds."""
 
-from __future__ import annotations
-
 import csv
 import io
 

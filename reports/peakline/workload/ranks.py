@@ -4,8 +4,6 @@ Hosts' clocks differ, so only durations are compared: the last rank's is the sho
 transfer. Collectives match by group and order, if all ranks of the group are present.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Reads profilers' files, whose content decides the kind."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -1,7 +1,5 @@
 """Why a kernel keeps no unit of a device busy, with the profile's curve of that effect."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
@@ -22,8 +20,8 @@ _OCCUPIED_PERCENT = 50.0
 # Copies and fills run like kernels, but cannot be fused.
 _NO_KERNEL = re.compile("Memset|Memcpy|fill of|copy within")
 
-Kind = Literal["launch", "waves", "tail", "occupancy", "latency"]
-_WORDS: dict[Kind, str] = {
+ReasonKind = Literal["launch", "waves", "tail", "occupancy", "latency"]
+_WORDS: dict[ReasonKind, str] = {
     "launch": "launch-bound",
     "waves": "too few blocks",
     "tail": "tail of blocks",
@@ -36,7 +34,7 @@ _WORDS: dict[Kind, str] = {
 class Reason:
     """Why no unit is busy."""
 
-    kind: Kind
+    kind: ReasonKind
     text: str  # a sentence without its full stop
     topic: str  # of the profile's curve, or ""
     shown: str  # the curve's statement
@@ -94,7 +92,7 @@ def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
     return _reason(profile, device, "latency", text, "memory latency")
 
 
-def _unfilled(profile: Profile, device: str, kind: Kind, text: str, filled: float) -> Reason:
+def _unfilled(profile: Profile, device: str, kind: ReasonKind, text: str, filled: float) -> Reason:
     """A reason based on SMs without work, with the nearest measured point."""
     shares, rates = (
         {tuple(f.by.items()): f.value for f in profile.figures(device, topic="waves", name=name)}
@@ -111,7 +109,7 @@ def _unfilled(profile: Profile, device: str, kind: Kind, text: str, filled: floa
     return Reason(kind, text, "waves", shown)
 
 
-def _reason(profile: Profile, device: str, kind: Kind, text: str, topic: str) -> Reason:
+def _reason(profile: Profile, device: str, kind: ReasonKind, text: str, topic: str) -> Reason:
     curve = profile.curve(device, topic)
     if curve is None or not curve.title:
         return Reason(kind, text, "", "")

@@ -4,12 +4,10 @@ Kernels of one name and work are compared across ranks. NCCL's kernels of waitin
 slow concurrent kernels there, so only a larger difference shows a slow rank.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 from peakline.workload.model import Kind
 from peakline.workload.part import IDLE, Part
 from peakline.workload.waterfall import Waterfall

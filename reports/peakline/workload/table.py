@@ -1,11 +1,9 @@
 """Tables of amounts, for terminals and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from peakline.workload.labels import shortened
+from peakline.workload.kernel_names import shortened
 
 _NARROWEST = 24  # characters of a name
 

@@ -1,7 +1,5 @@
 """Whether counters cover all work of a kernel in the tensor pipe, by part and format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

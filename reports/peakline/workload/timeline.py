@@ -1,7 +1,5 @@
 """The activities of one device, sorted by start, with the calls that launched them."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re
@@ -12,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Did, Int, Kind, Rows, Trace, Way, at
-from peakline.workload.model import Host as Memory
+from peakline.workload.model import Did, HostMemory, Int, Kind, Rows, Trace, Way, at
 
 # Names of ranges that are steps, numbered or not.
 _STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
@@ -22,7 +19,7 @@ _MOSTLY = 0.9  # of the activities
 
 
 @dataclass(frozen=True)
-class Host:
+class HostThreads:
     """Calls and ranges of host threads, sorted by start."""
 
     calls: dict[str, Int]
@@ -48,7 +45,7 @@ class Step:
 class Timeline:
     trace: Trace
     device: int
-    host: Host
+    host: HostThreads
     rows: dict[str, Int]  # of activities, by start
     call: Int  # index of each activity's call; -1 if not recorded
     operator: Int  # index of each activity's operator; -1 without one
@@ -113,11 +110,11 @@ def timelines(trace: Trace) -> list[Timeline]:
         calls, ranges, overhead = (
             where(columns, np.isin(columns["process"], processes)) for columns in of_host
         )
-        host = Host(calls, trace.did(calls), ranges, overhead)
+        host = HostThreads(calls, trace.did(calls), ranges, overhead)
         call = joined(trace, rows, calls)
         # A thread waits for a pageable copy if its call outlasts it. A short pinned copy may also
         # end before its call returns.
-        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
+        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == HostMemory.PAGEABLE)
         of_copies = call[waited]
         until = calls["end"][of_copies] >= rows["end"][waited]
         host.did[of_copies[until]] = Did.SYNCHRONIZE

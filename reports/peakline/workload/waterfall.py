@@ -1,7 +1,5 @@
 """The parts of a device's steps, which add up exactly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

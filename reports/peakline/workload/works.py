@@ -112,7 +112,7 @@ _ATTENTION = {
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class OpWork:
     """The work of one kernel of an operator."""
 
     unit: str
@@ -133,7 +133,7 @@ class Work:
         """The sides of a GEMM behind its kernel's name: " (8192 x 4096 x 4096)", else ""."""
         return f" ({' x '.join(map(str, self.sides[:3]))})" if self.sides else ""
 
-    def times(self, factor: float) -> Work:
+    def times(self, factor: float) -> OpWork:
         return dataclasses.replace(
             self, flops=self.flops * factor, read=self.read * factor, written=self.written * factor
         )
@@ -141,12 +141,12 @@ class Work:
 
 def _work(
     read: float, written: float, role: str = "", *, unit: str = "", flops: float = 0.0, **more: Any
-) -> Work:
+) -> OpWork:
     """Work of checked amounts, by default without counted FLOPs. Raises ValueError."""
-    return Work(unit, checked(flops), checked(read), checked(written), role, **more)
+    return OpWork(unit, checked(flops), checked(read), checked(written), role, **more)
 
 
-def works(operator: Mapping[str, Any]) -> list[Work]:
+def works(operator: Mapping[str, Any]) -> list[OpWork]:
     """The work of an operator, one per kernel; empty if shapes do not determine it."""
     arguments = Arguments(operator["args"])
     name = str(operator.get("name"))
@@ -165,7 +165,7 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     return []
 
 
-def stated(operator: Mapping[str, Any]) -> list[Work]:
+def stated(operator: Mapping[str, Any]) -> list[OpWork]:
     """The work of an operator with FLOPs stated in the trace, and bytes by shapes."""
     flops = _count(operator["args"], "flops")
     if not flops:
@@ -173,7 +173,7 @@ def stated(operator: Mapping[str, Any]) -> list[Work]:
     found = works(operator)
     if len(found) == 1:
         return [dataclasses.replace(found[0], flops=flops)]
-    return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
+    return [OpWork(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
 def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
@@ -197,7 +197,7 @@ def _count(arguments: Mapping[str, Any], key: str) -> float:
         raise ValueError(f"{key} is {error}") from error
 
 
-def _product(name: str, arguments: Arguments) -> Work:
+def _product(name: str, arguments: Arguments) -> OpWork:
     first = _PRODUCTS[name]
     left = arguments.shape(first, (2, 3))
     right = arguments.shape(first + 1, (1, 2, 3))
@@ -217,7 +217,7 @@ def _product(name: str, arguments: Arguments) -> Work:
     return _work(read, written, unit=arguments.unit(first), flops=flops, sides=sides)
 
 
-def _moved(move: str, arguments: Arguments) -> Work:
+def _moved(move: str, arguments: Arguments) -> OpWork:
     """Bytes of whole arguments by _MOVES; arguments other than tensors count nothing."""
     role = "".join(re.findall(r"[A-Za-z]\w+", move))
     read, written = (
@@ -227,7 +227,7 @@ def _moved(move: str, arguments: Arguments) -> Work:
     return _work(read, written, role)
 
 
-def _generated(name: str, arguments: Arguments) -> Work:
+def _generated(name: str, arguments: Arguments) -> OpWork:
     """A kernel of torch.compile touches at most as many elements of each array as it iterates over;
     whether it reads or writes them is unknown. Indexed accesses are not counted."""
     if _CHOOSES.search(name):
@@ -240,7 +240,7 @@ def _generated(name: str, arguments: Arguments) -> Work:
     return _work(moved, 0.0)
 
 
-def _grouped(name: str, arguments: Arguments) -> Work:
+def _grouped(name: str, arguments: Arguments) -> OpWork:
     """GEMMs of groups of rows (or of the inner dimension), with a matrix each. Matrices do not
     count, since groups may be empty."""
     left, right = arguments.shape(0, (2,)), arguments.shape(1, (2, 3))
@@ -256,7 +256,7 @@ def _grouped(name: str, arguments: Arguments) -> Work:
     return _work(read, result * element, unit=arguments.unit(0), flops=flops)
 
 
-def _pooling(name: str, arguments: Arguments) -> Work:
+def _pooling(name: str, arguments: Arguments) -> OpWork:
     source = arguments.shape(0, (4,))
     kernel, stride, padding, dilation = (arguments.numbers(index) for index in range(1, 5))
     stride = stride or kernel
@@ -267,7 +267,7 @@ def _pooling(name: str, arguments: Arguments) -> Work:
     return _work(arguments.bytes(0), written)
 
 
-def _elementwise(name: str, arguments: Arguments) -> Work:
+def _elementwise(name: str, arguments: Arguments) -> OpWork:
     tensors = arguments.tensors(_ELEMENTWISE[name.removesuffix("_")])
     in_place = name.endswith("_")
     result = arguments.shape(tensors[0], range(1, 9))
@@ -281,13 +281,13 @@ def _elementwise(name: str, arguments: Arguments) -> Work:
     return _work(read, written, elementwise=not in_place)
 
 
-def _concatenation(name: str, arguments: Arguments) -> Work:
+def _concatenation(name: str, arguments: Arguments) -> OpWork:
     """Each element is read and written; the type of a tensor list is not recorded."""
     elements = arguments.elements_of_list(0)
     return _work(elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
-def _looked_up(name: str, arguments: Arguments) -> Work:
+def _looked_up(name: str, arguments: Arguments) -> OpWork:
     """Indices are read, and the chosen elements written. Reads of the table do not count: repeated
     rows may be read only once."""
     index = 1 if name == "aten::embedding" else 2
@@ -303,7 +303,7 @@ def _looked_up(name: str, arguments: Arguments) -> Work:
     return _work(read, written)
 
 
-def _sorted(name: str, arguments: Arguments) -> Work:
+def _sorted(name: str, arguments: Arguments) -> OpWork:
     """Values are read, and written with their indices."""
     read, places = arguments.bytes(0), math.prod(arguments.shape(0, range(1, 9))) * _INDEX_BYTES
     return _work(read, read + places)
@@ -317,7 +317,7 @@ def _broadcast(first: list[int], second: list[int]) -> list[int]:
     return [max(a, b) for a, b in zip(longer, filled, strict=True)]
 
 
-def _attention(name: str, arguments: Arguments) -> list[Work]:
+def _attention(name: str, arguments: Arguments) -> list[OpWork]:
     where = _ATTENTION[name]
     # Packed sequences have three dimensions, and unknown lengths.
     query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
@@ -363,11 +363,11 @@ def _windows(*sides: Sequence[int]) -> list[int]:
 _TO_CHANNELS_LAST, _TO_CHANNELS_FIRST = "nchwToNhwc", "nhwcToNchw"
 
 
-def _rearranged(size: int, role: str) -> Work:
+def _rearranged(size: int, role: str) -> OpWork:
     return _work(size, size, role)
 
 
-def _convolution(name: str, arguments: Arguments) -> list[Work]:
+def _convolution(name: str, arguments: Arguments) -> list[OpWork]:
     source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
     padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
     result = [source[0], weight[0], *_windows(source[2:], weight[2:], padding, stride, dilation)]
@@ -381,7 +381,7 @@ def _convolution(name: str, arguments: Arguments) -> list[Work]:
     ]
 
 
-def _convolution_backward(name: str, arguments: Arguments) -> list[Work]:
+def _convolution_backward(name: str, arguments: Arguments) -> list[OpWork]:
     gradient, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(2, (3, 4, 5))
     if arguments.value(7) != "False":  # transposed
         raise Unclear
@@ -403,7 +403,7 @@ def _convolution_backward(name: str, arguments: Arguments) -> list[Work]:
     return found
 
 
-_FORMULAS: dict[str, Callable[[str, Arguments], Work | list[Work]]] = {
+_FORMULAS: dict[str, Callable[[str, Arguments], OpWork | list[OpWork]]] = {
     **dict.fromkeys(_PRODUCTS, _product),
     **dict.fromkeys(_ATTENTION, _attention),
     **dict.fromkeys(("aten::_grouped_mm", "aten::_scaled_grouped_mm"), _grouped),
@@ -414,3 +414,41 @@ _FORMULAS: dict[str, Callable[[str, Arguments], Work | list[Work]]] = {
     "aten::sort": _sorted,
     "aten::cat": _concatenation,
 }
+
+
+# PyTorch's multi_tensor_apply gives each block 65,536 elements of one tensor, or the rest of it
+# (ATen/native/cuda/MultiTensorApply.cuh). So a launch has at least (blocks - tensors) x 65,536
+# elements; the most tensors per launch depend on the number of lists.
+_CHUNK = 65_536  # elements per block
+_MOST_TENSORS = {1: 110, 2: 64, 3: 48, 4: 36, 5: 30}  # per launch, by number of lists
+_FOREACH = re.compile(r"multi_tensor_apply_kernel<.*?Metadata<(?:[\w:]+, )?(\d)>")
+_FOREACH_BYTES = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
+# (lists read, lists written) by functor. None: the name has the numbers, as lists, lists read, list
+# written (ATen/native/cuda/ForeachFunctors.cuh).
+_FUNCTORS = {
+    re.compile(r"FusedAdamMathFunctor<([\w:]+), 4\b"): (4, 3),  # parameter, gradient, 2 moments
+    re.compile(r"FusedAdamMathFunctor<([\w:]+), 5\b"): (5, 4),  # and the largest second moment
+    re.compile(r"FusedSgdMathFunctor<([\w:]+), 2\b"): (2, 1),
+    re.compile(r"FusedSgdMathFunctor<([\w:]+), 3\b"): (3, 2),  # and momentum
+    re.compile(r"LpNormFunctor<([\w:]+), .*?, 1, 1, 0>"): (1, 0),
+    # The two factors may be one list, as when a gradient is squared.
+    re.compile(r"PointwiseOp\w*Functor<([\w:]+), \d, 3, \d>"): (2, 1),
+    re.compile(r"OpFunctor<([\w:]+), \d, (\d), \d>"): None,
+    re.compile(r"Op(?:List|Scalar)\w*Functor<([\w:]+), \d, (\d), \d>"): None,
+}
+
+
+def foreach_work(kernel: str, blocks: int) -> OpWork | None:
+    """The least bytes of one launch of a kernel over tensor lists, whose shapes are not recorded;
+    None for other kernels, or with too few blocks."""
+    match = _FOREACH.search(kernel)
+    if match is None or int(match[1]) not in _MOST_TENSORS:
+        return None
+    chunks = blocks - _MOST_TENSORS[int(match[1])]
+    for functor, moves in _FUNCTORS.items():
+        found = functor.search(kernel)
+        if found and found[1] in _FOREACH_BYTES and chunks > 0:
+            read, written = moves or (int(found[2]), 1)
+            size = float(chunks * _CHUNK * _FOREACH_BYTES[found[1]])
+            return OpWork("", 0.0, read * size, written * size)
+    return None

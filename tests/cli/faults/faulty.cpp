@@ -1,12 +1,11 @@
 // System calls that fail, and a worker that ends, hangs, floods or lies. To be preloaded; set by
 // the environment:
 //   FAULT_IN    coordinator or worker: the process that has the fault
-//   FAULT_CALL  the calls that are counted, with commas: write (to a file), fsync, linkat, rename,
-//               fork, pipe2, tmpfile (open with O_TMPFILE), thread (pthread_create), hostname
-//               (gethostname) or answer (of a worker)
+//   FAULT_CALL  the calls that are counted: write (to a file), fsync, create (a rename that
+//               replaces nothing), rename, fork, pipe2, thread (pthread_create) or answer (of a
+//               worker)
 //   FAULT_AT    at the how many-eth of them it happens, from 1; 0: at each of them
 //   FAULT_DOES  error:N    the call fails with that errno
-//               name:TEXT  it gives that host name
 //               signal:N   the process gets the signal first
 //               exit:N     the process ends
 // and of a worker's answer
@@ -19,7 +18,6 @@
 //               close      it answers nothing more, and hangs
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -28,8 +26,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -68,10 +64,7 @@ struct Fault {
     number = std::atol(value.c_str());
   }
 
-  bool counts(std::string_view one) const {
-    const std::string all = "," + call + ",";
-    return all.find("," + std::string(one) + ",") != all.npos;
-  }
+  bool counts(std::string_view one) const { return call == one; }
 };
 
 // Made before main, and with it the program's own threads.
@@ -155,25 +148,14 @@ ssize_t write(int fd, const void* data, size_t size) {
 
 int fsync(int fd) { return fails("fsync") ? -1 : static_cast<int>(::syscall(SYS_fsync, fd)); }
 
-int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
-  if (fails("linkat")) return -1;
-  return static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
-}
-
-int rename(const char* from, const char* to) noexcept {
-  if (fails("rename")) return -1;
-  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+              unsigned flags) noexcept {
+  if (fails(flags == 0 ? "rename" : "create")) return -1;
+  return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 int pipe2(int* fds, int flags) noexcept {
   return fails("pipe2") ? -1 : static_cast<int>(::syscall(SYS_pipe2, fds, flags));
-}
-
-int gethostname(char* name, size_t size) noexcept {
-  static auto* const real = next<int(char*, size_t)>("gethostname");
-  if (!happens("hostname")) return real(name, size);
-  std::snprintf(name, size, "%s", fault().value.c_str());
-  return 0;
 }
 
 pid_t fork() noexcept {
@@ -185,14 +167,5 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   static auto* const real = next<decltype(pthread_create)>("pthread_create");
   return fails("thread") ? errno : real(thread, attributes, start, argument);
-}
-
-int open(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const int mode = va_arg(rest, int);
-  va_end(rest);
-  if ((flags & O_TMPFILE) == O_TMPFILE && fails("tmpfile")) return -1;
-  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 }

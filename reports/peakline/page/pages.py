@@ -1,7 +1,5 @@
 """report.html: one self-contained page."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import itertools
@@ -87,7 +85,8 @@ def report_page(
         heading = device_heading(profile, device)
         parts = _of_device(profile, device, number, pictures.get(device, []), numbers)
         if device in (HOST, NODE):
-            parts = {heading: _joined(parts)}
+            about, cards = zip(*parts.values(), strict=True) if parts else ((), ())
+            parts = {heading: (", ".join(about), "".join(cards))}
         else:
             # With a single GPU, the page's title says it.
             hidden = " class=first" if heading == title else ""
@@ -132,10 +131,6 @@ def _of_device(
     if tables:
         parts["In figures"] = "Ceilings, curves", tables
     return parts
-
-
-def _joined(parts: Mapping[str, _Part]) -> _Part:
-    return ", ".join(about for about, _ in parts.values()), "".join(c for _, c in parts.values())
 
 
 def side_by_side_page(

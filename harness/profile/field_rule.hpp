@@ -25,7 +25,7 @@ inline constexpr double kMostMagnitude = 1e30;
 inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
 // A field's constraints beyond its type; for lists and objects mostly those of their elements.
-struct Rule {
+struct FieldRule {
   std::string_view what = {};
   Range range = Range::kNotNegative;
   std::string_view pattern = {};                  // of the whole text
@@ -38,13 +38,13 @@ struct Rule {
   bool gaps = false;                              // numbers may be null
 };
 
-constexpr Rule described(Rule rule, std::string_view what) {
+constexpr FieldRule described(FieldRule rule, std::string_view what) {
   rule.what = what;
   return rule;
 }
 
 // A date that exists, and a time, UTC.
-inline constexpr Rule kUtcTime{
+inline constexpr FieldRule kUtcTime{
     .pattern =
         "^([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|"
         "(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|"
@@ -105,7 +105,7 @@ std::vector<std::string_view> names_of() {
 }
 
 template <Integer T>
-constexpr T least_of(const Rule& rule) {
+constexpr T least_of(const FieldRule& rule) {
   return rule.range == Range::kPositive      ? 1
          : rule.range == Range::kNotNegative ? 0
                                              : std::numeric_limits<T>::min();

@@ -1,7 +1,5 @@
 """Texts about a run's steps, for terminals and pages."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from peakline import units
 from peakline.peaks.mfu import Utilization, printed_name
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
-from peakline.workload.model import Finding
+from peakline.workload.model import TraceFinding
 from peakline.workload.modules import modules
 from peakline.workload.part import COLLECTIVES, COPIES, IDLE, Part
 from peakline.workload.table import Line, Table, printed
@@ -69,11 +67,11 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
     """The first finding, else the largest loss, with its share of the step."""
     first = next(iter(advice(analysis)), None)
     if first is not None:
-        rank = f" on rank {first.rank}" if first.rank is not None else ""
+        rank = "" if first.rank is None or first.names_rank else f" on rank {first.rank}"
         share = first.saving_s / analysis.step_s
         name = first.subject or _NAMES[Part(first.code)]
         saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
-        return share, f"the most to save is {name}{'' if 'rank' in name else rank}, {saving}"
+        return share, f"the most to save is {name}{rank}, {saving}"
     loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
     if loss is None:
         return 0.0, ""
@@ -146,10 +144,10 @@ def spread(analysis: Analysis) -> str:
     return text + "."
 
 
-def said(found: Finding, step_s: float) -> str:
+def said(found: TraceFinding, step_s: float) -> str:
     """An advice as a sentence, with its saving and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
-    rank = "" if found.rank is None or "rank" in found.text else f"rank {found.rank}: "
+    rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
     text = rank + found.text
     text = text[0].upper() + text[1:]
     return (

@@ -1,7 +1,5 @@
 """Kernels' labels in tables and pictures: short, but distinct for distinct names."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -14,7 +12,8 @@ _NAMESPACE = re.compile(r"(?:(?<!\w)\w+|<unnamed>|\(anonymous namespace\))::")
 def labels(names: Iterable[str]) -> dict[str, str]:
     """The shortest unique label per name: without template arguments, or without namespaces."""
     distinct = list(dict.fromkeys(names))
-    ways = [{name: way(name) for name in distinct} for way in (_brief, _plain)]
+    plain = {name: _NAMESPACE.sub("", name) for name in distinct}
+    ways = [{name: _brief(name) for name in distinct}, plain]
     counts = [Counter(way.values()) for way in ways]
     return {
         name: next(
@@ -32,10 +31,6 @@ def _brief(name: str) -> str:
         return wrapped[1]
     name = name.replace("<unnamed>::", "").replace("(anonymous namespace)::", "")
     return name.partition("<")[0].rpartition("::")[2] or name
-
-
-def _plain(name: str) -> str:
-    return _NAMESPACE.sub("", name)
 
 
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:

@@ -1,0 +1,96 @@
+"""Damaged files of every kind: each reader names the file and says in one line what is wrong.
+
+test_fuzz damages files at random; tests/corpus holds profiles with one error each.
+"""
+
+import json
+import re
+
+import pytest
+from conftest import reference
+from made_traces import export
+from peakline import checkpoint
+from peakline.commands.documents import page_of
+from peakline.workload.analysis import analyze
+from peakline.workload.read import read_kernels
+from test_checkpoint import header, tensor
+from test_comparison import compared
+from test_fleet import made_fleet
+
+READERS = {
+    "page": page_of,
+    "weights": lambda path: checkpoint(path.parent),
+    "kernels": read_kernels,
+    "trace": lambda path: analyze(reference(), [path]),
+}
+
+
+def changed(document, change):
+    change(document)
+    return json.dumps(document)
+
+
+FLEET = [
+    lambda fleet: fleet.pop("superseded"),
+    lambda fleet: fleet.update(verdict="fine"),
+    lambda fleet: fleet["groups"][0].pop("model"),
+    lambda fleet: fleet["groups"][0].pop("members"),
+    lambda fleet: fleet["groups"][0].update(labels=0),
+    lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
+    lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
+    lambda fleet: fleet["groups"][0]["members"][0].update(verdict="fine"),
+    lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
+]
+COMPARISON = [
+    lambda compared: compared["devices"][0]["ceilings"][0].update(ratio_low=None),
+    lambda compared: compared["devices"][0]["ceilings"][0].update(ratio_low=0),
+    lambda compared: compared["devices"][0]["ceilings"][0].update(ratio_low=100.0),
+]
+WHOLE = {"a": tensor("BF16", 0, 64)}
+TENSORS = [
+    *({"dtype": "BF16"}, 1, tensor("BF16", 9, 3), {**WHOLE["a"], "dtype": 3}),
+    {"dtype": "BF16", "data_offsets": [0, 10**400]},
+]
+TRACES = {
+    '{"traceEvents": [{}': "expected , or ] at character 19",
+    '{"traceEvents": [{}, tru]}': "Expecting value at character 21",
+    '{"traceEvents": [{} {}]}': "expected , or ] at character 20",
+    '{"traceEvents": []} x': "expected its end at character 20",
+    '{"traceEvents" []}': "expected : at character 15",
+    '{"traceEvents": {}}': "it has no traceEvents",
+    "{}": "it has no traceEvents",
+    "{": "Expecting value at character 1",
+    '{"traceEvents": [1' + "0" * 5000 + "]}": "not a torch.profiler trace: ",
+}
+# (reader, name of the file, content, what is wrong)
+CASES = [
+    *(("page", "f.json", changed(made_fleet(), change), "not what peakline fleet --json prints: ")
+      for change in FLEET),
+    *(("page", "c.json", changed(compared(), change), "not what peakline compare --json prints: ")
+      for change in COMPARISON),
+    *(("page", "v.json", json.dumps({**made(), "schema_version": 1}), "expected version 2 of ")
+      for made in (made_fleet, compared)),
+    *(("weights", "a.safetensors", header(WHOLE)[:cut], "no safetensors file, or cut off")
+      for cut in (0, 4, 20)),
+    ("weights", "a.safetensors", b"\xff" * 64, "no safetensors file"),
+    *(("weights", "a.safetensors", header({"a": bad}), "a tensor has no dtype and data_offsets")
+      for bad in TENSORS),
+    ("weights", "config.json", "{", "not JSON"),
+    *(("kernels", "t.json", text, wrong) for text, wrong in TRACES.items()),
+    ("trace", "b.sqlite", b"SQLite format 3\0" + b"x" * 200, "not an export of Nsight Systems"),
+    ("trace", "e.sqlite", None, "holds nothing that ran on a GPU"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "name", "content", "wrong"), CASES)
+def test_damage_is_said_in_one_line(tmp_path, reader, name, content, wrong):
+    path = tmp_path / name
+    (tmp_path / "config.json").write_text("{}")
+    if content is None:
+        export(path, {"StringIds": []})
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=re.escape(wrong)) as caught:
+        READERS[reader](path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ") and message.isprintable() and len(message) < 400
