@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -89,8 +90,10 @@ Table figures_by(const std::vector<const Figure*>& figures) {
           {.key = figure->name, .label = spaced(figure->name), .cells = {cell_of(*figure)}});
     return table;
   }
+  // A narrow terminal shows the first ones.
   for (const std::string& name : names)
-    table.columns.push_back({.key = name, .head = spaced(name)});
+    table.columns.push_back(
+        {.key = name, .head = spaced(name), .dispensable = static_cast<int>(table.columns.size())});
   // A single row of each benchmark needs no name but its own.
   std::vector<std::string> labels;
   for (const FigureRow& row : rows) add(labels, row.label);
@@ -155,17 +158,25 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
 std::vector<Table> topic_tables(const Curve& curve) {
   if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
     return {instructions};
-  // By the names of their parameters; those without first.
-  std::vector<std::pair<std::vector<std::string>, std::vector<const Figure*>>> groups = {{}};
+  using Names = std::vector<std::string>;
+  // Each benchmark's figures, by the names of their parameters.
+  std::map<std::pair<std::string, Names>, Names> columns;
   for (const Figure& figure : curve.figures) {
-    const auto names = names_of(figure.by);
-    auto group = std::ranges::find(groups, names, &decltype(groups)::value_type::first);
-    if (group == groups.end()) group = groups.insert(group, {names, {}});
+    Names& names = columns[{figure.id, names_of(figure.by)}];
+    if (std::ranges::find(names, figure.name) == names.end()) names.push_back(figure.name);
+  }
+  // Benchmarks with the same columns share a table; those without parameters come first.
+  std::vector<std::pair<std::pair<Names, Names>, std::vector<const Figure*>>> groups;
+  for (const Figure& figure : curve.figures) {
+    const Names by = names_of(figure.by);
+    const std::pair key(by, columns.at({figure.id, by}));
+    auto group = std::ranges::find_if(groups, [&](const auto& g) { return g.first == key; });
+    if (group == groups.end()) group = groups.insert(group, {key, {}});
     group->second.push_back(&figure);
   }
+  std::ranges::stable_partition(groups, [](const auto& g) { return g.first.first.empty(); });
   std::vector<Table> tables;
-  for (const auto& [names, figures] : groups)
-    if (!figures.empty()) tables.push_back(figures_by(figures));
+  for (const auto& [key, figures] : groups) tables.push_back(figures_by(figures));
   return tables;
 }
 

@@ -9,7 +9,7 @@ from peakline import units
 from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.pictures import sentence
+from peakline.pictures import sentence, with_signs
 from peakline.profile import Curve, Measurement, Profile
 from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import (
