@@ -64,37 +64,29 @@ std::vector<Share> shares_of_aligned(const std::vector<CurvePoint>& points, doub
   return shares;
 }
 
-// "worst offset of 0 to 128 B: 4 (4-byte accesses), 90.0 % of aligned": the lowest share of the
-// rate at `aligned` with the same width. unit: " B" or " elements"; reference: "aligned".
-CurveRule worst_share(const std::string& param, std::int64_t aligned, const std::string& unit,
-                      const std::string& reference) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+// Shares of the rate at `aligned` with the same width, and the lowest of them.
+CurveRule worst_share(const std::string& param, std::int64_t aligned, const FigureUnit& unit) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, param);
     Share worst;
     for (const Share& share : shares_of_aligned(points, static_cast<double>(aligned))) {
       if (const auto width = int_param(share.point->m->params, "width"))
-        sentence.figure("share", share.share,
-                        {{"width", *width}, {param, std::llround(share.point->x)}});
+        figures.add("share", share.share,
+                    {{"width", *width}, {param, std::llround(share.point->x)}});
       if (share.point->x == static_cast<double>(aligned)) continue;
       if (worst.point == nullptr || share.share < worst.share) worst = share;
     }
     if (worst.point == nullptr) return;
-    const auto width = int_param(worst.point->m->params, "width");
+    figures.add("worst_at", worst.point->x);
+    figures.add("worst_share", worst.share);
     // Devices with less memory have a shorter range, so name it.
-    const double furthest = std::ranges::max(points, {}, &CurvePoint::x).x;
-    sentence.add(fmt::format("worst {} of {} to {:.0f}{}: {:.0f}{}, {} of {}", param, aligned,
-                             furthest, unit, worst.point->x,
-                             width ? fmt::format(" ({}-byte accesses)", *width) : "",
-                             format_percent(worst.share), reference));
-    sentence.figure("worst_at", worst.point->x);
-    sentence.figure("worst_share", worst.share);
-    sentence.figure("furthest", furthest);
+    figures.add("furthest", std::ranges::max(points, {}, &CurvePoint::x).x);
   };
   return {kTopic,
-          {{"share", "1", {"width", param}},
-           {"worst_at", unit == " B" ? "B" : "1"},
-           {"worst_share", "1"},
-           {"furthest", unit == " B" ? "B" : "1"}},
+          {{"share", unit::kShare, {"width", param}},
+           {"worst_at", unit},
+           {"worst_share", unit::kShare},
+           {"furthest", unit}},
           summarize};
 }
 
@@ -113,28 +105,22 @@ std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
   return std::nullopt;
 }
 
-// "fetched 64 B at a time", or by "limit": "fetched 32 B at a time with a limit of 32 B, ...".
-// From reads of "width" bytes: doubling the "stride" halves the rate until elements no longer share
-// a fetch. Nothing if that is not seen.
-void summarize_fetches(const CurveView& curve, Sentence& sentence) {
+// The bytes fetched at a time, from reads of "width" bytes: doubling the "stride" halves the rate
+// until elements no longer share a fetch. Nothing if that is not seen.
+void summarize_fetches(const CurveView& curve, Figures& figures) {
   // By limit (0: none) and width.
   std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
   for (const CurvePoint& point : sweep(curve, "stride"))
     if (const auto width = int_param(point.m->params, "width"))
       sweeps[int_param(point.m->params, "limit").value_or(0)][*width].push_back(point);
-  std::vector<std::string> pieces;
   for (const auto& [limit, by_width] : sweeps) {
     std::vector<double> found;
     for (const auto& [width, points] : by_width)
       if (const auto bytes = fetch_bytes(points)) found.push_back(*bytes);
-    if (found.empty()) continue;
-    const double bytes = median(found);
-    pieces.push_back(fmt::format("{:.0f} B at a time", bytes) +
-                     (limit > 0 ? fmt::format(" with a limit of {} B", limit) : ""));
-    sentence.figure("fetched", bytes,
-                    limit > 0 ? Params{{"limit", limit}} : Params{{"level", "hbm"}});
+    if (!found.empty())
+      figures.add("fetched", median(found),
+                  limit > 0 ? Params{{"limit", limit}} : Params{{"level", "hbm"}});
   }
-  sentence.add("fetched", pieces);
 }
 
 CurveRule fetched() {
@@ -158,35 +144,35 @@ void register_alignment(Registry& registry) {
       strides.push_back({.params = {{"width", width}, {"stride", elements}},
                          .seconds = kSeconds + 0.002 * static_cast<double>(elements)});
   }
-  const auto add = [&](const char* id, const char* what, const char* work, int method_version,
-                       std::vector<CurveRule> curves, std::vector<Point> points, Run run,
-                       std::vector<Topic> topics = {}) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .method_version = method_version,
-                  .limit = device_memory_bandwidth(),
-                  .curves = std::move(curves),
-                  .topics = std::move(topics),
-                  .points = std::move(points)},
-                 std::move(run));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.limit = device_memory_bandwidth();
+    registry.add(std::move(benchmark), std::move(run));
   };
   constexpr const char* kUseful = "useful bytes read, not the sectors fetched for them";
-  add("alignment.offset", "Bandwidth of contiguous reads, by offset from a line boundary",
-      "useful bytes read", 3,  // 2 searched the shape for aligned reads alone
-      {worst_share("offset", 0, " B", "aligned")}, std::move(offsets),
-      on_gpu([](auto& bench) { alignment_offset(bench); }),
-      {{kTopic, alignment_title, alignment_picture()}});
-  add("alignment.stride", "Bandwidth of strided reads, by stride", kUseful, 3,  // as offset
-      {worst_share("stride", 1, " elements", "contiguous"), fetched()}, std::move(strides),
+  add({.id = "alignment.offset",
+       .what = "Bandwidth of contiguous reads, by offset from a line boundary",
+       .work = "useful bytes read",
+       .method_version = 3,  // v2 searched the shape for aligned reads alone
+       .curves = {worst_share("offset", 0, "B")},
+       .topics = {{kTopic, alignment_title, alignment_picture()}},
+       .points = std::move(offsets)},
+      on_gpu([](auto& bench) { alignment_offset(bench); }));
+  add({.id = "alignment.stride",
+       .what = "Bandwidth of strided reads, by stride",
+       .work = kUseful,
+       .method_version = 3,  // as offset
+       .curves = {worst_share("stride", 1, unit::kCount), fetched()},
+       .points = std::move(strides)},
       on_gpu([](auto& bench) { alignment_stride(bench); }));
-  add("alignment.granularity",
-      "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time", kUseful,
-      2,  // 1 searched the shape for aligned reads alone
-      {fetched()},
-      points_over({{"width", {4}}, {"limit", {32, 64, 128}}, {"stride", {4, 8, 16, 32, 64}}},
-                  {.seconds = kSeconds}),
+  add({.id = "alignment.granularity",
+       .what = "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time",
+       .work = kUseful,
+       .method_version = 2,  // v1 searched the shape for aligned reads alone
+       .curves = {fetched()},
+       .points =
+           points_over({{"width", {4}}, {"limit", {32, 64, 128}}, {"stride", {4, 8, 16, 32, 64}}},
+                       {.seconds = kSeconds})},
       on_gpu([](auto& bench) { alignment_granularity(bench); }));
 }
 

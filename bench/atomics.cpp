@@ -59,77 +59,59 @@ std::vector<Point> points_of(std::span<const AtomicOp> ops) {
   return points;
 }
 
-// "global memory with one address per thread: int32_add 3900 GOP/s, 126 GOP/s on one; ...", at
-// device scope; other scopes by their largest deviation from it.
-CurveRule one_address(const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    std::vector<std::string> parts;
-    std::map<std::string, double> apart;  // largest deviation from device scope, by scope
+// Rates with one address per thread, shares of them with one for all, and the largest deviation
+// from device scope, by scope.
+CurveRule one_address() {
+  const auto with = [](Params params, std::string_view param, const char* to) {
+    for (auto& [name, value] : params)
+      if (name == param) value = std::string(to);
+    return params;
+  };
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
+    std::map<std::string, double> apart;  // by scope
     for (const Measurement* m : curve.points) {
-      if (const auto scope = text_param(m->params, "scope"); scope && *scope != "device") {
-        Params at_device = m->params;
-        for (auto& [name, value] : at_device)
-          if (name == "scope") value = std::string("device");
-        if (const Measurement* same = single(curve, at_device))
-          apart[*scope] = std::max(apart[*scope], std::abs(*m->value / *same->value - 1));
-      }
+      const std::string scope = text_param(m->params, "scope").value_or("device");
+      if (scope != "device")
+        if (const Measurement* same = single(curve, with(m->params, "scope", "device")))
+          apart[scope] = std::max(apart[scope], std::abs(*m->value / *same->value - 1));
       if (text_param(m->params, "addresses") != "per_thread") continue;
-      Params contended = m->params;
-      for (auto& [name, value] : contended)
-        if (name == "addresses") value = std::string("one");
-      const Measurement* one = single(curve, contended);
+      const Measurement* one = single(curve, with(m->params, "addresses", "one"));
       const auto op = text_param(m->params, "op");
       if (one == nullptr || !op) continue;
-      const std::string scope = text_param(m->params, "scope").value_or("device");
-      const bool device = scope == "device";
-      const double share = *one->value / *m->value;
-      if (device)
-        parts.push_back(fmt::format("{} {}, {} on one", *op, format_value(*m->value, m->unit),
-                                    format_value(*one->value, one->unit)));
       const Params by = {{"op", *op}, {"scope", scope}};
-      sentence.figure("rate", *m->value, by);
-      sentence.figure("one_address_share", share, by);
+      figures.add("rate", *m->value, by);
+      figures.add("one_address_share", *one->value / *m->value, by);
     }
-    if (!parts.empty())
-      sentence.add(
-          fmt::format("{} with one address per thread: {}", label, fmt::join(parts, "; ")));
-    std::vector<std::string> scopes;
-    for (const auto& [scope, difference] : apart) {
-      scopes.push_back(fmt::format("{} within {}", scope, format_percent(difference)));
-      sentence.figure("furthest_from_device", difference, {{"scope", scope}});
-    }
-    sentence.add("against device scope:", scopes);
+    for (const auto& [scope, difference] : apart)
+      figures.add("furthest_from_device", difference, {{"scope", scope}});
   };
   return {kTopic,
           {{"rate", "OP/s", {"op", "scope"}},
-           {"one_address_share", "1", {"op", "scope"}},
-           {"furthest_from_device", "1", {"scope"}}},
+           {"one_address_share", unit::kShare, {"op", "scope"}},
+           {"furthest_from_device", unit::kShare, {"scope"}}},
           summarize};
-}
-
-void add(Registry& registry, const std::string& space, const char* what, const char* label,
-         std::span<const AtomicOp> ops, Run run, std::vector<Topic> topics = {}) {
-  registry.add({.id = "atomics." + space,
-                .what = what,
-                .work = "atomic operations, one a thread and trip, whether a swap succeeds or not",
-                .quantity = Quantity::kOpRate,
-                .limit = per_clock_per_sm(kMostPerClock),
-                .curves = {one_address(label)},
-                .topics = std::move(topics),
-                .points = points_of(ops)},
-               std::move(run));
 }
 
 }  // namespace
 
 void register_atomics(Registry& registry) {
-  add(registry, "global",
-      "Rate of atomic operations in global memory, by how many threads share an address",
-      "global memory", kGlobalAtomics, on_gpu([](auto& bench) { atomics_in_global(bench); }),
-      {{kTopic, atomics_title, atomics_picture()}});
-  add(registry, "shared",
-      "Rate of atomic operations in shared memory, by how many threads of a block share an address",
-      "shared memory", kSharedAtomics, on_gpu([](auto& bench) { atomics_in_shared(bench); }));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.work = "atomic operations, one a thread and trip, whether a swap succeeds or not";
+    benchmark.quantity = Quantity::kOpRate;
+    benchmark.limit = per_clock_per_sm(kMostPerClock);
+    benchmark.curves = {one_address()};
+    registry.add(std::move(benchmark), std::move(run));
+  };
+  add({.id = "atomics.global",
+       .what = "Rate of atomic operations in global memory, by how many threads share an address",
+       .topics = {{kTopic, atomics_title, atomics_picture()}},
+       .points = points_of(kGlobalAtomics)},
+      on_gpu([](auto& bench) { atomics_in_global(bench); }));
+  add({.id = "atomics.shared",
+       .what = "Rate of atomic operations in shared memory, by how many threads of a block share "
+               "an address",
+       .points = points_of(kSharedAtomics)},
+      on_gpu([](auto& bench) { atomics_in_shared(bench); }));
 }
 
 }  // namespace peakline::bench

@@ -115,43 +115,32 @@ std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double s
   return std::prev(beyond)->x;
 }
 
-// "by footprint: L1 33000 GB/s up to 224 KiB per SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); the
-// largest 4600 GB/s from memory". A level's rate is that of its smallest footprints; it holds those
-// with most of its lead over the next level. If a smaller lead then lasts, the L2 has a near part:
-// "up to 20 MiB, its near part, slower up to 40 MiB". Nothing for a level without a visible end.
-void summarize_caches(const CurveView& curve, Sentence& sentence) {
+// A level's rate is that of its smallest footprints; it holds those with most of its lead over the
+// next level. If a smaller lead then lasts, the L2 has a near part, which alone has the full rate.
+// Nothing for a level without a visible end.
+void summarize_caches(const CurveView& curve, Figures& figures) {
   const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
-  if (const auto held = held_bytes(l1, kHeld)) {
-    const double rate = rate_up_to(*held, l1);
-    sentence.add(fmt::format("by footprint: L1 {} up to {} per SM", format_rate(rate, "B/s"),
-                             format_size(*held)));
-    sentence.figure("rate", rate, {{"level", "l1"}});
-    sentence.figure("held", *held, {{"level", "l1"}});
+  const auto held_by_l1 = held_bytes(l1, kHeld);
+  if (held_by_l1) {
+    figures.add("rate", rate_up_to(*held_by_l1, l1), {{"level", "l1"}});
+    figures.add("held", *held_by_l1, {{"level", "l1"}});
   }
   if (curve.device == nullptr || !curve.device->sm_count) return;
   const double sms = *curve.device->sm_count;
   for (const char* through : {"l1", "l2"})
     for (const CurvePoint& point : sweep_where(curve, "sm_bytes", "through", std::string(through)))
-      sentence.figure("rate", point.value(),
-                      {{"through", through}, {"footprint", std::llround(point.x * sms)}});
-  if (const auto held = held_bytes(l1, kHeld))
-    sentence.figure("held_by_all_sms", *held * sms, {{"level", "l1"}});
+      figures.add("rate", point.value(),
+                  {{"through", through}, {"footprint", std::llround(point.x * sms)}});
+  if (held_by_l1) figures.add("held_by_all_sms", *held_by_l1 * sms, {{"level", "l1"}});
   auto l2 = sweep_where(curve, "sm_bytes", "through", std::string("l2"));
   for (CurvePoint& point : l2) point.x *= sms;
   const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
   if (!held || !farther) return;
-  const double rate = rate_up_to(*held, l2), memory = rate_at_end(l2);
   const bool parts = *farther > kFarther * *held;
-  const auto& stated = curve.device->l2_bytes;
-  sentence.add(fmt::format(
-      "L2 {} up to {}{}{}", format_rate(rate, "B/s"), format_size(*held),
-      parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
-      stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
-  sentence.add(fmt::format("the largest {} from memory", format_rate(memory, "B/s")));
-  sentence.figure("rate", rate, {{"level", "l2"}});
-  sentence.figure("held", parts ? *farther : *held, {{"level", "l2"}});
-  if (parts) sentence.figure("full_rate_up_to", *held, {{"level", "l2"}});
-  sentence.figure("rate", memory, {{"level", "hbm"}});
+  figures.add("rate", rate_up_to(*held, l2), {{"level", "l2"}});
+  figures.add("held", parts ? *farther : *held, {{"level", "l2"}});
+  if (parts) figures.add("full_rate_up_to", *held, {{"level", "l2"}});
+  figures.add("rate", rate_at_end(l2), {{"level", "hbm"}});
 }
 
 }  // namespace

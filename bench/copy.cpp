@@ -74,82 +74,61 @@ Picture copies_picture() {
 // A size is enough from this share of the highest rate of all ways on.
 constexpr double kNear = 0.9;
 
-// "from memory: plain loads 4310 GB/s, cp.async 4420 GB/s, ..., 90 % of the best from 2 KiB (all)":
-// the highest rate of each "way", and the smallest "tile" near the highest rate of all.
-CurveRule copy_rate(const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+// The highest rate of each "way", and its smallest "tile" near the highest rate of all.
+CurveRule copy_rate() {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     double top = 0;
     for (const Measurement* m : curve.points) top = std::max(top, *m->value);
-    std::vector<std::string> parts;
-    std::map<double, std::vector<std::string>> enough_from;  // ways by size
     for (const std::string& way : values_in(curve, "way")) {
       const auto points = sweep_where(curve, "tile", "way", way);
       if (points.empty()) continue;
-      const double best = std::ranges::max(points, {}, &CurvePoint::value).value();
-      parts.push_back(fmt::format("{} {}", way_label(way), format_rate(best, "B/s")));
-      sentence.figure("rate", best, {{"way", way}});
+      figures.add("rate", std::ranges::max(points, {}, &CurvePoint::value).value(), {{"way", way}});
       const auto enough = std::ranges::find_if(
           points, [&](const CurvePoint& p) { return p.value() >= kNear * top; });
-      if (enough == points.end()) continue;
-      enough_from[enough->x].push_back(way_label(way));
-      sentence.figure("enough_from", enough->x, {{"way", way}});
+      if (enough != points.end()) figures.add("enough_from", enough->x, {{"way", way}});
     }
-    std::vector<std::string> sizes;
-    for (const auto& [bytes, ways] : enough_from)
-      sizes.push_back(fmt::format(
-          "{} ({})", format_size(bytes),
-          enough_from.size() == 1 && ways.size() == parts.size() ? "all" : joined(ways)));
-    std::string text = fmt::format("{}: {}", label, fmt::join(parts, ", "));
-    if (!sizes.empty())
-      text += fmt::format(", {:.0f} % of the best from {}", kNear * 100, fmt::join(sizes, ", "));
-    sentence.add(std::move(text));
   };
   return {kTopic, {{"rate", "B/s", {"way"}}, {"enough_from", "B", {"way"}}}, summarize};
 }
 
-// "one copy of 512 B: plain loads 640 ns, cp.async 700 ns, ...".
-void summarize_latency(const CurveView& curve, Sentence& sentence) {
-  std::map<double, std::vector<std::string>> by_tile;
-  for (const CurvePoint& point : sweep(curve, "tile")) {
-    const auto way = text_param(point.m->params, "way");
-    if (!way) continue;
-    by_tile[point.x].push_back(fmt::format("{} {}", way_label(*way), format_time(point.value())));
-    sentence.figure("latency", point.value(), {{"way", *way}, {"tile", std::llround(point.x)}});
-  }
-  for (const auto& [tile, parts] : by_tile)
-    sentence.add(fmt::format("one copy of {}: {}", format_size(tile), fmt::join(parts, ", ")));
+void summarize_latency(const CurveView& curve, Figures& figures) {
+  for (const CurvePoint& point : sweep(curve, "tile"))
+    if (const auto way = text_param(point.m->params, "way"))
+      figures.add("latency", point.value(), {{"way", *way}, {"tile", std::llround(point.x)}});
 }
 
 }  // namespace
 
 void register_copy(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, Quantity quantity,
-                       Loads loads, Limit limit, CurveRule curve, Run run,
-                       std::vector<Topic> topics = {}) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = quantity,
-                  .loads = loads,
-                  .limit = std::move(limit),
-                  .curves = {std::move(curve)},
-                  .topics = std::move(topics),
-                  .points = points_of()},
-                 std::move(run));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.points = points_of();
+    registry.add(std::move(benchmark), std::move(run));
   };
   constexpr const char* kOnce = "bytes copied, counted once";
-  add("copy.hbm", "Bandwidth of copies from device to shared memory, by way and size", kOnce,
-      Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth(), copy_rate("from memory"),
+  add({.id = "copy.hbm",
+       .what = "Bandwidth of copies from device to shared memory, by way and size",
+       .work = kOnce,
+       .quantity = Quantity::kByteRate,
+       .limit = device_memory_bandwidth(),
+       .curves = {copy_rate()}},
       on_gpu([](auto& bench) { copy_hbm(bench); }));
-  // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
-  // L2.
-  add("copy.l2", "Bandwidth of copies from the L2 to shared memory, by way and size", kOnce,
-      Quantity::kByteRate, Loads::kCores, on_chip_bandwidth(), copy_rate("from the L2"),
+  add({.id = "copy.l2",
+       .what = "Bandwidth of copies from the L2 to shared memory, by way and size",
+       .work = kOnce,
+       .quantity = Quantity::kByteRate,
+       .loads = Loads::kCores,
+       // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of
+       // the L2.
+       .limit = on_chip_bandwidth(),
+       .curves = {copy_rate()}},
       on_gpu([](auto& bench) { copy_l2(bench); }));
-  add("copy.latency", "Time of one copy from the L2 to shared memory, by way and size",
-      "seconds from its start until a word of it has been read", Quantity::kTime, Loads::kCores, {},
-      {kTopic, {{"latency", "s", {"way", "tile"}}}, summarize_latency},
-      on_gpu([](auto& bench) { copy_latency(bench); }), {{kTopic, copies_title, copies_picture()}});
+  add({.id = "copy.latency",
+       .what = "Time of one copy from the L2 to shared memory, by way and size",
+       .work = "seconds from its start until a word of it has been read",
+       .loads = Loads::kCores,
+       .curves = {{kTopic, {{"latency", "s", {"way", "tile"}}}, summarize_latency}},
+       .topics = {{kTopic, copies_title, copies_picture()}}},
+      on_gpu([](auto& bench) { copy_latency(bench); }));
 }
 
 }  // namespace peakline::bench

@@ -44,7 +44,7 @@ Picture divergence_picture() {
 }  // namespace
 
 void register_divergence(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, int group, CurveRule curve,
+  const auto add = [&](const char* id, const char* what, int group,
                        std::vector<Topic> topics = {}) {
     registry.add({.id = id,
                   .what = what,
@@ -53,18 +53,16 @@ void register_divergence(Registry& registry) {
                   .method_version = 2,  // v1 exceeded the instruction cache
                   .loads = Loads::kCores,
                   .limit = compute_peak({"cuda_core.fp32"}),
-                  .curves = {std::move(curve)},
+                  .curves = {slowdown_curve("divergence", "paths")},
                   .topics = std::move(topics),
                   .points = path_points()},
                  on_gpu([group](auto& bench) { divergence(bench, group); }));
   };
   add("divergence.lanes",
       "FP32 throughput with the lanes of each warp split over code paths, by path count", 1,
-      slowdown_curve("divergence", "paths", "{} paths inside a warp take {} x as long as 1"),
       {{"divergence", divergence_title, divergence_picture()}});
   add("divergence.warps",
-      "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp,
-      slowdown_curve("divergence", "paths", "{} paths between warps take {} x as long as 1"));
+      "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp);
 }
 
 }  // namespace peakline::bench

@@ -48,40 +48,22 @@ Picture fusion_picture() {
            .names = {{"separate", "separate"}, {"graph", "graph of these"}, {"fused", "fused"}}}}};
 }
 
-// "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...", by number of "steps".
-void summarize_chains(const CurveView& curve, Sentence& sentence) {
-  std::vector<std::string> parts;
+// Time and bytes saved by one kernel, by number of "steps".
+void summarize_chains(const CurveView& curve, Figures& figures) {
   for (const auto& [steps, fused] : sweep_where(curve, "steps", "kernels", "fused")) {
-    const Measurement* separate =
-        single(curve, {{"steps", std::llround(steps)}, {"kernels", "separate"}});
+    const Params by = {{"steps", std::llround(steps)}};
+    const Measurement* separate = single(curve, {by[0], {"kernels", "separate"}});
     if (separate == nullptr) continue;
-    const double saving = 1 - fused->summary->median / separate->summary->median;
-    const double by_bytes = 1 - fused->work.bytes() / separate->work.bytes();
-    parts.push_back(fmt::format("{:.0f} steps {} ({} by bytes)", steps, format_percent(saving),
-                                format_percent(by_bytes)));
-    sentence.figure("saving", saving, {{"steps", std::llround(steps)}});
-    sentence.figure("saving_by_bytes", by_bytes, {{"steps", std::llround(steps)}});
+    figures.add("saving", 1 - fused->summary->median / separate->summary->median, by);
+    figures.add("saving_by_bytes", 1 - fused->work.bytes() / separate->work.bytes(), by);
   }
-  sentence.add("time saved by one kernel:", parts);
 }
 
-// "4 steps over 64 KiB: 14.3 us with a kernel each, 6.38 us as a graph of these, 3.51 us fused", at
-// the smallest "bytes".
-void summarize_small_chains(const CurveView& curve, Sentence& sentence) {
-  std::map<double, std::map<std::string, double>> seconds;  // by bytes and kernels
-  for (const auto& [bytes, m] : sweep(curve, "bytes")) {
-    const double chain_s = m->summary->median / static_cast<double>(kChainsInARow);
-    const std::string kernels = text_param(m->params, "kernels").value_or("");
-    seconds[bytes][kernels] = chain_s;
-    sentence.figure("time", chain_s, {{"kernels", kernels}, {"bytes", std::llround(bytes)}});
-  }
-  if (seconds.empty()) return;
-  const auto& [bytes, of] = *seconds.begin();
-  if (of.size() < 3) return;
-  sentence.add(
-      fmt::format("4 steps over {}: {} with a kernel each, {} as a graph of these, {} fused",
-                  format_size(bytes), format_time(of.at("separate")), format_time(of.at("graph")),
-                  format_time(of.at("fused"))));
+void summarize_small_chains(const CurveView& curve, Figures& figures) {
+  for (const auto& [bytes, m] : sweep(curve, "bytes"))
+    figures.add("time", m->summary->median / static_cast<double>(kChainsInARow),
+                {{"kernels", text_param(m->params, "kernels").value_or("")},
+                 {"bytes", std::llround(bytes)}});
 }
 
 }  // namespace
@@ -95,7 +77,8 @@ void register_fusion(Registry& registry) {
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
        .curves = {{kTopic,
-                   {{"saving", "1", {"steps"}}, {"saving_by_bytes", "1", {"steps"}}},
+                   {{"saving", unit::kShare, {"steps"}},
+                    {"saving_by_bytes", unit::kShare, {"steps"}}},
                    summarize_chains}},
        .topics = {{kTopic, fusion_title, fusion_picture()}},
        .points = points_over({{"steps", values_of(kSteps)}, {"kernels", {"separate", "fused"}}},

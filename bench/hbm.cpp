@@ -91,9 +91,20 @@ Picture hbm_picture() {
                .naming = Naming::kEndsWithValue}}};
 }
 
-// "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate by access width,
-// at sizes large enough for ceilings.
-void summarize_widths(const CurveView& curve, Sentence& sentence) {
+constexpr const char* kByWidth = "device memory by width";
+
+std::string width_title(const TitleView& view) {
+  const auto rates = view.all({.name = "rate"});
+  const Figure &narrow = *rates.front(), &wide = *rates.back();
+  const auto width = [](const Figure& f) { return to_string(*find_param(f.by, "width")); };
+  return fmt::format("{} bytes per thread read at {}, {} at {}", width(narrow),
+                     format_value(narrow.value, narrow.unit), width(wide),
+                     format_value(wide.value, wide.unit));
+}
+
+// The highest rate by access width, at sizes large enough for ceilings; and its clock, where that
+// was throttled.
+void summarize_widths(const CurveView& curve, Figures& figures) {
   std::map<std::int64_t, const Measurement*> best;  // by width
   for (const CurvePoint& point : sweep(curve, "bytes")) {
     const auto width = int_param(point.m->params, "width");
@@ -103,21 +114,18 @@ void summarize_widths(const CurveView& curve, Sentence& sentence) {
   }
   if (best.size() < 2) return;
   for (const auto& [width, m] : best) {
+    figures.add("rate", *m->value, {{"width", width}});
     const auto& clock_hz = m->conditions.sm_clock_hz;
     const auto& max_hz = curve.device != nullptr ? curve.device->sm_clock_max_hz : std::nullopt;
-    const bool held =
-        m->flags.throttled && clock_hz && max_hz && *clock_hz < kFullClockShare * *max_hz;
-    sentence.add(fmt::format("{} with {} B per thread{}", format_rate(*m->value, "B/s"), width,
-                             held ? " (throttled to " + format_clock(*clock_hz) + ")" : ""));
-    sentence.figure("rate", *m->value, {{"width", width}});
+    if (m->flags.throttled && clock_hz && max_hz && *clock_hz < kFullClockShare * *max_hz)
+      figures.add("throttled_to", *clock_hz, {{"width", width}});
   }
 }
 
-// "read 2.4 us + bytes / 4632 GB/s, 4701 GB/s over 132 GiB": a line fitted to the times over the
-// bytes, whose inverse slope is the rate without launch overhead, and the rate over all memory.
-// Both are for the widest access.
-CurveRule by_size(const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+// A line fitted to the times over the bytes, whose inverse slope is the rate without launch
+// overhead, and the rate over all memory. Both are for the widest access.
+CurveRule by_size() {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     std::int64_t widest = 0;
     for (const CurvePoint& point : sweep(curve, "width"))
       widest = std::max(widest, static_cast<std::int64_t>(point.x));
@@ -132,59 +140,68 @@ CurveRule by_size(const std::string& label) {
       bytes.push_back(m->work.bytes());
       times.push_back(m->summary->median);
     }
-    std::vector<std::string> parts;
     if (const auto line = line_through_sizes(bytes, times)) {
-      const double fixed_s = std::max(line->fixed, 0.0);
-      parts.push_back(fmt::format("{} + bytes / {}", format_time(fixed_s),
-                                  format_rate(1 / line->per_item, "B/s")));
-      sentence.figure("fixed", fixed_s);
-      sentence.figure("slope", 1 / line->per_item);
+      figures.add("fixed", std::max(line->fixed, 0.0));
+      figures.add("slope", 1 / line->per_item);
     }
-    if (whole != nullptr) {
-      parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),
-                                  format_size(whole->work.bytes())));
-      sentence.figure("whole_memory", *whole->value);
-    }
-    sentence.add(label, parts);
+    if (whole == nullptr) return;
+    figures.add("whole_memory", *whole->value);
+    figures.add("whole_size", whole->work.bytes());
   };
-  return {kBySize, {{"fixed", "s"}, {"slope", "B/s"}, {"whole_memory", "B/s"}}, summarize};
+  return {kBySize,
+          {{"fixed", "s"}, {"slope", "B/s"}, {"whole_memory", "B/s"}, {"whole_size", "B"}},
+          summarize};
 }
 
 }  // namespace
 
 void register_hbm(Registry& registry, const std::vector<int>& gpus) {
-  const auto add = [&](const char* id, const char* what, const char* work,
-                       std::vector<Point> points, Run run, std::vector<CurveRule> curves = {},
-                       std::vector<Topic> topics = {}) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .method_version = kMethod,
-                  .limit = device_memory_bandwidth(),
-                  .ceilings = {{.resource = resource(id),
-                                .counts = at_least("bytes", kCeilingFootprintBytes)}},
-                  .curves = std::move(curves),
-                  .topics = std::move(topics),
-                  .points = std::move(points)},
-                 std::move(run));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.method_version = kMethod;
+    benchmark.limit = device_memory_bandwidth();
+    benchmark.ceilings = {
+        {.resource = resource(benchmark.id), .counts = at_least("bytes", kCeilingFootprintBytes)}};
+    registry.add(std::move(benchmark), std::move(run));
   };
   constexpr const char* kBoth = "bytes read plus bytes written";
-  add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
-      pattern_points(true), on_gpu([](auto& bench) { hbm_read(bench); }),
-      {{"device memory by width", {{"rate", "B/s", {"width"}}}, summarize_widths}, by_size("read")},
-      {{kBySize, hbm_title, hbm_picture()}});
-  add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
-      pattern_points(true), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
-  add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint", kBoth,
-      pattern_points(false), on_gpu([](auto& bench) { hbm_copy(bench); }), {by_size("copy")});
-  add("hbm.triad",
-      "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
-      "bytes read (b, c) plus bytes written (a)", pattern_points(false),
-      on_gpu([](auto& bench) { hbm_triad(bench); }), {by_size("triad")});
-  add("hbm.memcpy", "Bandwidth of cudaMemcpyAsync within device memory, by footprint", kBoth,
-      copy_points(), on_gpu([](auto& bench) { hbm_memcpy(bench); }));
-  add("hbm.memset", "Bandwidth of cudaMemsetAsync, by footprint", "bytes written", copy_points(),
+  add({.id = "hbm.read",
+       .what = "Device memory read bandwidth, by access width and footprint",
+       .work = "bytes read",
+       .curves = {{kByWidth,
+                   {{"rate", "B/s", {"width"}}, {"throttled_to", "Hz", {"width"}}},
+                   summarize_widths},
+                  by_size()},
+       .topics = {{kBySize, hbm_title, hbm_picture()}, {kByWidth, width_title}},
+       .points = pattern_points(true)},
+      on_gpu([](auto& bench) { hbm_read(bench); }));
+  add({.id = "hbm.write",
+       .what = "Device memory write bandwidth, by access width and footprint",
+       .work = "bytes written",
+       .curves = {by_size()},
+       .points = pattern_points(true)},
+      on_gpu([](auto& bench) { hbm_write(bench); }));
+  add({.id = "hbm.copy",
+       .what = "Device memory copy bandwidth of a kernel, by access width and footprint",
+       .work = kBoth,
+       .curves = {by_size()},
+       .points = pattern_points(false)},
+      on_gpu([](auto& bench) { hbm_copy(bench); }));
+  add({.id = "hbm.triad",
+       .what = "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
+       .work = "bytes read (b, c) plus bytes written (a)",
+       .curves = {by_size()},
+       .points = pattern_points(false)},
+      on_gpu([](auto& bench) { hbm_triad(bench); }));
+  add({.id = "hbm.memcpy",
+       .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
+       .work = kBoth,
+       .points = copy_points()},
+      on_gpu([](auto& bench) { hbm_memcpy(bench); }));
+  add({.id = "hbm.memset",
+       .what = "Bandwidth of cudaMemsetAsync, by footprint",
+       .work = "bytes written",
+       .points = copy_points()},
       on_gpu([](auto& bench) { hbm_memset(bench); }));
   registry.add(
       {.id = "hbm.concurrent",
@@ -192,7 +209,7 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
        .work = "bytes read by one GPU",
        .quantity = Quantity::kByteRate,
        .limit = device_memory_bandwidth(),
-       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate,
+       .curves = {concurrent_curve("GPUs at once", Quantity::kByteRate,
                                    [](const DeviceFacts&) { return std::string("hbm.read"); })},
        .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
                                           .phase = Phase::kNodeLoad,

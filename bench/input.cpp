@@ -13,9 +13,9 @@ constexpr std::int64_t kMiB = 1 << 20;
 // For page-locking the buffers.
 constexpr double kSetUpSeconds = 1.5;
 
-// Figure rate by source: "from storage 2.1 GB/s (blocks of 8 MiB, 16 threads)".
+// The best of each source.
 CurveRule pipeline_curve() {
-  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     for (const char* source : {"storage", "page_cache"}) {
       const Measurement* best = nullptr;
       for (const Measurement* m : curve.points)
@@ -23,14 +23,17 @@ CurveRule pipeline_curve() {
             (best == nullptr || *m->value > *best->value))
           best = m;
       if (best == nullptr) continue;
-      sentence.figure("rate", *best->value, {{"source", source}});
-      sentence.add(fmt::format("from {} {} (blocks of {}, {})", spaced(source),
-                               format_value(*best->value, best->unit),
-                               format_size(static_cast<double>(*int_param(best->params, "block"))),
-                               format_count(*int_param(best->params, "threads"), "thread")));
+      const Params by = {{"source", source}};
+      figures.add("rate", *best->value, by);
+      figures.add("block", static_cast<double>(*int_param(best->params, "block")), by);
+      figures.add("threads", static_cast<double>(*int_param(best->params, "threads")), by);
     }
   };
-  return {"input", {{"rate", "B/s", {"source"}}}, summarize};
+  return {"input",
+          {{"rate", "B/s", {"source"}},
+           {"block", "B", {"source"}},
+           {"threads", unit::kCount, {"source"}}},
+          summarize};
 }
 
 std::string input_title(const TitleView& view) {

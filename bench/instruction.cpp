@@ -41,69 +41,25 @@ std::string instructions_title(const TitleView& view) {
                      format_percent(least));
 }
 
-// Loop and launch overhead cost up to 2 % of the documented rate.
-constexpr double kNearDocumented = 0.98;
-
-// Lowest and highest figure, with their instructions.
-class Range {
- public:
-  void add(const std::string& op, double figure) {
-    if (lowest_.first.empty() || figure < lowest_.second) lowest_ = {op, figure};
-    if (highest_.first.empty() || figure > highest_.second) highest_ = {op, figure};
-  }
-  // "<what> from 2.00 (match) to 127 (fp32_fma)"; nothing without figures.
-  void say(std::string_view what, Sentence& sentence) const {
-    if (lowest_.first.empty()) return;
-    sentence.add(fmt::format("{} from {} ({}) to {} ({})", what, format_number(lowest_.second),
-                             lowest_.first, format_number(highest_.second), highest_.first));
-  }
-
- private:
-  std::pair<std::string, double> lowest_, highest_;
-};
-
-// "per clock and SM from 3.99 (match) to 253 (fp16x2_fma); 25 of 26 within 2 % of the documented
-// rate, furthest f64_to_f32 at 88.7 %".
-void summarize_throughput(const CurveView& curve, Sentence& sentence) {
+void summarize_throughput(const CurveView& curve, Figures& figures) {
   if (curve.device == nullptr) return;
-  Range range;
-  int documented = 0, near = 0;
-  std::string furthest;
-  double least = 1;
   for (const Measurement* m : curve.points) {
     const auto op = text_param(m->params, "op");
     const auto found = results_per_clock_per_sm(*m, *curve.device);
     if (!op || !found) continue;
-    sentence.figure("results", *found, {{"op", *op}});
-    range.add(*op, *found);
-    const auto stated = peakline::results_per_clock_per_sm(curve.device->compute_major,
-                                                           curve.device->compute_minor, *op);
-    if (!stated) continue;
-    sentence.figure("documented", *stated, {{"op", *op}});
-    ++documented;
-    near += *found >= kNearDocumented * *stated;
-    if (*found / *stated < least) {
-      least = *found / *stated;
-      furthest = *op;
-    }
+    figures.add("results", *found, {{"op", *op}});
+    if (const auto documented = peakline::results_per_clock_per_sm(
+            curve.device->compute_major, curve.device->compute_minor, *op))
+      figures.add("documented", *documented, {{"op", *op}});
   }
-  range.say("per clock and SM", sentence);
-  if (documented > 0)
-    sentence.add(fmt::format("{} of {} within 2 % of the documented rate, furthest {} at {}", near,
-                             documented, furthest, format_percent(least)));
 }
 
-// "latency in cycles from 4.00 (fp32_fma) to 61.0 (match)".
-void summarize_latency(const CurveView& curve, Sentence& sentence) {
-  Range range;
+void summarize_latency(const CurveView& curve, Figures& figures) {
   for (const Measurement* m : curve.points) {
     const auto op = text_param(m->params, "op");
     const auto cycles = latency_cycles(*m);
-    if (!op || !cycles) continue;
-    sentence.figure("cycles", *cycles, {{"op", *op}});
-    range.add(*op, *cycles);
+    if (op && cycles) figures.add("cycles", *cycles, {{"op", *op}});
   }
-  range.say("latency in cycles", sentence);
 }
 
 }  // namespace

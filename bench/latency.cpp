@@ -156,25 +156,15 @@ std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
   return found;
 }
 
-// "L1 16.2 ns, 32 cycles", or by "part": "L2 near 138 ns, 273 cycles". label: "" for the device's
-// memory; level: "l1".
-CurveRule latency_of(const std::string& label, const std::string& level) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const std::string name(label.empty() && curve.device != nullptr ? memory_name(*curve.device)
-                                                                    : label);
+// Latency by "part" where the level has parts. level: "l1".
+CurveRule latency_of(const std::string& level) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
     for (const Measurement* m : curve.points) {
-      const auto part = text_param(m->params, "part");
       Params by = {{"level", level}};
-      if (part) by.emplace_back("part", *part);
-      std::string text =
-          fmt::format("{}{} {}", name, part ? " " + *part : "", format_time(*m->value));
-      sentence.figure("latency", *m->value, by);
-      if (const auto clock_hz = m->conditions.sm_clock_hz) {
-        const double cycles = *m->value * *clock_hz;
-        text += fmt::format(", {:.0f} cycles", cycles);
-        sentence.figure("cycles", cycles, by);
-      }
-      sentence.add(std::move(text));
+      if (const auto part = text_param(m->params, "part")) by.emplace_back("part", *part);
+      figures.add("latency", *m->value, by);
+      if (const auto clock_hz = m->conditions.sm_clock_hz)
+        figures.add("cycles", *m->value * *clock_hz, by);
     }
   };
   return {kTopic,
@@ -185,10 +175,9 @@ CurveRule latency_of(const std::string& label, const std::string& level) {
           summarize};
 }
 
-// "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up
-// to 64 GiB, 356 ns over 128 GiB": plateaus of latency by footprint that end below the sizes of L1
-// (known with shared memory) and L2, and what follows.
-void summarize_steps(const CurveView& curve, Sentence& sentence) {
+// Plateaus of latency by footprint that end below the sizes of L1 (known with shared memory) and
+// L2, and what follows.
+void summarize_steps(const CurveView& curve, Figures& figures) {
   if (curve.device == nullptr) return;
   std::vector<LatencyPoint> points;
   for (const CurvePoint& point : sweep(curve, "bytes"))
@@ -208,48 +197,30 @@ void summarize_steps(const CurveView& curve, Sentence& sentence) {
       if (point.bytes < in_l2->from_bytes && point.seconds <= end_s)
         in_near_l2->to_bytes = std::max(in_near_l2->to_bytes, point.bytes);
   }
-  std::vector<std::string> parts;
-  const auto holds = [&](const char* label, const char* name, const char* level,
-                         const std::optional<Plateau>& plateau) {
-    if (!plateau) return;
-    parts.push_back(fmt::format("{} up to {}", label, format_size(plateau->to_bytes)));
-    sentence.figure(name, plateau->to_bytes, {{"level", level}});
-  };
-  holds("wholly in L1", "held", "l1", in_l1);
-  holds("in the near part of L2", "near_held", "l2", in_near_l2);
-  holds("in L2", "held", "l2", in_l2);
-  if (!parts.empty()) sentence.add(joined(parts));
+  if (in_l1) figures.add("held", in_l1->to_bytes, {{"level", "l1"}});
+  if (in_near_l2) figures.add("near_held", in_near_l2->to_bytes, {{"level", "l2"}});
+  if (in_l2) figures.add("held", in_l2->to_bytes, {{"level", "l2"}});
   if (!in_memory) return;
-  std::string text =
-      fmt::format("{} up to {}", format_time(in_memory->seconds), format_size(in_memory->to_bytes));
-  sentence.figure("plateau", in_memory->seconds);
-  sentence.figure("plateau_up_to", in_memory->to_bytes);
-  if (points.back().bytes > in_memory->to_bytes) {
-    text += fmt::format(", {} over {}", format_time(points.back().seconds),
-                        format_size(points.back().bytes));
-    sentence.figure("largest", points.back().seconds);
-  }
-  sentence.add(std::move(text));
+  figures.add("plateau", in_memory->seconds);
+  figures.add("plateau_up_to", in_memory->to_bytes);
+  if (points.back().bytes <= in_memory->to_bytes) return;
+  figures.add("largest", points.back().seconds);
+  figures.add("largest_footprint", points.back().bytes);
 }
 
-// "L1 lines of 128 B, filled 32 B at a time": from latencies by "stride" beyond the L1. In random
-// order, used lines fit from twice the line size on; in address order, latency rises until elements
-// no longer share a fill. label, level: "L1", "l1".
-CurveRule line_size(const std::string& label, const std::string& level) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+// Lines and what is filled at a time, from latencies by "stride" beyond a cache. In random order,
+// used lines fit from twice the line size on; in address order, latency rises until elements no
+// longer share a fill.
+CurveRule line_size(const std::string& level) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
     const auto line =
         last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
     if (!line) return;
-    std::string text = fmt::format("{} lines of {}", label, format_size(*line));
-    sentence.figure("line", *line, {{"level", level}});
+    figures.add("line", *line, {{"level", level}});
     // Larger strides make the footprint fit.
     auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
     std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
-    if (const auto sector = end_of_rise(rising)) {
-      text += fmt::format(", filled {} at a time", format_size(*sector));
-      sentence.figure("sector", *sector, {{"level", level}});
-    }
-    sentence.add(std::move(text));
+    if (const auto sector = end_of_rise(rising)) figures.add("sector", *sector, {{"level", level}});
   };
   return {kTopic,
           {{"line", "B", {"level"}, role::kLine}, {"sector", "B", {"level"}, role::kSector}},
@@ -260,53 +231,67 @@ CurveRule line_size(const std::string& label, const std::string& level) {
 
 void register_latency(Registry& registry) {
   const Point one{.rule = Rule::kFull, .seconds = 0.4}, brief{.seconds = 0.03};
-  const auto add = [&](const char* id, const char* what, CurveRule curve, std::vector<Point> points,
-                       Run run, Loads loads = Loads::kMemory, std::vector<Topic> topics = {}) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = "seconds of one load, each of which waits for the one before",
-                  .loads = loads,
-                  .curves = {std::move(curve)},
-                  .topics = std::move(topics),
-                  .points = std::move(points)},
-                 std::move(run));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.work = "seconds of one load, each of which waits for the one before";
+    registry.add(std::move(benchmark), std::move(run));
   };
-  add("latency.shared", "Latency of shared memory", latency_of("shared", "shared"), {one},
+  add({.id = "latency.shared",
+       .what = "Latency of shared memory",
+       .curves = {latency_of("shared")},
+       .points = {one}},
       on_gpu([](auto& bench) { latency_shared(bench); }));
-  add("latency.dsmem", "Latency of the next block's shared memory, by blocks in a cluster",
-      waits_curve(kTopic, "another block's shared memory in a cluster of", "blocks"),
-      points_over("blocks", {2, 4, 8, 16}, brief),
+  add({.id = "latency.dsmem",
+       .what = "Latency of the next block's shared memory, by blocks in a cluster",
+       .curves = {waits_curve(kTopic, "blocks")},
+       .points = points_over("blocks", {2, 4, 8, 16}, brief)},
       on_gpu([](auto& bench) { latency_dsmem(bench); }));
-  add("latency.l1", "Latency of the L1 cache", latency_of("L1", "l1"), {one},
+  add({.id = "latency.l1",
+       .what = "Latency of the L1 cache",
+       .curves = {latency_of("l1")},
+       .points = {one}},
       on_gpu([](auto& bench) { latency_within(bench, kL1Bytes); }));
-  add("latency.l2", "Latency of the L2 cache: the part near to an SM, and what lies beyond it",
-      latency_of("L2", "l2"), points_over("part", {"near", "far"}, one),
+  add({.id = "latency.l2",
+       .what = "Latency of the L2 cache: the part near to an SM, and what lies beyond it",
+       .curves = {latency_of("l2")},
+       .points = points_over("part", {"near", "far"}, one)},
       on_gpu([](auto& bench) { latency_l2(bench); }));
-  add("latency.hbm", "Latency of device memory, within 1 GiB", latency_of("", "hbm"), {one},
-      on_gpu([](auto& bench) { latency_within(bench, kHbmBytes); }), Loads::kMemory,
-      {{kTopic, latency_title, latency_picture()}, {"memory map", memory_map_title}});
-  add("latency.pcie", "Latency of host memory, read by the device over the link",
-      latency_of("host memory", "host"),
-      {{.phase = Phase::kLink, .rule = Rule::kFull, .seconds = 0.4}},
-      on_gpu([](auto& bench) { latency_pcie(bench); }), Loads::kLink);
-  add("latency.sweep", "Latency of lines in random order, by footprint",
-      {kTopic,
-       {{"held", "B", {"level"}, role::kHeldByLatency},
-        {"near_held", "B", {"level"}, role::kNearHeld},
-        {"plateau", "s"},
-        {"plateau_up_to", "B"},
-        {"largest", "s"}},
-       summarize_steps},
-      points_over("bytes", footprints(), brief), on_gpu([](auto& bench) { latency_sweep(bench); }));
-  add("latency.stride", "Latency in a footprint beyond the L1, by stride and order",
-      line_size("L1", "l1"),
-      points_over({{"order", {"random", "sequential"}}, {"stride", {512, 256, 128, 64, 32, 16, 8}}},
-                  brief),
+  add({.id = "latency.hbm",
+       .what = "Latency of device memory, within 1 GiB",
+       .curves = {latency_of("hbm")},
+       .topics = {{kTopic, latency_title, latency_picture()}, {"memory map", memory_map_title}},
+       .points = {one}},
+      on_gpu([](auto& bench) { latency_within(bench, kHbmBytes); }));
+  add({.id = "latency.pcie",
+       .what = "Latency of host memory, read by the device over the link",
+       .loads = Loads::kLink,
+       .curves = {latency_of("host")},
+       .points = {{.phase = Phase::kLink, .rule = Rule::kFull, .seconds = 0.4}}},
+      on_gpu([](auto& bench) { latency_pcie(bench); }));
+  add({.id = "latency.sweep",
+       .what = "Latency of lines in random order, by footprint",
+       .curves = {{kTopic,
+                   {{"held", "B", {"level"}, role::kHeldByLatency},
+                    {"near_held", "B", {"level"}, role::kNearHeld},
+                    {"plateau", "s"},
+                    {"plateau_up_to", "B"},
+                    {"largest", "s"},
+                    {"largest_footprint", "B"}},
+                   summarize_steps}},
+       .points = points_over("bytes", footprints(), brief)},
+      on_gpu([](auto& bench) { latency_sweep(bench); }));
+  add({.id = "latency.stride",
+       .what = "Latency in a footprint beyond the L1, by stride and order",
+       .curves = {line_size("l1")},
+       .points = points_over(
+           {{"order", {"random", "sequential"}}, {"stride", {512, 256, 128, 64, 32, 16, 8}}},
+           brief)},
       on_gpu([](auto& bench) { latency_stride_past_l1(bench); }));
   // Read in order of address, the device memory's granularity would show, which alignment.*
   // measures.
-  add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride", line_size("L2", "l2"),
-      points_over({{"order", {"random"}}, {"stride", {512, 256, 128, 64, 32}}}, brief),
+  add({.id = "latency.stride.l2",
+       .what = "Latency in a footprint beyond the L2, by stride",
+       .curves = {line_size("l2")},
+       .points = points_over({{"order", {"random"}}, {"stride", {512, 256, 128, 64, 32}}}, brief)},
       on_gpu([](auto& bench) { latency_stride_past_l2(bench); }));
 }
 

@@ -42,60 +42,59 @@ Picture launch_picture() {
                .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}}}};
 }
 
-// "submit 1.9 us". Figure time.
-CurveRule time_curve(const std::string& label, std::string role = {}) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    const double time_s = *curve.points.front()->value;
-    sentence.add(fmt::format("{} {}", label, format_time(time_s)));
-    sentence.figure("time", time_s);
+CurveRule time_curve(std::string role = {}) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
+    figures.add("time", *curve.points.front()->value);
   };
   return {kTopic, {{.name = "time", .unit = "s", .role = std::move(role)}}, summarize};
 }
 
-// "graph 3.5 us + 0.62 us per node": a line through the times over the nodes.
-void summarize_graphs(const CurveView& curve, Sentence& sentence) {
+// A line through the times over the nodes.
+void summarize_graphs(const CurveView& curve, Figures& figures) {
   std::vector<double> items, times;
   for (const CurvePoint& point : sweep(curve, "nodes")) {
     items.push_back(point.x);
     times.push_back(point.value());
-    sentence.figure("time_per_item", point.value() / point.x, {{"nodes", std::llround(point.x)}});
+    figures.add("time_per_item", point.value() / point.x, {{"nodes", std::llround(point.x)}});
   }
   if (std::set(items.begin(), items.end()).size() < 2) return;
   const Line line = fit_line(items, times);
-  const std::string per_item = fmt::format("{} per node", format_time(line.per_item));
-  sentence.add(line.fixed > 0 ? fmt::format("graph {} + {}", format_time(line.fixed), per_item)
-                              : fmt::format("graph {}", per_item));
-  sentence.figure("fixed", line.fixed);
-  sentence.figure("per_item", line.per_item);
+  figures.add("fixed", line.fixed);
+  figures.add("per_item", line.per_item);
 }
 
 }  // namespace
 
 void register_launch(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, VariesWith varies,
-                       CurveRule curve, Run run) {
-    registry.add(
-        {.id = id,
-         .what = what,
-         .work = work,
-         .loads = Loads::kLink,
-         .varies_with = varies,
-         .curves = {std::move(curve)},
-         .points = {{.phase = Phase::kLink, .rule = Rule::kFull, .quick = true, .seconds = 0.3}}},
-        std::move(run));
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.loads = Loads::kLink;
+    benchmark.points = {
+        {.phase = Phase::kLink, .rule = Rule::kFull, .quick = true, .seconds = 0.3}};
+    registry.add(std::move(benchmark), std::move(run));
   };
-  add("launch.submit", "Host time of one kernel launch call while the queue has room",
-      "host seconds per call, without waiting for the device", VariesWith::kCpu,
-      time_curve("submit"), on_gpu([](auto& bench) { launch_submit(bench); }));
-  add("launch.round_trip", "Time from the launch call until the host sees an empty kernel finished",
-      "host seconds of launch plus stream synchronization", VariesWith::kCpu,
-      time_curve("round trip"), on_gpu([](auto& bench) { launch_round_trip(bench); }));
-  add("launch.back_to_back", "Device time from one queued empty kernel to the next",
-      "device seconds per kernel, queue never empty", VariesWith::kLaunches,
-      time_curve("back to back"), on_gpu([](auto& bench) { launch_back_to_back(bench); }));
-  add("launch.empty_kernel", "Device time that one empty kernel adds between two events",
-      "device seconds: median with one kernel minus median with none", VariesWith::kLaunches,
-      time_curve("empty kernel", role::kEmptyKernel),
+  add({.id = "launch.submit",
+       .what = "Host time of one kernel launch call while the queue has room",
+       .work = "host seconds per call, without waiting for the device",
+       .varies_with = VariesWith::kCpu,
+       .curves = {time_curve()}},
+      on_gpu([](auto& bench) { launch_submit(bench); }));
+  add({.id = "launch.round_trip",
+       .what = "Time from the launch call until the host sees an empty kernel finished",
+       .work = "host seconds of launch plus stream synchronization",
+       .varies_with = VariesWith::kCpu,
+       .curves = {time_curve()}},
+      on_gpu([](auto& bench) { launch_round_trip(bench); }));
+  add({.id = "launch.back_to_back",
+       .what = "Device time from one queued empty kernel to the next",
+       .work = "device seconds per kernel, queue never empty",
+       .varies_with = VariesWith::kLaunches,
+       .curves = {time_curve()}},
+      on_gpu([](auto& bench) { launch_back_to_back(bench); }));
+  add({.id = "launch.empty_kernel",
+       .what = "Device time that one empty kernel adds between two events",
+       .work = "device seconds: median with one kernel minus median with none",
+       .varies_with = VariesWith::kLaunches,
+       .curves = {time_curve(role::kEmptyKernel)}},
       on_gpu([](auto& bench) { launch_empty_kernel(bench); }));
   auto graphs = points_over("nodes", multiples(1, 1024), {.phase = Phase::kLink, .seconds = 0.1});
   for (Point& point : graphs) {

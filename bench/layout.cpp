@@ -1,7 +1,6 @@
 // What does changing a layout cost: transposing matrices, channels first to channels last?
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -37,25 +36,16 @@ constexpr std::array kShapes = {
     Shape{"nhwc_to_nchw", "NHWC to NCHW", kImages, kPixels, kChannels},
 };
 
-// "2-byte elements: square 95.1 % of a copy, 8 M × 64 93.2 %, ...".
-void summarize(const CurveView& curve, Sentence& sentence) {
+void summarize(const CurveView& curve, Figures& figures) {
   const auto copy = curve.ceiling("hbm.copy", Basis::kMeasured);
   if (!copy) return;
-  for (const std::int64_t element : {2, 4}) {
-    std::vector<std::string> parts;
+  for (const std::int64_t element : {2, 4})
     for (const Shape& shape : kShapes)
-      for (const Measurement* m : curve.points) {
-        if (int_param(m->params, "element") != element ||
-            text_param(m->params, "shape") != shape.name)
-          continue;
-        const double share = *m->value / *copy;
-        sentence.figure("share_of_copy", share, {{"element", element}, {"shape", shape.name}});
-        parts.push_back(fmt::format("{} {}{}", shape.label, format_percent(share),
-                                    parts.empty() ? " of a copy" : ""));
-      }
-    if (!parts.empty())
-      sentence.add(fmt::format("{}-byte elements: {}", element, fmt::join(parts, ", ")));
-  }
+      for (const Measurement* m : curve.points)
+        if (int_param(m->params, "element") == element &&
+            text_param(m->params, "shape") == shape.name)
+          figures.add("share_of_copy", *m->value / *copy,
+                      {{"element", element}, {"shape", shape.name}});
 }
 
 std::string title(const TitleView& view) {
@@ -102,15 +92,16 @@ std::vector<Point> points() {
 }  // namespace
 
 void register_layout(Registry& registry) {
-  registry.add({.id = "layout.transpose",
-                .what = "Bandwidth of transposing matrices in device memory, by element and shape",
-                .work = "bytes read plus bytes written",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {{kTopic, {{"share_of_copy", "1", {"element", "shape"}}}, summarize}},
-                .topics = {{kTopic, title, picture()}},
-                .points = points()},
-               on_gpu([](auto& bench) { layout_transpose(bench); }));
+  registry.add(
+      {.id = "layout.transpose",
+       .what = "Bandwidth of transposing matrices in device memory, by element and shape",
+       .work = "bytes read plus bytes written",
+       .quantity = Quantity::kByteRate,
+       .limit = device_memory_bandwidth(),
+       .curves = {{kTopic, {{"share_of_copy", unit::kShare, {"element", "shape"}}}, summarize}},
+       .topics = {{kTopic, title, picture()}},
+       .points = points()},
+      on_gpu([](auto& bench) { layout_transpose(bench); }));
 }
 
 }  // namespace peakline::bench

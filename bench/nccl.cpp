@@ -66,41 +66,29 @@ bool is_largest(const Measurement& m, const DeviceFacts*) {
 // Operations up to kSmallUpTo are reported by time, from kLargeFrom on by bandwidth.
 constexpr double kSmallUpTo = 2 * kMiB, kLargeFrom = 256 * kKiB;
 
-// "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
-// copies reach)": bus bandwidths over "bytes", against the rate of nvlink.all_to_all.
+// Bus bandwidths over "bytes", compared with the rate of nvlink.all_to_all.
 CurveRule curve_of(Collective collective) {
-  const auto summarize = [collective](const CurveView& curve, Sentence& sentence) {
+  const auto summarize = [collective](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
     if (points.size() < 2) return;
     for (const CurvePoint& point : points) {
       const Params by = {{"bytes", std::llround(point.x)}};
-      if (point.x <= kSmallUpTo) sentence.figure("small_time", point.m->summary->median, by);
-      if (point.x >= kLargeFrom) sentence.figure("large_bandwidth", point.value(), by);
+      if (point.x <= kSmallUpTo) figures.add("small_time", point.m->summary->median, by);
+      if (point.x >= kLargeFrom) figures.add("large_bandwidth", point.value(), by);
     }
-    const CurvePoint &smallest = points.front(), &largest = points.back();
-    const double smallest_s = smallest.m->summary->median, top = largest.value();
-    std::string text = fmt::format("{}: {} in {}", label_of(collective), format_size(smallest.x),
-                                   format_time(smallest_s));
-    sentence.figure("smallest", smallest_s);
+    const CurvePoint& largest = points.back();
+    const double top = largest.value();
+    figures.add("smallest", points.front().m->summary->median);
     const auto half =
         std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
-    if (half->x < largest.x) {
-      text += fmt::format(", half of the top rate from {}", format_size(half->x));
-      sentence.figure("half_rate", half->x);
-    }
-    text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
-    sentence.figure("bus_bandwidth", top);
-    const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
+    if (half->x < largest.x) figures.add("half_rate", half->x);
+    figures.add("bus_bandwidth", top);
     const auto ranks = int_param(largest.m->params, "ranks");
-    if (ranks)
-      sentence.figure("algorithm_bandwidth",
-                      algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
-    if (all && ranks) {
-      const double share = top / (*all / static_cast<double>(*ranks));
-      text += fmt::format(" ({} of what copies reach)", format_percent(share));
-      sentence.figure("share_of_links", share);
-    }
-    sentence.add(std::move(text));
+    if (!ranks) return;
+    figures.add("algorithm_bandwidth",
+                algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
+    if (const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured))
+      figures.add("share_of_links", top / (*all / static_cast<double>(*ranks)));
   };
   return {kTopic,
           {{"small_time", "s", {"bytes"}},
@@ -109,7 +97,7 @@ CurveRule curve_of(Collective collective) {
            {"half_rate", "B"},
            {"bus_bandwidth", "B/s"},
            {"algorithm_bandwidth", "B/s"},
-           {"share_of_links", "1"}},
+           {"share_of_links", unit::kShare}},
           summarize};
 }
 

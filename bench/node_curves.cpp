@@ -20,17 +20,15 @@ double median_of_pairs(const std::vector<const Measurement*>& pairs) {
   return median(values);
 }
 
-// "393 GB/s", or "390 GB/s (3-5) to 396 GB/s" if pairs differ, with the worst one's name.
-template <class Format>
-std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is_worst,
-                     Format format) {
+// The worst and the best pair, if they differ.
+void add_range(const std::vector<const Measurement*>& pairs, bool least_is_worst,
+               Figures& figures) {
   const auto [least, most] = std::ranges::minmax_element(pairs, {}, value_of);
-  if (value_of(*most) <= kAlike * value_of(*least))
-    return format(median_of_pairs(pairs)) +
-           (pairs.size() > 2 ? fmt::format(" in all {} pairs", pairs.size()) : std::string());
-  const Measurement& worst = least_is_worst ? **least : **most;
-  const Measurement& best = least_is_worst ? **most : **least;
-  return fmt::format("{} ({}) to {}", format(*worst.value), pair_of(worst), format(*best.value));
+  if (value_of(*most) <= kAlike * value_of(*least)) return;
+  const Measurement &worst = least_is_worst ? **least : **most,
+                    &best = least_is_worst ? **most : **least;
+  figures.add("worst_pair", *worst.value, {{"pair", pair_of(worst)}});
+  figures.add("best_pair", *best.value, {{"pair", pair_of(best)}});
 }
 
 // A GPU's rate beside all others, and its share of the rate alone.
@@ -66,57 +64,16 @@ std::vector<Loaded> loaded_gpus(const CurveView& curve, const AloneResource& res
   return loaded;
 }
 
-std::vector<std::vector<Loaded>> grouped(const std::vector<Loaded>& loaded,
-                                         const Profile& profile) {
-  std::vector<std::vector<Loaded>> groups;
-  for (const Loaded& gpu : loaded) {
-    const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& members) {
-      const DeviceFacts *const one = facts_of(members.front().gpu, profile), *const other =
-                                                                                 facts_of(gpu.gpu,
-                                                                                          profile);
-      return one != nullptr && other != nullptr && share_host_side(*one, *other);
-    });
-    if (group == groups.end())
-      groups.push_back({gpu});
-    else
-      group->push_back(gpu);
-  }
-  return groups;
-}
-
 double median_share(const std::vector<Loaded>& loaded) {
   std::vector<double> shares;
   for (const Loaded& gpu : loaded) shares.push_back(*gpu.share);
   return median(shares);
 }
 
-// "99.3 % of alone (GPU 2: 61.0 %), GPUs 0 to 1: 99.5 %, GPUs 2 to 3: 61.0 %". Figures kept, share
-// and least_share. loaded: with shares.
-std::string shares_of(const std::vector<Loaded>& loaded, const Profile& profile,
-                      Sentence& sentence) {
-  const double share = median_share(loaded);
-  const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
-  for (const Loaded& gpu : loaded)
-    sentence.figure("kept", *gpu.share, {{"gpu", std::int64_t{gpu.gpu}}});
-  sentence.figure("share", share);
-  sentence.figure("least_share", *least.share);
-  if (loaded.size() == 1)
-    return fmt::format("GPU {} at {} of alone", least.gpu, format_percent(share));
-  std::string text = format_percent(share) + " of alone";
-  if (share <= kAlike * *least.share) return text;
-  text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(*least.share));
-  const auto groups = grouped(loaded, profile);
-  if (groups.size() > 1 && groups.size() < loaded.size())
-    for (const auto& group : groups)
-      text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
-                          format_percent(median_share(group)));
-  return text;
-}
-
 }  // namespace
 
-CurveRule pair_rate_curve(std::string topic, const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+CurveRule pair_rate_curve(std::string topic) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto sizes = sweep(curve, "bytes");
     if (sizes.empty()) return;
     std::vector<const Measurement*> largest;
@@ -126,53 +83,57 @@ CurveRule pair_rate_curve(std::string topic, const std::string& label) {
       if (point.x == sizes.back().x) largest.push_back(point.m);
       if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
     }
-    std::string text = fmt::format("{} {}", label, range_of(largest, true, [](double value) {
-                                     return format_rate(value, "B/s");
-                                   }));
-    sentence.figure("rate", median_of_pairs(largest));
-    sentence.figure("slowest_rate", value_of(*std::ranges::min_element(largest, {}, value_of)));
+    figures.add("rate", median_of_pairs(largest));
+    figures.add("slowest_rate", value_of(*std::ranges::min_element(largest, {}, value_of)));
+    add_range(largest, true, figures);
     const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
       return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
     });
-    if (half != of_one_pair.begin() && half != of_one_pair.end()) {
-      text += fmt::format(", half of that from {}", format_size(half->x));
-      sentence.figure("half_rate", half->x);
-    }
-    sentence.add(std::move(text));
-  };
-  return {
-      std::move(topic), {{"rate", "B/s"}, {"slowest_rate", "B/s"}, {"half_rate", "B"}}, summarize};
-}
-
-CurveRule pair_time_curve(std::string topic, const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    sentence.add(fmt::format("{} {}", label, range_of(curve.points, false, format_time)));
-    sentence.figure("time", median_of_pairs(curve.points));
-  };
-  return {std::move(topic), {{"time", "s"}}, summarize};
-}
-
-CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity,
-                           const AloneResource& alone) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    std::vector<Loaded> loaded = loaded_gpus(curve, alone);
-    if (loaded.size() < 2) return;
-    const std::string_view unit = unit_of(quantity);
-    double total = 0;
-    for (const Loaded& gpu : loaded) total += gpu.rate;
-    std::string text = fmt::format("{} {} each, {} in all", label,
-                                   format_rate(total / static_cast<double>(loaded.size()), unit),
-                                   format_rate(total, unit));
-    sentence.figure("total", total);
-    std::erase_if(loaded, [](const Loaded& gpu) { return !gpu.share; });
-    if (!loaded.empty()) text += ", " + shares_of(loaded, *curve.profile, sentence);
-    sentence.add(std::move(text));
+    if (half != of_one_pair.begin() && half != of_one_pair.end()) figures.add("half_rate", half->x);
   };
   return {std::move(topic),
-          {{"total", std::string(unit_of(quantity))},
-           {"kept", "1", {"gpu"}},
-           {"share", "1"},
-           {"least_share", "1"}},
+          {{"rate", "B/s"},
+           {"slowest_rate", "B/s"},
+           {"half_rate", "B"},
+           {"worst_pair", "B/s", {"pair"}},
+           {"best_pair", "B/s", {"pair"}}},
+          summarize};
+}
+
+CurveRule pair_time_curve(std::string topic) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
+    figures.add("time", median_of_pairs(curve.points));
+    add_range(curve.points, false, figures);
+  };
+  return {std::move(topic),
+          {{"time", "s"}, {"worst_pair", "s", {"pair"}}, {"best_pair", "s", {"pair"}}},
+          summarize};
+}
+
+CurveRule concurrent_curve(std::string topic, Quantity quantity, const AloneResource& alone) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
+    std::vector<Loaded> loaded = loaded_gpus(curve, alone);
+    if (loaded.size() < 2) return;
+    double total = 0;
+    for (const Loaded& gpu : loaded) total += gpu.rate;
+    figures.add("total", total);
+    for (const Loaded& gpu : loaded) {
+      const Params by = {{"gpu", std::int64_t{gpu.gpu}}};
+      figures.add("rate_of_gpu", gpu.rate, by);
+      if (gpu.share) figures.add("kept", *gpu.share, by);
+    }
+    std::erase_if(loaded, [](const Loaded& gpu) { return !gpu.share; });
+    if (loaded.empty()) return;
+    figures.add("share", median_share(loaded));
+    figures.add("least_share", *std::ranges::min_element(loaded, {}, &Loaded::share)->share);
+  };
+  const std::string unit(unit_of(quantity));
+  return {std::move(topic),
+          {{"total", unit},
+           {"rate_of_gpu", unit, {"gpu"}},
+           {"kept", unit::kShare, {"gpu"}},
+           {"share", unit::kShare},
+           {"least_share", unit::kShare}},
           summarize};
 }
 

@@ -18,8 +18,12 @@ constexpr std::array<std::int64_t, 4> kParallel{1, 2, 4, 8};
 constexpr std::int64_t kMostLoadsOfSm = 256;
 
 std::string occupancy_title(const TitleView& view) {
-  return fmt::format("90 % of the memory's bandwidth needs at least {} in flight per SM",
-                     view.text({.name = "in_flight_per_sm"}));
+  std::string text =
+      fmt::format("90 % of the memory's bandwidth needs at least {} in flight per SM",
+                  view.text({.name = "in_flight_per_sm"}));
+  if (const Figure* warps = view.find({.name = "warps_per_sm", .by = {{"chains", 1}}}))
+    text += fmt::format(", 95 % of the FP32 rate {:.0f} warps", warps->value);
+  return text;
 }
 
 Picture occupancy_picture() {
@@ -74,9 +78,9 @@ std::optional<double> in_flight_for(std::span<const InFlight> points, double wan
   return std::nullopt;
 }
 
-// "90 % of 4618 GB/s needs at least 23.9 KiB in flight per SM, 3.08 MiB in all; idle latency x
-// bandwidth is ...": of hbm.read, else the highest rate here.
-void summarize_bytes_in_flight(const CurveView& curve, Sentence& sentence) {
+// The bytes in flight that a share of the bandwidth of hbm.read, else of the highest rate here,
+// needs; beside them idle latency x bandwidth.
+void summarize_bytes_in_flight(const CurveView& curve, Figures& figures) {
   std::vector<InFlight> points;
   double top = 0;
   for (const CurvePoint& point : sweep(curve, "warps")) {
@@ -84,30 +88,22 @@ void summarize_bytes_in_flight(const CurveView& curve, Sentence& sentence) {
     if (!loads) continue;
     const double in_flight = point.x * static_cast<double>(*loads) * kBytesOfWarp;
     points.push_back({in_flight, *point.m->value});
-    sentence.figure("rate", *point.m->value,
-                    {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
+    figures.add("rate", *point.m->value,
+                {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
     top = std::max(top, *point.m->value);
   }
   const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
   const double bandwidth = ceiling.value_or(top);
   const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
   if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
-  const double all = *bytes * *curve.device->sm_count;
-  std::string text = fmt::format("{:.0f} % of {} needs at least {} in flight per SM, {} in all",
-                                 kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
-                                 format_size(*bytes), format_size(all));
-  sentence.figure("in_flight_per_sm", *bytes);
-  sentence.figure("in_flight", all);
-  if (const Measurement* latency = curve.measurement("latency.hbm")) {
-    const double little = *latency->value * bandwidth;
-    text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
-    sentence.figure("latency_times_bandwidth", little);
-  }
-  sentence.add(std::move(text));
+  figures.add("in_flight_per_sm", *bytes);
+  figures.add("in_flight", *bytes * *curve.device->sm_count);
+  if (const Measurement* latency = curve.measurement("latency.hbm"))
+    figures.add("latency_times_bandwidth", *latency->value * bandwidth);
 }
 
-// "95 % of the FP32 rate per clock needs 16 warps per SM with 1 chain, 8 warps per SM with 2, ...".
-void summarize_chains(const CurveView& curve, Sentence& sentence) {
+// The fewest warps that reach kFmaShare of the FP32 rate per clock.
+void summarize_chains(const CurveView& curve, Figures& figures) {
   const auto points = sweep(curve, "warps");
   if (points.empty()) return;
   // Per clock, as some points lower it.
@@ -122,15 +118,8 @@ void summarize_chains(const CurveView& curve, Sentence& sentence) {
     if (const auto chains = int_param(point.m->params, "chains");
         chains && rate(point) >= kFmaShare * top)
       warps.try_emplace(*chains, point.x);
-  std::vector<std::string> needs;
-  for (const auto& [chains, fewest] : warps) {
-    needs.push_back(
-        fmt::format("{:.0f} warps per SM with {}", fewest, format_count(chains, "chain")));
-    sentence.figure("warps_per_sm", fewest, {{"chains", chains}});
-  }
-  if (!needs.empty())
-    sentence.add(fmt::format("{:.0f} % of the FP32 rate per clock needs {}", kFmaShare * 100,
-                             fmt::join(needs, ", ")));
+  for (const auto& [chains, fewest] : warps)
+    figures.add("warps_per_sm", fewest, {{"chains", chains}});
 }
 
 }  // namespace
@@ -164,7 +153,7 @@ void register_occupancy(Registry& registry) {
        .quantity = Quantity::kFlopRate,
        .loads = Loads::kCores,
        .limit = compute_peak({"cuda_core.fp32"}),
-       .curves = {{kTopic, {{"warps_per_sm", "1", {"chains"}}}, summarize_chains}},
+       .curves = {{kTopic, {{"warps_per_sm", unit::kCount, {"chains"}}}, summarize_chains}},
        .points = points_over({{"warps", values_of(kWarps)}, {"chains", values_of(kParallel)}},
                              {.seconds = 0.03})},
       on_gpu([](auto& bench) { occupancy_fma(bench); }));

@@ -69,42 +69,28 @@ Picture overlap_picture() {
 // Copies that reach this share of the slowest part's rate count as hidden.
 constexpr double kHidden = 0.95;
 
-// "copying in while a kernel runs: 98.7 % of the slowest part's rate with pinned memory (95 % from
-// chunks of 4 MiB), 93.1 % with pageable": at the largest "chunk" of each "memory", and from which
-// chunk on all reach kHidden.
-CurveRule hidden_copies(const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
-    std::vector<std::string> parts;
+// The share of the slowest part's rate, and from which chunk on all reach kHidden.
+CurveRule hidden_copies() {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     for (const char* memory : {"pinned", "pageable"}) {
-      const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
-      double share = 0, hidden_from = 0;  // share: at the largest chunk; hidden_from 0: not hidden
-      for (const auto& [chunk, m] : points) {
-        const auto found = overlap_share(*m);
-        if (!found) continue;
-        share = *found;
+      double hidden_from = 0;  // 0: not hidden
+      for (const auto& [chunk, m] : sweep_where(curve, "chunk", "memory", std::string(memory))) {
+        const auto share = overlap_share(*m);
+        if (!share) continue;
         const Params by = {{"memory", memory}, {"chunk", std::llround(chunk)}};
-        sentence.figure("share", share, by);
-        sentence.figure("rate", *m->value, by);
-        sentence.figure("hidden_rate", *m->value / share, by);
-        if (share < kHidden)
+        figures.add("share", *share, by);
+        figures.add("rate", *m->value, by);
+        figures.add("hidden_rate", *m->value / *share, by);
+        if (*share < kHidden)
           hidden_from = 0;
         else if (hidden_from == 0)
           hidden_from = chunk;
       }
-      if (share == 0) continue;
-      parts.push_back(parts.empty() ? fmt::format("{} of the slowest part's rate with {} memory",
-                                                  format_percent(share), memory)
-                                    : fmt::format("{} with {}", format_percent(share), memory));
-      if (hidden_from == 0) continue;
-      parts.back() +=
-          fmt::format(" ({:.0f} % from chunks of {})", kHidden * 100, format_size(hidden_from));
-      sentence.figure("hidden_from", hidden_from, {{"memory", memory}});
+      if (hidden_from != 0) figures.add("hidden_from", hidden_from, {{"memory", memory}});
     }
-    if (!parts.empty())
-      sentence.add(fmt::format("{} while a kernel runs: {}", label, fmt::join(parts, ", ")));
   };
   return {kTopic,
-          {{"share", "1", {"memory", "chunk"}},
+          {{"share", unit::kShare, {"memory", "chunk"}},
            {"rate", "B/s", {"memory", "chunk"}},
            {"hidden_rate", "B/s", {"memory", "chunk"}},
            {"hidden_from", "B", {"memory"}}},
@@ -131,29 +117,27 @@ unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
 }
 
 void register_overlap(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, int directions,
-                       CurveRule curve, std::vector<Topic> topics = {}) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .method_version = 2,  // v1: medians
-                  .loads = Loads::kLink,
-                  .estimate = kOverlapEstimate,
-                  .varies_with = VariesWith::kLaunches,
-                  .limit = host_link(directions),
-                  .curves = {std::move(curve)},
-                  .topics = std::move(topics),
-                  .points = points()},
+  const auto add = [&](int directions, Benchmark benchmark) {
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.method_version = 2;  // v1: medians
+    benchmark.loads = Loads::kLink;
+    benchmark.estimate = kOverlapEstimate;
+    benchmark.varies_with = VariesWith::kLaunches;
+    benchmark.limit = host_link(directions);
+    benchmark.curves = {hidden_copies()};
+    benchmark.points = points();
+    registry.add(std::move(benchmark),
                  on_gpu([=](auto& bench) { overlap_copies(bench, directions == 2); }));
   };
-  add("overlap.h2d",
-      "Rate of copying the next batch to the device while a kernel works on this one, by chunk",
-      "bytes over the link, timed until copy and kernel are done", 1, hidden_copies("copying in"));
-  add("overlap.h2d_d2h",
-      "The same with the last batch's results going back to the host at the same time, by chunk",
-      "bytes of both directions, timed until both copies and the kernel are done", 2,
-      hidden_copies("copying in and out"), {{kTopic, overlap_title, overlap_picture()}});
+  add(1, {.id = "overlap.h2d",
+          .what = "Rate of copying the next batch to the device while a kernel works on this one, "
+                  "by chunk",
+          .work = "bytes over the link, timed until copy and kernel are done"});
+  add(2, {.id = "overlap.h2d_d2h",
+          .what = "The same with the last batch's results going back to the host at the same time, "
+                  "by chunk",
+          .work = "bytes of both directions, timed until both copies and the kernel are done",
+          .topics = {{kTopic, overlap_title, overlap_picture()}}});
 }
 
 }  // namespace peakline::bench

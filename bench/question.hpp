@@ -47,16 +47,14 @@ std::vector<ParamValue> values_of(const Range& range) {
 }
 inline constexpr const char* kSustainedLoad = "sustained load";
 // load:sustained: whether the rate settled, when, and its swing from then on. of: "BF16 layers".
-// Figures settled_after, absent if the rate did not settle, and swing, by `of`.
+// Figures settled_after or not_settled_after, and swing, by `of`.
 CurveRule sustained_load_curve(std::string of);
 
 // The topic that compares kinds of host memory by copy rate and by the cost of having them.
 inline constexpr const char* kHostMemory = "host memory";
 
-// "launch and wait by stream 8.1 us, blocking event 21 us", "barrier of a block of 32 threads 9.1
-// ns (18 cycles), ...": by `param` (empty: none), with cycles if the kernel read the clock. Figures
-// time and cycles, by the parameter.
-CurveRule waits_curve(std::string topic, const std::string& label, const std::string& param);
+// Figures time, and cycles if the kernel read the clock, by `param` (empty: none).
+CurveRule waits_curve(std::string topic, const std::string& param);
 
 // The values of a text parameter, in the order of the points.
 std::vector<std::string> values_in(const CurveView& curve, std::string_view param);

@@ -18,9 +18,18 @@ constexpr std::int64_t kLeastFootprint = kGiB, kMostFootprint = 128 * kGiB;
 constexpr double kWithinReach = 0.75;
 constexpr std::size_t kFewestWithinReach = 3;
 
-// "sectors of 32 B: 1202 GB/s up to 64 GiB, 193 GB/s over 128 GiB": up to where the rate falls by a
-// quarter of its median so far, and at the largest footprint.
-void summarize_gather(const CurveView& curve, Sentence& sentence) {
+constexpr const char* kTopic = "random access";
+
+std::string title(const TitleView& view) {
+  std::string text = "Random sectors of 32 B: " + view.text({.role = role::kReachRate});
+  if (view.find({.role = role::kReach}) != nullptr)
+    text += fmt::format(" up to {}, {} over {}", view.text({.role = role::kReach}),
+                        view.text({.role = role::kBeyondRate}), view.text({.role = role::kBeyond}));
+  return text;
+}
+
+// Up to where the rate falls by a quarter of its median so far, and at the largest footprint.
+void summarize_gather(const CurveView& curve, Figures& figures) {
   const auto points = sweep(curve, "bytes");
   std::vector<double> rates;
   double reach = 0;
@@ -30,18 +39,11 @@ void summarize_gather(const CurveView& curve, Sentence& sentence) {
     reach = point.x;
   }
   if (rates.size() < kFewestWithinReach) return;
-  const double rate = median(rates);
-  std::string text =
-      fmt::format("sectors of 32 B: {} up to {}", format_rate(rate, "B/s"), format_size(reach));
-  sentence.figure("rate", rate);
-  if (rates.size() < points.size()) {
-    const double beyond = *points.back().m->value;
-    text += fmt::format(", {} over {}", format_rate(beyond, "B/s"), format_size(points.back().x));
-    sentence.figure("reach", reach);
-    sentence.figure("rate_beyond", beyond);
-    sentence.figure("beyond", points.back().x);
-  }
-  sentence.add(std::move(text));
+  figures.add("rate", median(rates));
+  if (rates.size() == points.size()) return;
+  figures.add("reach", reach);
+  figures.add("rate_beyond", *points.back().m->value);
+  figures.add("beyond", points.back().x);
 }
 
 }  // namespace
@@ -56,12 +58,13 @@ void register_random(Registry& registry) {
                 .work = "bytes of the sectors asked for, not what memory fetches for them",
                 .quantity = Quantity::kByteRate,
                 .limit = device_memory_bandwidth(),
-                .curves = {{"random access",
+                .curves = {{kTopic,
                             {{"rate", "B/s", {}, role::kReachRate},
                              {"reach", "B", {}, role::kReach},
                              {"rate_beyond", "B/s", {}, role::kBeyondRate},
                              {"beyond", "B", {}, role::kBeyond}},
                             summarize_gather}},
+                .topics = {{kTopic, title}},
                 .points = points_over("bytes", std::move(footprints), {.seconds = 0.06})},
                on_gpu([](auto& bench) { random_gather(bench); }));
 }

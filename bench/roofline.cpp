@@ -25,6 +25,14 @@ Limit under_roofline(const std::string& compute) {
   }};
 }
 
+constexpr const char* kTopic = "roofline sweep";
+
+std::string title(const TitleView& view) {
+  return fmt::format("FP32 bends at {} FLOP/byte, where it reaches {} of its own roof",
+                     format_number(view.value({.name = "knee"})),
+                     format_percent(view.value({.name = "share_at_knee"})));
+}
+
 // Steps of about the square root of two around the ridge, where the curve bends.
 std::vector<Point> sweep_points() {
   auto points = points_over("fma_per_element",
@@ -41,7 +49,8 @@ std::vector<Point> sweep_points() {
 }  // namespace
 
 void register_roofline(Registry& registry) {
-  const auto add = [&](const std::string& precision, const char* what, Run run) {
+  const auto add = [&](const std::string& precision, const char* what, Run run,
+                       std::vector<Topic> topics = {}) {
     registry.add({.id = "roofline.sweep." + precision,
                   .what = what,
                   .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
@@ -49,13 +58,14 @@ void register_roofline(Registry& registry) {
                   .method_version = 2,  // v1 ran in unequal waves
                   .loads = Loads::kCores,
                   .limit = under_roofline("cuda_core." + precision),
-                  .curves = {knee_curve("roofline sweep", precision)},
+                  .curves = {knee_curve(kTopic)},
+                  .topics = std::move(topics),
                   .roofline_precision = precision,
                   .points = sweep_points()},
                  std::move(run));
   };
   add("fp32", "FP32 throughput on data from device memory, by FMAs per element",
-      on_gpu([](auto& bench) { roofline_sweep_fp32(bench); }));
+      on_gpu([](auto& bench) { roofline_sweep_fp32(bench); }), {{kTopic, title}});
   add("fp64", "FP64 throughput on data from device memory, by FMAs per element",
       on_gpu([](auto& bench) { roofline_sweep_fp64(bench); }));
 }

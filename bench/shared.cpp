@@ -15,15 +15,10 @@ constexpr std::int64_t kLanes = 32;  // of a warp
 constexpr const char* kConflicts = "bank conflicts";
 constexpr const char* kDistributed = "distributed shared memory";
 
-// "own 32100 GB/s; in clusters of 2: 4090 GB/s; ..."
 CurveRule cluster_curve() {
-  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
-    for (const auto& [size, m] : sweep(curve, "cluster")) {
-      const std::string blocks = std::to_string(std::lround(size));
-      sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
-                   format_value(*m->value, m->unit));
-      sentence.figure("rate", *m->value, {{"cluster", std::lround(size)}});
-    }
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
+    for (const CurvePoint& point : sweep(curve, "cluster"))
+      figures.add("rate", point.value(), {{"cluster", std::llround(point.x)}});
   };
   return {kDistributed, {{"rate", "B/s", {"cluster"}}}, summarize};
 }
@@ -111,8 +106,7 @@ void register_shared(Registry& registry) {
   add({.id = "shared.conflicts",
        .what = "Shared memory read bandwidth, by the lanes of a warp that meet in a bank",
        .work = "bytes read by threads, 4 each",
-       .curves = {slowdown_curve(kConflicts, "ways",
-                                 "a {}-way conflict takes {} x as long as none")},
+       .curves = {slowdown_curve(kConflicts, "ways")},
        .topics = {{kConflicts, conflicts_title, conflicts_picture()}},
        .points = points_over("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, {.seconds = 0.06})},
       on_gpu([](auto& bench) { shared_conflicts(bench); }));

@@ -65,59 +65,68 @@ Picture synchronization_picture() {
 }  // namespace
 
 void register_synchronization(Registry& registry) {
-  const auto add = [&](const std::string& name, const char* what, const char* work, Loads loads,
-                       VariesWith varies, const char* label, const char* param,
-                       std::vector<ParamValue> values, Run run, int method_version = 1,
-                       std::vector<Topic> topics = {}) {
-    const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
-    auto points = points_over(param, std::move(values), {.phase = phase, .seconds = 0.03});
-    if (points.empty()) points.push_back({.phase = phase, .seconds = 0.05});
-    registry.add({.id = "synchronization." + name,
-                  .what = what,
-                  .work = work,
-                  .method_version = method_version,
-                  .loads = loads,
-                  .varies_with = varies,
-                  .curves = {waits_curve(kTopic, label, param)},
-                  .topics = std::move(topics),
-                  .points = std::move(points)},
-                 std::move(run));
+  const auto add = [&](const char* param, std::vector<ParamValue> values, Benchmark benchmark,
+                       Run run) {
+    const Phase phase = benchmark.loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
+    benchmark.points = points_over(param, std::move(values), {.phase = phase, .seconds = 0.03});
+    if (benchmark.points.empty()) benchmark.points = {{.phase = phase, .seconds = 0.05}};
+    benchmark.curves = {waits_curve(kTopic, param)};
+    registry.add(std::move(benchmark), std::move(run));
   };
-  add("wait",
-      "Time from launching an empty kernel until the host knows that it has finished, by the way "
-      "to wait",
-      "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
-      VariesWith::kCpu, "launch and wait by", "by",
-      {"stream", "event", "blocking_event", "device", "read_back"},
-      on_gpu([](auto& bench) { synchronization_wait(bench); }), 1,
-      {{kTopic, synchronization_title, synchronization_picture()}});
-  add("event_record", "Host time of recording an event while the queue has room",
-      "host seconds per call, without waiting for the device", Loads::kLink, VariesWith::kCpu,
-      "recording an event", "", {},
+  add("by", {"stream", "event", "blocking_event", "device", "read_back"},
+      {.id = "synchronization.wait",
+       .what = "Time from launching an empty kernel until the host knows that it has finished, by "
+               "the way to wait",
+       .work = "host seconds of the launch and the wait, of read_back with a copy of 4 bytes",
+       .loads = Loads::kLink,
+       .varies_with = VariesWith::kCpu,
+       .topics = {{kTopic, synchronization_title, synchronization_picture()}}},
+      on_gpu([](auto& bench) { synchronization_wait(bench); }));
+  add("", {},
+      {.id = "synchronization.event_record",
+       .what = "Host time of recording an event while the queue has room",
+       .work = "host seconds per call, without waiting for the device",
+       .loads = Loads::kLink,
+       .varies_with = VariesWith::kCpu},
       on_gpu([](auto& bench) { synchronization_event_record(bench); }));
-  add("dependent_launch",
-      "Device time from one kernel to the next that waits for its result, by when that may start",
-      "device seconds per kernel, queue never empty", Loads::kLink, VariesWith::kLaunches,
-      "from one kernel to the next,", "start", {"ordinary", "programmatic"},
+  add("start", {"ordinary", "programmatic"},
+      {.id = "synchronization.dependent_launch",
+       .what = "Device time from one kernel to the next that waits for its result, by when that "
+               "may start",
+       .work = "device seconds per kernel, queue never empty",
+       .loads = Loads::kLink,
+       .varies_with = VariesWith::kLaunches},
       on_gpu([](auto& bench) { synchronization_dependent_launch(bench); }));
   constexpr const char* kMeetings = "device seconds from one barrier to the next";
-  add("block", "Time of a barrier of a block, by its threads", kMeetings, Loads::kCores,
-      VariesWith::kDevice, "barrier of a block of", "threads", {32, 256, 1024},
+  add("threads", {32, 256, 1024},
+      {.id = "synchronization.block",
+       .what = "Time of a barrier of a block, by its threads",
+       .work = kMeetings,
+       .loads = Loads::kCores},
       on_gpu([](auto& bench) { synchronization_block(bench); }));
-  add("cluster",
-      "Time of a barrier of a cluster after which its blocks of 256 threads see what the others "
-      "have written",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", {2, 8},
-      on_gpu([](auto& bench) { synchronization_cluster(bench); }),
-      3);  // v1 wrote the clock to host memory, which fences waited for; v2 timed one cluster
-  add("cluster_relaxed",
-      "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
-      "blocks of 256 threads",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", {2, 8},
-      on_gpu([](auto& bench) { synchronization_cluster_relaxed(bench); }),
-      2);  // v1 timed one cluster
-  add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
-      Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {},
+  add("blocks", {2, 8},
+      {.id = "synchronization.cluster",
+       .what = "Time of a barrier of a cluster after which its blocks of 256 threads see what the "
+               "others have written",
+       .work = kMeetings,
+       // v1 wrote the clock to host memory, which fences waited for; v2 timed one cluster
+       .method_version = 3,
+       .loads = Loads::kCores},
+      on_gpu([](auto& bench) { synchronization_cluster(bench); }));
+  add("blocks", {2, 8},
+      {.id = "synchronization.cluster_relaxed",
+       .what =
+           "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by "
+           "its blocks of 256 threads",
+       .work = kMeetings,
+       .method_version = 2,  // v1 timed one cluster
+       .loads = Loads::kCores},
+      on_gpu([](auto& bench) { synchronization_cluster_relaxed(bench); }));
+  add("", {},
+      {.id = "synchronization.grid",
+       .what = "Time of a barrier of a grid, with a block of 256 threads on each SM",
+       .work = kMeetings,
+       .loads = Loads::kCores},
       on_gpu([](auto& bench) { synchronization_grid(bench); }));
 }
 

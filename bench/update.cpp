@@ -10,22 +10,13 @@ namespace {
 
 constexpr const char* kTopic = "updates in place";
 
-// "1-byte elements 81.9 % of a copy, 2-byte 89.4 %, ..., at most 3030 GB/s".
-void summarize(const CurveView& curve, Sentence& sentence) {
+void summarize(const CurveView& curve, Figures& figures) {
   const auto copy = curve.ceiling("hbm.copy", Basis::kMeasured);
-  if (!copy) return;
-  std::vector<std::string> parts;
-  double top = 0;
-  for (const CurvePoint& point : sweep(curve, "element")) {
-    const double share = point.value() / *copy;
-    sentence.figure("share_of_copy", share, {{"element", std::llround(point.x)}});
-    parts.push_back(fmt::format("{:.0f}-byte {}{}", point.x, parts.empty() ? "elements " : "",
-                                format_percent(share) + (parts.empty() ? " of a copy" : "")));
-    top = std::max(top, point.value());
-  }
-  if (parts.empty()) return;
-  sentence.figure("rate", top);
-  sentence.add(fmt::format("{}, at most {}", fmt::join(parts, ", "), format_rate(top, "B/s")));
+  const auto points = sweep(curve, "element");
+  if (!copy || points.empty()) return;
+  for (const CurvePoint& point : points)
+    figures.add("share_of_copy", point.value() / *copy, {{"element", std::llround(point.x)}});
+  figures.add("rate", std::ranges::max(points, {}, &CurvePoint::value).value());
 }
 
 std::string title(const TitleView& view) {
@@ -54,16 +45,17 @@ Picture picture() {
 }  // namespace
 
 void register_update(Registry& registry) {
-  registry.add(
-      {.id = "hbm.update",
-       .what = "Device memory bandwidth of x += 1 in place, by the size of an element",
-       .work = "bytes read plus bytes written",
-       .quantity = Quantity::kByteRate,
-       .limit = device_memory_bandwidth(),
-       .curves = {{kTopic, {{"share_of_copy", "1", {"element"}}, {"rate", "B/s"}}, summarize}},
-       .topics = {{kTopic, title, picture()}},
-       .points = points_over("element", {1, 2, 4, 8, 16}, {.seconds = 0.25})},
-      on_gpu([](auto& bench) { hbm_update(bench); }));
+  registry.add({.id = "hbm.update",
+                .what = "Device memory bandwidth of x += 1 in place, by the size of an element",
+                .work = "bytes read plus bytes written",
+                .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .curves = {{kTopic,
+                            {{"share_of_copy", unit::kShare, {"element"}}, {"rate", "B/s"}},
+                            summarize}},
+                .topics = {{kTopic, title, picture()}},
+                .points = points_over("element", {1, 2, 4, 8, 16}, {.seconds = 0.25})},
+               on_gpu([](auto& bench) { hbm_update(bench); }));
 }
 
 }  // namespace peakline::bench

@@ -16,6 +16,16 @@ constexpr double kLoadSeconds = 1.0;
 // For the search, and until the load has settled from rest.
 constexpr double kSecondsBefore = 1.7;
 
+constexpr const char* kTopic = "GPUs at once";
+
+std::string title(const TitleView& view) {
+  const auto share = [&](const char* id) {
+    return format_percent(view.value({.id = id, .name = "share"}));
+  };
+  return fmt::format("Beside all others a GPU keeps {} of its memory bandwidth, {} of BF16 GEMMs",
+                     share("hbm.concurrent"), share("gemm.concurrent"));
+}
+
 }  // namespace
 
 void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) {
@@ -26,7 +36,8 @@ void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) 
                 .loads = Loads::kCores,
                 .varies_with = VariesWith::kSearch,
                 .limit = limit_of(product_format("bf16")),
-                .curves = {concurrent_curve("GPUs at once", "BF16 products", Quantity::kFlopRate)},
+                .curves = {concurrent_curve(kTopic, Quantity::kFlopRate)},
+                .topics = {{kTopic, title}},
                 .points = concurrent_points(gpus,
                                             {.phase = Phase::kNodeLoad,
                                              .rule = Rule::kSustained,

@@ -14,8 +14,6 @@ std::string format_label(std::string_view format) {
   return label;
 }
 
-std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
-
 std::string rate_unit(std::string_view format) { return format == "int8" ? "OP/s" : "FLOP/s"; }
 
 std::optional<double> burst_of(const CurveView& curve, const std::string& format) {
@@ -23,10 +21,10 @@ std::optional<double> burst_of(const CurveView& curve, const std::string& format
 }
 
 CurveRule rule_of_format(const char* topic, const std::string& format,
-                         std::vector<FigureKind> figures,
-                         void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
-  return {topic, std::move(figures),
-          [=](const CurveView& curve, Sentence& sentence) { summarize(format, curve, sentence); }};
+                         std::vector<FigureKind> kinds,
+                         void (*summarize)(const std::string&, const CurveView&, Figures&)) {
+  return {topic, std::move(kinds),
+          [=](const CurveView& curve, Figures& figures) { summarize(format, curve, figures); }};
 }
 
 std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,

@@ -27,15 +27,13 @@ inline constexpr double kFullShare = 0.9;
 // short.
 std::optional<double> size_at_share(const std::vector<std::pair<std::int64_t, double>>& shares);
 
-// "1234 TFLOP/s".
-std::string rate_of(const Measurement& m);
 std::string rate_unit(std::string_view format);
 // The burst ceiling of the format.
 std::optional<double> burst_of(const CurveView& curve, const std::string& format);
 
 // The rule for one format.
 CurveRule rule_of_format(const char* topic, const std::string& format,
-                         std::vector<FigureKind> figures,
-                         void (*summarize)(const std::string&, const CurveView&, Sentence&));
+                         std::vector<FigureKind> kinds,
+                         void (*summarize)(const std::string&, const CurveView&, Figures&));
 
 }  // namespace peakline::bench

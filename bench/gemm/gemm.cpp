@@ -62,78 +62,42 @@ std::vector<Point> gemm_points(const Parts& parts) {
   return points;
 }
 
-// The fastest data against normally distributed data, and the power of both.
-void summarize_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_operand_data(const std::string& format, const CurveView& curve, Figures& figures) {
   const Measurement* normal = single(curve, {{"data", "normal"}});
-  const Measurement* fastest = nullptr;
+  std::size_t kinds = 0;
   for (const Measurement* m : curve.points) {
     const auto data = text_param(m->params, "data");
     if (!data) continue;
-    sentence.figure("rate", *m->value, {{"format", format}, {"data", *data}});
-    if (m->conditions.power_w)
-      sentence.figure("power", *m->conditions.power_w, {{"format", format}, {"data", *data}});
-    if (normal != nullptr)
-      sentence.figure("share_of_normal", *m->value / *normal->value,
-                      {{"format", format}, {"data", *data}});
-    if (data != "normal" && (fastest == nullptr || *m->value > *fastest->value)) fastest = m;
+    ++kinds;
+    const Params by = {{"format", format}, {"data", *data}};
+    figures.add("rate", *m->value, by);
+    if (m->conditions.power_w) figures.add("power", *m->conditions.power_w, by);
+    if (normal != nullptr) figures.add("share_of_normal", *m->value / *normal->value, by);
   }
-  if (normal == nullptr || fastest == nullptr) return;
-  if (curve.device != nullptr && curve.device->power_limit_w)
-    sentence.figure("power_limit", *curve.device->power_limit_w);
-  const auto figures = [](const Measurement& m) {
-    const auto& power = m.conditions.power_w;
-    return power ? fmt::format("{} and {:.0f} W", rate_of(m), *power) : rate_of(m);
-  };
-  std::string data = spaced(*text_param(fastest->params, "data"));
-  if (data == "constant") data += " data";
-  sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", format_label(format), data,
-                           figures(*fastest), figures(*normal)));
+  if (normal != nullptr && kinds > 1 && curve.device != nullptr && curve.device->power_limit_w)
+    figures.add("power_limit", *curve.device->power_limit_w);
 }
 
 CurveRule operand_data(const std::string& format) {
   return rule_of_format(kOperandDataTopic, format,
                         {{"rate", rate_unit(format), {"format", "data"}},
                          {"power", "W", {"format", "data"}},
-                         {"share_of_normal", "1", {"format", "data"}},
+                         {"share_of_normal", unit::kShare, {"format", "data"}},
                          {"power_limit", "W"}},
                         summarize_operand_data);
 }
 
-// Layouts slower than the fastest, and the cost of a cold cache, per clock.
-void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // A layout above this share counts as fast: the kernel or the clock explains smaller losses.
-  constexpr double kAsFast = 0.9;
+// Layouts, and products with a cold cache, per clock.
+void summarize_variants(const std::string& format, const CurveView& curve, Figures& figures) {
   const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
     if (const auto share = share_of_burst(m, curve, format))
-      sentence.figure(name, *share, {{"format", format}, {"variant", variant}});
+      figures.add(name, *share, {{"format", format}, {"variant", variant}});
   };
-  std::vector<std::pair<std::string, const Measurement*>> layouts;
-  for (const Measurement* m : curve.points) {
-    const auto layout = text_param(m->params, "layout");
-    if (!layout || !m->conditions.sm_clock_hz) continue;
-    layouts.emplace_back(*layout, m);
-    keeps("share_of_burst", *layout, *m);
-  }
-  if (layouts.size() >= 2) {
-    const auto& [best, fastest] = *std::ranges::max_element(layouts, {}, [](const auto& l) {
-      return *l.second->value / *l.second->conditions.sm_clock_hz;
-    });
-    std::vector<std::string> slow;
-    for (const auto& [layout, m] : layouts)
-      if (const auto share = share_per_clock(*m, *fastest); share && *share < kAsFast)
-        slow.push_back(fmt::format("{} {}", layout, format_percent(*share)));
-    if (!slow.empty())
-      sentence.add(fmt::format("{} in {} of the rate per clock in {}", format_label(format),
-                               fmt::join(slow, ", "), best));
-  }
+  for (const Measurement* m : curve.points)
+    if (const auto layout = text_param(m->params, "layout")) keeps("share_of_burst", *layout, *m);
   if (const Measurement* cold = single(curve, {{"l2", "cleared"}})) {
-    std::string text = fmt::format("{} with a cold L2 {}", format_label(format), rate_of(*cold));
-    sentence.figure("cold_rate", *cold->value, {{"format", format}});
-    // The share per clock is the cost of reading operands from memory alone.
-    if (const auto share = share_of_burst(*cold, curve, format))
-      text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
+    figures.add("cold_rate", *cold->value, {{"format", format}});
     keeps("share_of_burst", "cold L2", *cold);
-    sentence.add(std::move(text));
   }
   // Other encodings and accumulations of a format are compared with its own burst.
   if (const Measurement* burst = single(curve, {{"load", "burst"}});
@@ -143,38 +107,25 @@ void summarize_variants(const std::string& format, const CurveView& curve, Sente
 
 CurveRule variants(const std::string& format) {
   return rule_of_format(kVariants, format,
-                        {{"share_of_burst", "1", {"format", "variant"}},
-                         {"burst_share", "1", {"format", "variant"}},
+                        {{"share_of_burst", unit::kShare, {"format", "variant"}},
+                         {"burst_share", unit::kShare, {"format", "variant"}},
                          {"cold_rate", rate_unit(format), {"format"}}},
                         summarize_variants);
 }
 
-void summarize_soak(const CurveView& curve, Sentence& sentence) {
+void summarize_soak(const CurveView& curve, Figures& figures) {
   const Measurement* m = single(curve, {{"load", "soak"}});
   if (m == nullptr) return;
-  std::string text = rate_of(*m);
-  sentence.figure("rate", *m->value);
-  if (m->conditions.sm_clock_hz) text += " at " + format_clock(*m->conditions.sm_clock_hz);
-  if (m->conditions.power_w) {
-    text += fmt::format("{}{:.0f} W", m->conditions.sm_clock_hz ? " and " : " at ",
-                        *m->conditions.power_w);
-    sentence.figure("power", *m->conditions.power_w);
-  }
-  if (const auto seconds = int_param(m->launch, "seconds")) {
-    text += fmt::format(" in {} s without a break", *seconds);
-    sentence.figure("duration", static_cast<double>(*seconds));
-  }
-  if (const auto equilibrium_s = int_param(m->launch, "equilibrium_s")) {
-    text += fmt::format("; thermal equilibrium after {} s", *equilibrium_s);
-    sentence.figure("equilibrium_after", static_cast<double>(*equilibrium_s));
-    if (const auto degrees = int_param(m->launch, "equilibrium_temperature_c")) {
-      text += fmt::format(" at {} °C", *degrees);
-      sentence.figure("equilibrium_temperature", static_cast<double>(*degrees));
-    }
-  } else {
-    text += "; no thermal equilibrium";
-  }
-  sentence.add(std::move(text));
+  const auto noted = [&](const char* name, const char* note) {
+    if (const auto value = int_param(m->launch, note))
+      figures.add(name, static_cast<double>(*value));
+  };
+  figures.add("rate", *m->value);
+  if (m->conditions.sm_clock_hz) figures.add("clock", *m->conditions.sm_clock_hz);
+  if (m->conditions.power_w) figures.add("power", *m->conditions.power_w);
+  noted("duration", "seconds");
+  noted("equilibrium_after", "equilibrium_s");
+  noted("equilibrium_temperature", "equilibrium_temperature_c");
 }
 
 std::string operand_data_title(const TitleView& view) {
@@ -226,9 +177,10 @@ std::string soak_title(const TitleView& view) {
   std::string text =
       fmt::format("{} over {:.0f} s of load", format_rate(view.value({.name = "rate"}), "FLOP/s"),
                   view.value({.name = "duration"}));
-  if (const Figure* rest = view.find({.name = "equilibrium_after"}))
-    text += fmt::format("; the temperature settles after {:.0f} s", rest->value);
-  return text;
+  const Figure* rest = view.find({.name = "equilibrium_after"});
+  return text + (rest == nullptr
+                     ? "; the temperature does not settle"
+                     : fmt::format("; the temperature settles after {:.0f} s", rest->value));
 }
 
 // In catalogue order.
@@ -314,6 +266,7 @@ void register_gemm(Registry& registry, double soak_s) {
                              variants(name),
                              {kSoak,
                               {{"rate", "FLOP/s"},
+                               {"clock", "Hz"},
                                {"power", "W"},
                                {"duration", "s"},
                                {"equilibrium_after", "s"},

@@ -48,7 +48,7 @@ std::string ceiling_note(const Measurement&) {
                      fmt::join(kHidden, " and "), kCeilingTokens);
 }
 
-void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_model_layer(const std::string& format, const CurveView& curve, Figures& figures) {
   const auto burst = burst_of(curve, format);
   std::map<std::int64_t, std::map<std::int64_t, double>>
       layers;  // shares by hidden size and tokens
@@ -57,14 +57,13 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
     const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
     const auto share = share_of_burst(*m, curve, format);
     if (!share || !part || !hidden || !tokens) continue;
-    sentence.figure(
-        "share_per_clock", *share,
-        {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
+    figures.add("share_per_clock", *share,
+                {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
     if (*part == "layer") layers[*hidden].emplace(*tokens, *share);
   }
   for (const auto& [hidden, shares] : layers)
     if (const auto tokens = size_at_share({shares.begin(), shares.end()}))
-      sentence.figure("full_rate_tokens", *tokens, {{"format", format}, {"hidden", hidden}});
+      figures.add("full_rate_tokens", *tokens, {{"format", format}, {"hidden", hidden}});
   const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -73,32 +72,26 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   std::erase_if(points,
                 [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
   if (points.empty()) return;
-  // Points this short run at a clock between burst and sustained; burst is the higher.
-  const auto figures = [&](const CurvePoint& point) {
-    std::string text =
-        fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
-    if (const auto& clock_hz = point.m->conditions.sm_clock_hz)
-      text += fmt::format(" at {:.0f} MHz", *clock_hz / 1e6);
-    if (burst) {
-      const double share = *point.m->value / *burst;
-      text += fmt::format(", {} of burst", format_percent(share));
-      sentence.figure("share_of_burst", share,
-                      {{"format", format}, {"tokens", std::llround(point.x)}});
-    }
-    return text;
+  const auto add = [&](const CurvePoint& point) {
+    const Params by = {{"format", format}, {"tokens", std::llround(point.x)}};
+    figures.add("rate", *point.m->value, by);
+    // Points this short run at a clock between burst and sustained; burst is the higher.
+    if (const auto& clock_hz = point.m->conditions.sm_clock_hz) figures.add("clock", *clock_hz, by);
+    if (burst) figures.add("share_of_burst", *point.m->value / *burst, by);
   };
-  std::string text =
-      fmt::format("{}, hidden size {}, {}", format_label(format), hidden, figures(points.back()));
-  if (points.front().x == 1 && points.size() > 1) text += "; " + figures(points.front());
-  sentence.add(std::move(text));
+  add(points.back());
+  if (points.front().x == 1 && points.size() > 1) add(points.front());
 }
 
 CurveRule model_layer(const std::string& format) {
-  return rule_of_format(kTopic, format,
-                        {{"share_of_burst", "1", {"format", "tokens"}},
-                         {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}},
-                         {"full_rate_tokens", "1", {"format", "hidden"}, role::kFullRateTokens}},
-                        summarize_model_layer);
+  return rule_of_format(
+      kTopic, format,
+      {{"rate", rate_unit(format), {"format", "tokens"}},
+       {"clock", "Hz", {"format", "tokens"}},
+       {"share_of_burst", unit::kShare, {"format", "tokens"}},
+       {"share_per_clock", unit::kShare, {"format", "part", "hidden", "tokens"}},
+       {"full_rate_tokens", unit::kCount, {"format", "hidden"}, role::kFullRateTokens}},
+      summarize_model_layer);
 }
 
 std::string model_layer_title(const TitleView& view) {

@@ -16,7 +16,8 @@ void gemm_skinny(CudaBench& bench, std::string_view format);
 
 namespace {
 
-constexpr const char *kProductSides = "product sides", *kSkinny = "skinny products";
+constexpr const char *kProductSides = "product sides", *kSkinny = "skinny products",
+                     *kVocabulary = "vocabulary";
 
 // One side slightly shorter than a power of two, the others unchanged.
 
@@ -49,28 +50,21 @@ std::optional<WorstSize> worst_size(const std::vector<CurvePoint>& points) {
   return worst;
 }
 
-void summarize_product_sides(const std::string& format, const CurveView& curve,
-                             Sentence& sentence) {
-  std::vector<std::string> worsts;
+void summarize_product_sides(const std::string& format, const CurveView& curve, Figures& figures) {
   for (const char* dimension : {"M", "N", "K"}) {
     const auto worst =
         worst_size(sweep_where(curve, "size", "dimension", ParamValue(std::string(dimension))));
     if (!worst) continue;
-    worsts.push_back(
-        fmt::format("{} at {} = {:.0f}", format_percent(worst->share), dimension, worst->size));
     const Params by = {{"format", format}, {"dimension", dimension}};
-    sentence.figure("worst_size", worst->size, by);
-    sentence.figure("worst_share_per_clock", worst->share, by);
+    figures.add("worst_size", worst->size, by);
+    figures.add("worst_share_per_clock", worst->share, by);
   }
-  if (worsts.empty()) return;
-  sentence.add(fmt::format("{} at its worst, of the aligned rate per clock: {}",
-                           format_label(format), fmt::join(worsts, ", ")));
 }
 
 CurveRule product_sides(const std::string& format) {
   return rule_of_format(kProductSides, format,
-                        {{"worst_size", "1", {"format", "dimension"}},
-                         {"worst_share_per_clock", "1", {"format", "dimension"}}},
+                        {{"worst_size", unit::kCount, {"format", "dimension"}},
+                         {"worst_share_per_clock", unit::kShare, {"format", "dimension"}}},
                         summarize_product_sides);
 }
 
@@ -85,26 +79,25 @@ std::string product_sides_title(const TitleView& view) {
                      format_label(*text_param(worst.by, "format")), 1 / worst.value);
 }
 
-void summarize_vocabulary(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_vocabulary(const CurveView& curve, Figures& figures) {
   const auto points = sweep(curve, "n");
   if (points.size() < 2) return;
-  const auto figures = [&](const CurvePoint& p) {
-    const Params by = {{"n", std::llround(p.x)}};
-    sentence.figure("time", p.m->summary->median, by);
-    sentence.figure("rate", *p.m->value, by);
-    return fmt::format("{} at {}", format_time(p.m->summary->median), rate_of(*p.m));
-  };
-  const CurvePoint& plain = points.front();
-  const CurvePoint& padded = points.back();
-  const std::string unpadded = figures(plain);
-  std::string text =
-      fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} it takes {}",
-                  format_label(format), plain.x, unpadded, padded.x, figures(padded));
-  if (const auto share = share_per_clock(*plain.m, *padded.m)) {
-    text += fmt::format(": {} of the rate per clock", format_percent(*share));
-    sentence.figure("share_per_clock", *share);
+  const CurvePoint &plain = points.front(), &padded = points.back();
+  for (const CurvePoint* p : {&plain, &padded}) {
+    const Params by = {{"n", std::llround(p->x)}};
+    figures.add("time", p->m->summary->median, by);
+    figures.add("rate", *p->m->value, by);
   }
-  sentence.add(std::move(text));
+  if (const auto share = share_per_clock(*plain.m, *padded.m))
+    figures.add("share_per_clock", *share);
+}
+
+std::string vocabulary_title(const TitleView& view) {
+  const auto times = view.all({.name = "time"});
+  const auto outputs = [](const Figure& f) { return to_string(*find_param(f.by, "n")); };
+  return fmt::format("A layer of {} outputs takes {:.1f} x as long as one of {}",
+                     outputs(*times.front()), times.front()->value / times.back()->value,
+                     outputs(*times.back()));
 }
 
 // The M from which arithmetic binds instead of memory. FLOPs and bytes are linear in M, so that
@@ -122,7 +115,7 @@ std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double bur
   return std::nullopt;
 }
 
-void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_skinny(const std::string& format, const CurveView& curve, Figures& figures) {
   // Up to this M, reading the weights from memory dominates.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
@@ -131,42 +124,33 @@ void summarize_skinny(const std::string& format, const CurveView& curve, Sentenc
   if (points.empty() || !burst) return;
   const auto half =
       std::ranges::find_if(points, [&](const CurvePoint& p) { return *p.m->value >= *burst / 2; });
-  std::string text;
-  if (half != points.end()) {
-    text = fmt::format("half of the burst rate from M = {:.0f} on", half->x);
-    sentence.figure("half_burst_m", half->x, {{"format", format}});
-  } else {
-    text = fmt::format("below half of the burst rate up to M = {:.0f}", points.back().x);
-  }
+  if (half != points.end()) figures.add("half_burst_m", half->x, {{"format", format}});
   if (const auto ridge = bandwidth ? ridge_of(points, *burst, *bandwidth) : std::nullopt)
-    sentence.figure("ridge_m", *ridge, {{"format", format}});
+    figures.add("ridge_m", *ridge, {{"format", format}});
   std::vector<double> shares;
   for (const CurvePoint& point : points) {
     const Work& work = point.m->work;
     if (!bandwidth || work.bytes() <= 0) continue;
     const double roof = std::min(*burst, *bandwidth * work.flops / work.bytes());
-    sentence.figure("roofline", roof, {{"m", std::llround(point.x)}});
+    figures.add("roofline", roof, {{"m", std::llround(point.x)}});
     if (point.x <= kFewRows) shares.push_back(*point.m->value / roof);
   }
-  if (!shares.empty()) {
-    const double share = median(shares);
-    text += fmt::format(", up to M = {:.0f} a median {} of what the roofline says", kFewRows,
-                        format_percent(share));
-    sentence.figure("share_of_roofline", share);
-  }
-  sentence.add(fmt::format("{}: {}", format_label(format), text));
+  if (!shares.empty()) figures.add("share_of_roofline", median(shares));
 }
 
 CurveRule skinny_products(const std::string& format) {
   return rule_of_format(kSkinny, format,
-                        {{"half_burst_m", "1", {"format"}},
-                         {"ridge_m", "1", {"format"}},
-                         {"share_of_roofline", "1"},
+                        {{"half_burst_m", unit::kCount, {"format"}},
+                         {"ridge_m", unit::kCount, {"format"}},
+                         {"share_of_roofline", unit::kShare},
                          {"roofline", rate_unit(format), {"m"}}},
                         summarize_skinny);
 }
 
 std::string skinny_title(const TitleView& view) {
+  if (view.find({.name = "half_burst_m"}) == nullptr)
+    return fmt::format("Up to {} rows GEMMs stay below half of their burst rate",
+                       to_string(*find_param(view.all({.name = "roofline"}).back()->by, "m")));
   const Figure* half = view.find({.name = "half_burst_m", .by = {{"format", "bf16"}}});
   if (half == nullptr) half = &view.figure({.name = "half_burst_m"});
   return fmt::format("{} needs {:.0f} rows for half of its burst rate",
@@ -250,10 +234,13 @@ void register_gemm_shapes(Registry& registry) {
        "Throughput of the output layer of a language model, 4096 x N x 4096: the cost of N = 50257",
        on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }),
        vocabularies,
-       {rule_of_format(
-           "vocabulary", "bf16",
-           {{"time", "s", {"n"}}, {"rate", rate_unit("bf16"), {"n"}}, {"share_per_clock", "1"}},
-           summarize_vocabulary)}});
+       {{kVocabulary,
+         {{"time", "s", {"n"}},
+          {"rate", rate_unit("bf16"), {"n"}},
+          {"share_per_clock", unit::kShare}},
+         summarize_vocabulary}},
+       {},
+       {{kVocabulary, vocabulary_title}}});
 
   const auto skinny = [&](const char* format, std::vector<Topic> topics = {}) {
     add_sweep(registry, {"skinny",

@@ -17,38 +17,32 @@ constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  
 
 // Figures share_per_clock, of burst, by n; full_rate_n.
 CurveRule size_curve(const std::string& format) {
-  return {kSizes,
-          {{"share_per_clock", "1", {"format", "n"}},
-           {kSizeAtShare, "1", {"format"}, role::kFullRateSide}},
-          [format](const CurveView& curve, Sentence& sentence) {
-            std::vector<std::pair<std::int64_t, double>> shares;
-            for (const CurvePoint& point : sweep(curve, "n")) {
-              const auto share = share_of_burst(*point.m, curve, format);
-              if (!share) continue;
-              shares.emplace_back(std::llround(point.x), *share);
-              sentence.figure("share_per_clock", *share,
-                              {{"format", format}, {"n", shares.back().first}});
-            }
-            if (shares.empty()) return;
-            if (const auto n = size_at_share(shares)) {
-              sentence.figure(kSizeAtShare, *n, {{"format", format}});
-              sentence.add(
-                  fmt::format("{} reaches {} of its burst rate per clock from about N = {:.0f}",
-                              format_label(format), format_percent(kFullShare), *n));
-            } else {
-              sentence.add(fmt::format("{} stays below {} of its burst rate per clock up to N = {}",
-                                       format_label(format), format_percent(kFullShare),
-                                       shares.back().first));
-            }
-          }};
+  return {
+      kSizes,
+      {{"share_per_clock", unit::kShare, {"format", "n"}},
+       {kSizeAtShare, unit::kCount, {"format"}, role::kFullRateSide}},
+      [format](const CurveView& curve, Figures& figures) {
+        std::vector<std::pair<std::int64_t, double>> shares;
+        for (const CurvePoint& point : sweep(curve, "n")) {
+          const auto share = share_of_burst(*point.m, curve, format);
+          if (!share) continue;
+          shares.emplace_back(std::llround(point.x), *share);
+          figures.add("share_per_clock", *share, {{"format", format}, {"n", shares.back().first}});
+        }
+        if (const auto n = shares.empty() ? std::nullopt : size_at_share(shares))
+          figures.add(kSizeAtShare, *n, {{"format", format}});
+      }};
 }
 
 std::string size_title(const TitleView& view) {
+  if (view.find({.name = kSizeAtShare}) == nullptr)
+    return fmt::format("N x N x N GEMMs stay below {} of burst per clock up to N = {}",
+                       format_percent(kFullShare),
+                       to_string(*find_param(view.all({}).back()->by, "n")));
   std::vector<std::string> sizes;
   for (const Figure* n : view.all({.name = kSizeAtShare}))
     sizes.push_back(fmt::format("{} from about N = {:.0f}",
                                 format_label(*text_param(n->by, "format")), n->value));
-  if (sizes.empty()) throw Missing();
   return fmt::format("N x N x N GEMMs keep {} of burst per clock: {}", format_percent(kFullShare),
                      fmt::join(sizes, ", "));
 }

@@ -53,17 +53,17 @@ std::vector<WavePoint> waves_of(const CurveView& curve) {
 }
 
 // The ideal sawtooth, and the measured one scaled to meet it where it is highest.
-void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
+void note_sawtooth(const std::vector<WavePoint>& points, Figures& figures) {
   const auto fullest = std::ranges::max_element(points, {}, &WavePoint::ideal);
   for (const WavePoint& point : points) {
     const auto m = *int_param(point.m->params, "m");
-    sentence.figure("ideal_share", point.ideal, {{"m", m}});
+    figures.add("ideal_share", point.ideal, {{"m", m}});
     if (const auto share = share_per_clock(*point.m, *fullest->m))
-      sentence.figure("share", *share * fullest->ideal, {{"m", m}});
+      figures.add("share", *share * fullest->ideal, {{"m", m}});
   }
 }
 
-void summarize_waves(const CurveView& curve, Sentence& sentence) {
+void summarize_waves(const CurveView& curve, Figures& figures) {
   const std::vector<WavePoint> points = waves_of(curve);
   const WavePoint* edge = nullptr;  // last point before the deepest fall
   double deepest = 0;
@@ -75,26 +75,17 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
     edge = &points[i];
   }
   if (edge == nullptr) return;
-  note_sawtooth(points, sentence);
+  note_sawtooth(points, figures);
   const WavePoint& beyond = *(edge + 1);
-  const double ideal = beyond.ideal / edge->ideal;
-  std::string text = fmt::format(
-      "from {:.2f} to {:.2f} waves of work the rate per clock of one kernel falls to {}, where "
-      "idle SMs alone would make it {}",
-      edge->work, beyond.work, format_percent(deepest), format_percent(ideal));
-  sentence.figure("waves_before", edge->work);
-  sentence.figure("waves_after", beyond.work);
-  sentence.figure("share_past_edge", deepest);
-  sentence.figure("ideal_share_past_edge", ideal);
+  figures.add("waves_before", edge->work);
+  figures.add("waves_after", beyond.work);
+  figures.add("share_past_edge", deepest);
+  figures.add("ideal_share_past_edge", beyond.ideal / edge->ideal);
   const Measurement* best =
       single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", "best"}});
   const auto best_share =
       best != nullptr ? share_per_clock(*best, *edge->m) : std::optional<double>();
-  if (best_share) {
-    text += fmt::format("; the best kernel reaches {}", format_percent(*best_share));
-    sentence.figure("best_share_past_edge", *best_share);
-  }
-  sentence.add(std::move(text));
+  if (best_share) figures.add("best_share_past_edge", *best_share);
 }
 
 std::string waves_title(const TitleView& view) {
@@ -113,13 +104,13 @@ void register_gemm_waves(Registry& registry) {
                        on_gpu([](auto& bench) { gemm_waves(bench, "bf16", kTileM, kWaveTiles); }),
                        wave_points(),
                        {{kTopic,
-                         {{"ideal_share", "1", {"m"}},
-                          {"share", "1", {"m"}},
-                          {"waves_before", "1"},
-                          {"waves_after", "1"},
-                          {"share_past_edge", "1"},
-                          {"ideal_share_past_edge", "1"},
-                          {"best_share_past_edge", "1"}},
+                         {{"ideal_share", unit::kShare, {"m"}},
+                          {"share", unit::kShare, {"m"}},
+                          {"waves_before", unit::kCount},
+                          {"waves_after", unit::kCount},
+                          {"share_past_edge", unit::kShare},
+                          {"ideal_share_past_edge", unit::kShare},
+                          {"best_share_past_edge", unit::kShare}},
                          summarize_waves}},
                        {},
                        {{kTopic, waves_title}},

@@ -111,7 +111,7 @@ void register_host_fma(Registry& registry, int threads) {
                  run);
   };
   add("fp32", "FP32 FMA throughput of the widest vector unit, operands in registers", fma<float>,
-      {thread_curve("threads", "FP32", Quantity::kFlopRate)},
+      {thread_curve("threads", Quantity::kFlopRate)},
       {{"threads", threads_title, threads_picture()}});
   add("fp64", "FP64 FMA throughput of the widest vector unit, operands in registers", fma<double>);
 }

@@ -169,7 +169,7 @@ void register_host_memory(Registry& registry, int threads) {
                  run);
   };
   add("read", "Host memory read bandwidth, by thread count", "bytes read", read,
-      {thread_curve("threads", "memory read", Quantity::kByteRate)});
+      {thread_curve("threads", Quantity::kByteRate)});
   add("copy", "Host memory copy bandwidth, by thread count",
       "bytes read plus bytes written; stores bypass the caches where the CPU can, so that no line "
       "is read before it is overwritten",

@@ -97,7 +97,7 @@ void register_host_roofline(Registry& registry, int threads) {
                 .quantity = Quantity::kFlopRate,
                 .loads = Loads::kHost,
                 .limit = no_limit("the peaks of the CPU and its memory are not known"),
-                .curves = {knee_curve("roofline sweep", "fp32")},
+                .curves = {knee_curve("roofline sweep")},
                 .roofline_precision = "fp32",
                 .points = points_over("fma_per_element", std::move(fmas),
                                       {.phase = Phase::kHost, .seconds = 0.1})},

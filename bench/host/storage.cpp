@@ -72,33 +72,28 @@ std::vector<Point> points() {
   return all;
 }
 
-std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
-
-// Figures rate by access (best sequential), and reads_per_s by block and depth (random, smallest
-// block).
+// The best sequential rate; random reads of the smallest block.
 CurveRule storage_curve() {
-  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     const Measurement* best = nullptr;
-    std::vector<std::string> small;
     for (const Measurement* m : curve.points) {
       const bool sequential = text_param(m->params, "access") == "sequential";
       if (sequential && (best == nullptr || *m->value > *best->value)) best = m;
       const auto block = *int_param(m->params, "block"), depth = *int_param(m->params, "depth");
-      if (sequential || block != 4 * kKiB) continue;
-      const double reads_per_s = *m->value / static_cast<double>(block);
-      sentence.figure("reads_per_s", reads_per_s, {{"block", block}, {"depth", depth}});
-      small.push_back(fmt::format("{:.0f} IOPS at depth {}", reads_per_s, depth));
+      if (!sequential && block == 4 * kKiB)
+        figures.add("reads_per_s", *m->value / static_cast<double>(block),
+                    {{"block", block}, {"depth", depth}});
     }
-    if (best != nullptr) {
-      sentence.figure("rate", *best->value, {{"access", "sequential"}});
-      sentence.add(fmt::format("sequential {} (blocks of {}, depth {})", rate_of(*best),
-                               format_size(static_cast<double>(*int_param(best->params, "block"))),
-                               *int_param(best->params, "depth")));
-    }
-    sentence.add("random 4 KiB", small);
+    if (best == nullptr) return;
+    const Params by = {{"access", "sequential"}};
+    figures.add("rate", *best->value, by);
+    figures.add("block", static_cast<double>(*int_param(best->params, "block")), by);
+    figures.add("depth", static_cast<double>(*int_param(best->params, "depth")), by);
   };
   return {"storage",
           {{"rate", "B/s", {"access"}},
+           {"block", "B", {"access"}},
+           {"depth", unit::kCount, {"access"}},
            {"reads_per_s", "IOPS", {"block", "depth"}, role::kRandomReads}},
           summarize};
 }

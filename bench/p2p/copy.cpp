@@ -78,39 +78,40 @@ std::string links_title(const TitleView& view) {
 }  // namespace
 
 void register_p2p(Registry& registry, const std::vector<int>& gpus) {
-  const auto add = [&](const char* id, const char* what, const char* work, int directions,
-                       const char* ceiling, std::vector<CurveRule> curves, Run run,
-                       std::vector<Topic> topics = {}) {
-    std::vector<Point> all = points(gpus, directions == 1, ceiling != nullptr);
-    auto rules = ceiling != nullptr ? ceilings(ceiling, all) : std::vector<CeilingRule>();
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .loads = Loads::kLink,
-                  .limit = peer_link(directions),
-                  .ceilings = std::move(rules),
-                  .curves = std::move(curves),
-                  .topics = std::move(topics),
-                  .points = std::move(all)},
-                 std::move(run));
+  const auto add = [&](int directions, const char* ceiling, Benchmark benchmark, Run run) {
+    benchmark.work = directions == 2 ? "bytes of both directions, timed until both are done"
+                                     : "bytes over the link, counted once";
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.loads = Loads::kLink;
+    benchmark.limit = peer_link(directions);
+    benchmark.points = points(gpus, directions == 1, ceiling != nullptr);
+    if (ceiling != nullptr) benchmark.ceilings = ceilings(ceiling, benchmark.points);
+    benchmark.curves = {pair_rate_curve(kLinksTopic)};
+    registry.add(std::move(benchmark), std::move(run));
   };
-  constexpr const char* kOnce = "bytes over the link, counted once";
-  constexpr const char* kBoth = "bytes of both directions, timed until both are done";
-  add("p2p.read.ce", "Bandwidth of reads from another GPU by the copy engines, by size", kOnce, 1,
-      "nvlink.read", {pair_rate_curve(kLinksTopic, "reads")}, one_way(true, CopiesBy::kEngine),
-      {{kLinksTopic, links_title}});
-  add("p2p.write.ce", "Bandwidth of writes to another GPU by the copy engines, by size", kOnce, 1,
-      "nvlink.write", {pair_rate_curve(kLinksTopic, "writes")}, one_way(false, CopiesBy::kEngine));
-  add("p2p.bidirectional.ce", "Bandwidth between two GPUs both ways by the copy engines, by size",
-      kBoth, 2, "nvlink.bidirectional", {pair_rate_curve(kLinksTopic, "both ways")},
+  add(1, "nvlink.read",
+      {.id = "p2p.read.ce",
+       .what = "Bandwidth of reads from another GPU by the copy engines, by size",
+       .topics = {{kLinksTopic, links_title}}},
+      one_way(true, CopiesBy::kEngine));
+  add(1, "nvlink.write",
+      {.id = "p2p.write.ce",
+       .what = "Bandwidth of writes to another GPU by the copy engines, by size"},
+      one_way(false, CopiesBy::kEngine));
+  add(2, "nvlink.bidirectional",
+      {.id = "p2p.bidirectional.ce",
+       .what = "Bandwidth between two GPUs both ways by the copy engines, by size"},
       both_ways(CopiesBy::kEngine));
-  add("p2p.read.sm", "Bandwidth of reads from another GPU by a kernel, by size", kOnce, 1, nullptr,
-      {pair_rate_curve(kLinksTopic, "reads by a kernel")}, one_way(true, CopiesBy::kSm));
-  add("p2p.write.sm", "Bandwidth of writes to another GPU by a kernel, by size", kOnce, 1, nullptr,
-      {pair_rate_curve(kLinksTopic, "writes by a kernel")}, one_way(false, CopiesBy::kSm));
-  add("p2p.bidirectional.sm", "Bandwidth between two GPUs both ways by kernels, by size", kBoth, 2,
-      nullptr, {pair_rate_curve(kLinksTopic, "both ways by kernels")}, both_ways(CopiesBy::kSm));
+  add(1, nullptr,
+      {.id = "p2p.read.sm", .what = "Bandwidth of reads from another GPU by a kernel, by size"},
+      one_way(true, CopiesBy::kSm));
+  add(1, nullptr,
+      {.id = "p2p.write.sm", .what = "Bandwidth of writes to another GPU by a kernel, by size"},
+      one_way(false, CopiesBy::kSm));
+  add(2, nullptr,
+      {.id = "p2p.bidirectional.sm",
+       .what = "Bandwidth between two GPUs both ways by kernels, by size"},
+      both_ways(CopiesBy::kSm));
 }
 
 }  // namespace peakline::bench

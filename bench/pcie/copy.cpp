@@ -73,9 +73,10 @@ std::string pcie_title(const TitleView& view) {
     return format_rate(
         view.ceiling(host_link_resource(*view.facts, direction), Basis::kMeasured).value, "B/s");
   };
-  return fmt::format("{}: {} H2D, {} D2H; half of that from {} on", host_link_name(*view.facts),
-                     rate("h2d"), rate("d2h"),
-                     view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
+  const FigureQuery half{.id = "pcie.h2d.pinned", .name = "half_rate"};
+  return fmt::format("{}: {} H2D, {} D2H", host_link_name(*view.facts), rate("h2d"), rate("d2h")) +
+         (view.find(half) == nullptr ? ""
+                                     : fmt::format("; half of that from {} on", view.text(half)));
 }
 
 // Compares pinned with pageable memory, at kComparedBytes and at the largest size, and splits the
@@ -95,8 +96,8 @@ std::string host_memory_title(const TitleView& view) {
       per_gib("allocation.register"));
 }
 
-// The share of the link's raw rate that packet headers leave for data; no sentence.
-void summarize_link_data(const CurveView& curve, Sentence& sentence) {
+// The share of the link's raw rate that packet headers leave for data.
+void summarize_link_data(const CurveView& curve, Figures& figures) {
   if (curve.device == nullptr) return;
   for (const char* direction : {"h2d", "bidirectional"}) {
     const std::string name = std::string("pcie.") + direction;
@@ -106,7 +107,7 @@ void summarize_link_data(const CurveView& curve, Sentence& sentence) {
     if (raw == nullptr || measured == nullptr) continue;
     const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
     if (packets != measured->factors.end())
-      sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
+      figures.add("data_rate", raw->value * packets->value, {{"direction", direction}});
   }
 }
 
@@ -202,150 +203,130 @@ std::vector<CeilingRule> ceiling(const std::string& direction, int directions) {
 // Sizes at most this factor apart locate a bend; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
 
-// "H2D: 4 KiB in 5.2 us, half of the top rate from 1 MiB".
-CurveRule rate_over_size(const std::string& label) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+// The time of the smallest copy, and the size from which half of the top rate is reached.
+CurveRule rate_over_size() {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
     if (points.size() < 2) return;
     const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
     const auto half =
         std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
-    const double smallest_s = points.front().m->summary->median;
-    std::string text =
-        fmt::format("{}: {} in {}", label, format_size(points.front().x), format_time(smallest_s));
-    sentence.figure("smallest_copy", smallest_s);
-    if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
-      text += fmt::format(", half of the top rate from {}", format_size(half->x));
-      sentence.figure("half_rate", half->x);
-    }
-    sentence.add(std::move(text));
+    figures.add("smallest_copy", points.front().m->summary->median);
+    if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes)
+      figures.add("half_rate", half->x);
   };
   return {kTopic, {{"smallest_copy", "s"}, {"half_rate", "B"}}, summarize};
 }
 
-// Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size; no sentence.
-void summarize_pageable_share(const CurveView& curve, Sentence& sentence) {
+// Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size.
+void summarize_pageable_share(const CurveView& curve, Figures& figures) {
   const auto points = sweep(curve, "bytes");
   for (const CurvePoint& point : points) {
     if (point.x != static_cast<double>(kComparedBytes) && point.x != points.back().x) continue;
     const Measurement* pinned = curve.measurement(point_name("pcie.h2d.pinned", point.m->params));
     if (pinned == nullptr) continue;
-    sentence.figure("share_of_pinned", point.value() / *pinned->value,
-                    {{"bytes", std::llround(point.x)}});
+    figures.add("share_of_pinned", point.value() / *pinned->value,
+                {{"bytes", std::llround(point.x)}});
   }
 }
 
-// "pageable H2D 8.6 GB/s": rate at the largest size. Figure largest_size_rate.
-CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role = {}) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+CurveRule largest_size_curve(std::string topic, std::string role = {}) {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
-    if (points.empty()) return;
-    const Measurement& largest = *points.back().m;
-    sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
-    sentence.figure("largest_size_rate", *largest.value);
+    if (!points.empty()) figures.add("largest_size_rate", points.back().value());
   };
   return {std::move(topic),
           {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(role)}},
           summarize};
 }
 
-// "write-combined H2D 55.2 GB/s".
-CurveRule link_way(const std::string& memory, const std::string& direction) {
-  const std::string way = memory == "write_combined" ? "write-combined" : memory;
-  const std::string where = direction == "h2d"   ? " H2D"
-                            : direction == "d2h" ? " D2H"
-                                                 : " both ways";
-  return largest_size_curve(kHostMemory, way + where);
-}
-
-// Rate at kComparedBytes; no sentence.
+// Rate at kComparedBytes.
 CurveRule compared_rate(const std::string& memory, const std::string& direction) {
-  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
     for (const CurvePoint& point : sweep(curve, "bytes"))
       if (point.x == static_cast<double>(kComparedBytes))
-        sentence.figure("compared_rate", point.value(),
-                        {{"memory", memory}, {"direction", direction}});
+        figures.add("compared_rate", point.value(), {{"memory", memory}, {"direction", direction}});
   };
   return {kHostMemory, {{"compared_rate", "B/s", {"memory", "direction"}}}, summarize};
 }
 
-// "16 MiB H2D at once in 300 us, in pieces of 4 KiB in 10 ms": one copy beside the smallest
-// "piece".
-void summarize_pieces(const CurveView& curve, Sentence& sentence) {
+// One copy beside the smallest "piece".
+void summarize_pieces(const CurveView& curve, Figures& figures) {
   const auto points = sweep(curve, "piece");
   if (points.size() < 2) return;
-  const auto seconds = [](const CurvePoint& p) { return p.m->summary->median; };
-  const CurvePoint &smallest = points.front(), &whole = points.back();
-  sentence.add(fmt::format("{} H2D at once in {}, in pieces of {} in {}", format_size(whole.x),
-                           format_time(seconds(whole)), format_size(smallest.x),
-                           format_time(seconds(smallest))));
-  sentence.figure("whole", seconds(whole));
-  sentence.figure("in_pieces", seconds(smallest));
-  sentence.figure("smallest_piece", smallest.x);
+  figures.add("whole", points.back().m->summary->median);
+  figures.add("in_pieces", points.front().m->summary->median);
+  figures.add("smallest_piece", points.front().x);
 }
 
-// "node 0 h2d 55.4 GB/s, node 0 d2h 55.3 GB/s, ...".
-void summarize_numa(const CurveView& curve, Sentence& sentence) {
-  std::vector<std::string> parts;
-  for (const CurvePoint& point : sweep(curve, "node")) {
-    const auto direction = text_param(point.m->params, "direction");
-    if (!direction) continue;
-    parts.push_back(
-        fmt::format("node {:.0f} {} {}", point.x, *direction, format_rate(point.value(), "B/s")));
-    sentence.figure("rate", point.value(),
-                    {{"node", std::llround(point.x)}, {"direction", *direction}});
-  }
-  if (!parts.empty()) sentence.add(joined(parts));
+void summarize_numa(const CurveView& curve, Figures& figures) {
+  for (const CurvePoint& point : sweep(curve, "node"))
+    if (const auto direction = text_param(point.m->params, "direction"))
+      figures.add("rate", point.value(),
+                  {{"node", std::llround(point.x)}, {"direction", *direction}});
 }
 
 }  // namespace
 
 void register_pcie(Registry& registry) {
-  const auto add = [&](std::string id, const char* what, int directions,
-                       std::vector<CeilingRule> ceilings, std::vector<CurveRule> curves,
-                       std::vector<Point> points, Run run,
-                       VariesWith varies = VariesWith::kLaunches, std::vector<Topic> topics = {}) {
-    const bool pinned = !ceilings.empty();
-    registry.add({.id = std::move(id),
-                  .what = what,
-                  .work = directions == 2 ? "bytes of both directions, timed until both are done"
-                                          : "bytes over the link, counted once",
-                  .quantity = Quantity::kByteRate,
-                  .method_version = pinned ? kPinnedMethod : 1,
-                  .loads = Loads::kLink,
-                  .estimate = pinned ? kPinnedEstimate : Estimate::kMedian,
-                  .varies_with = varies,
-                  .limit = host_link(directions),
-                  .ceilings = std::move(ceilings),
-                  .curves = std::move(curves),
-                  .topics = std::move(topics),
-                  .points = std::move(points)},
-                 std::move(run));
+  const auto add = [&](int directions, Benchmark benchmark, Run run) {
+    const bool pinned = !benchmark.ceilings.empty();
+    benchmark.work = directions == 2 ? "bytes of both directions, timed until both are done"
+                                     : "bytes over the link, counted once";
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.method_version = pinned ? kPinnedMethod : 1;
+    benchmark.loads = Loads::kLink;
+    benchmark.estimate = pinned ? kPinnedEstimate : Estimate::kMedian;
+    benchmark.limit = host_link(directions);
+    registry.add(std::move(benchmark), std::move(run));
   };
-  add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", 1,
-      ceiling("h2d", 1),
-      {rate_over_size("H2D"),
-       {kTopic, {{"data_rate", "B/s", {"direction"}}}, summarize_link_data},
-       compared_rate("pinned", "h2d")},
-      size_points(true), locked(Memory::kPinned, Direction::kToDevice), VariesWith::kLaunches,
-      {{kTopic, pcie_title, pcie_picture()}});
-  add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", 1,
-      ceiling("d2h", 1), {rate_over_size("D2H"), compared_rate("pinned", "d2h")}, size_points(true),
+  add(1,
+      {.id = "pcie.h2d.pinned",
+       .what = "Copy bandwidth from pinned host memory to the device, by size",
+       .varies_with = VariesWith::kLaunches,
+       .ceilings = ceiling("h2d", 1),
+       .curves = {rate_over_size(),
+                  {kTopic, {{"data_rate", "B/s", {"direction"}}}, summarize_link_data},
+                  compared_rate("pinned", "h2d")},
+       .topics = {{kTopic, pcie_title, pcie_picture()}},
+       .points = size_points(true)},
+      locked(Memory::kPinned, Direction::kToDevice));
+  add(1,
+      {.id = "pcie.d2h.pinned",
+       .what = "Copy bandwidth from the device to pinned host memory, by size",
+       .varies_with = VariesWith::kLaunches,
+       .ceilings = ceiling("d2h", 1),
+       .curves = {rate_over_size(), compared_rate("pinned", "d2h")},
+       .points = size_points(true)},
       locked(Memory::kPinned, Direction::kToHost));
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
-  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable H2D", role::kPageableToDevice),
-       {kHostMemory, {{"share_of_pinned", "1", {"bytes"}}}, summarize_pageable_share},
-       compared_rate("pageable", "h2d")},
-      size_points(false), pageable(Direction::kToDevice), VariesWith::kCpu,
-      {{kHostMemory, host_memory_title, host_memory_picture()}});
-  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable D2H", role::kPageableToHost),
-       compared_rate("pageable", "d2h")},
-      size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
-  add("pcie.bidirectional.pinned",
-      "Copy bandwidth in both directions at once, pinned host memory, by size", 2,
-      ceiling("bidirectional", 2), {compared_rate("pinned", "bidirectional")}, size_points(true),
+  add(1,
+      {.id = "pcie.h2d.pageable",
+       .what = "Copy bandwidth from pageable host memory to the device, by size",
+       .varies_with = VariesWith::kCpu,
+       .curves = {largest_size_curve(kTopic, role::kPageableToDevice),
+                  {kHostMemory,
+                   {{"share_of_pinned", unit::kShare, {"bytes"}}},
+                   summarize_pageable_share},
+                  compared_rate("pageable", "h2d")},
+       .topics = {{kHostMemory, host_memory_title, host_memory_picture()}},
+       .points = size_points(false)},
+      pageable(Direction::kToDevice));
+  add(1,
+      {.id = "pcie.d2h.pageable",
+       .what = "Copy bandwidth from the device to pageable host memory, by size",
+       .varies_with = VariesWith::kCpu,
+       .curves = {largest_size_curve(kTopic, role::kPageableToHost),
+                  compared_rate("pageable", "d2h")},
+       .points = size_points(false)},
+      pageable(Direction::kToHost));
+  add(2,
+      {.id = "pcie.bidirectional.pinned",
+       .what = "Copy bandwidth in both directions at once, pinned host memory, by size",
+       .varies_with = VariesWith::kLaunches,
+       .ceilings = ceiling("bidirectional", 2),
+       .curves = {compared_rate("pinned", "bidirectional")},
+       .points = size_points(true)},
       locked_both_ways(Memory::kPinned));
 
   // The other memories and directions, at kComparedBytes only.
@@ -353,9 +334,13 @@ void register_pcie(Registry& registry) {
   const auto compared = points_over("bytes", {static_cast<std::int64_t>(kComparedBytes)}, copy);
   const auto way = [&](const std::string& direction, const std::string& memory, const char* what,
                        Run run, VariesWith varies = VariesWith::kLaunches) {
-    add("pcie." + direction + "." + memory, what, direction == "bidirectional" ? 2 : 1, {},
-        {link_way(memory, direction), compared_rate(memory, direction)}, compared, std::move(run),
-        varies);
+    add(direction == "bidirectional" ? 2 : 1,
+        {.id = "pcie." + direction + "." + memory,
+         .what = what,
+         .varies_with = varies,
+         .curves = {largest_size_curve(kHostMemory), compared_rate(memory, direction)},
+         .points = compared},
+        std::move(run));
   };
   way("h2d", "write_combined", "Copy bandwidth from write-combined host memory to the device",
       locked(Memory::kWriteCombined, Direction::kToDevice));
@@ -373,14 +358,21 @@ void register_pcie(Registry& registry) {
   way("bidirectional", "pageable",
       "Copy bandwidth in both directions at once, pageable host memory",
       on_gpu([](auto& bench) { copy_pageable_memory_both_ways(bench); }), VariesWith::kCpu);
-  add("pcie.h2d.pieces", "Time of 16 MiB from pinned host memory to the device, by piece", 1, {},
-      {{kHostMemory,
-        {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}},
-        summarize_pieces}},
-      points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy),
+  add(1,
+      {.id = "pcie.h2d.pieces",
+       .what = "Time of 16 MiB from pinned host memory to the device, by piece",
+       .varies_with = VariesWith::kLaunches,
+       .curves = {{kHostMemory,
+                   {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}},
+                   summarize_pieces}},
+       .points = points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy)},
       on_gpu([](auto& bench) { copy_in_pieces(bench, kPiecesBytes); }));
-  add("pcie.node", "Copy bandwidth with pinned memory on each NUMA node of the machine", 1, {},
-      {{kHostMemory, {{"rate", "B/s", {"node", "direction"}}}, summarize_numa}}, node_points(),
+  add(1,
+      {.id = "pcie.node",
+       .what = "Copy bandwidth with pinned memory on each NUMA node of the machine",
+       .varies_with = VariesWith::kLaunches,
+       .curves = {{kHostMemory, {{"rate", "B/s", {"node", "direction"}}}, summarize_numa}},
+       .points = node_points()},
       on_gpu([](auto& bench) { copy_at_numa_node(bench); }));
 }
 

@@ -13,7 +13,7 @@
 namespace peakline {
 namespace {
 
-// A device's sentences, topics in order of appearance.
+// A device's topics in order of appearance.
 class Topics {
  public:
   // broken: of derive_curves.
@@ -21,11 +21,9 @@ class Topics {
 
   void add(const Benchmark& benchmark, const CurveRule& rule, const CurveView& points) {
     Said& said = of(rule.topic);
-    Sentence sentence(benchmark.id, rule.figures);
-    guarded(said, benchmark.id, [&] { rule.summarize(points, sentence); });
-    said.pieces.insert(said.pieces.end(), sentence.pieces().begin(), sentence.pieces().end());
-    said.curve.figures.insert(said.curve.figures.end(), sentence.figures().begin(),
-                              sentence.figures().end());
+    Figures figures(benchmark.id, rule.figures);
+    guarded(said, benchmark.id, [&] { rule.summarize(points, figures); });
+    said.curve.figures.insert(said.curve.figures.end(), figures.all().begin(), figures.all().end());
   }
   void declare(const Topic& topic) { of(topic.name).topic = &topic; }
 
@@ -33,22 +31,19 @@ class Topics {
     for (Said& said : topics_) {
       Curve& curve = said.curve;
       curve.device = device.name();
-      curve.sentence = joined(said.pieces, "; ");
       if (const Topic* topic = said.topic; topic != nullptr && said.why_broken.empty()) {
         guarded(said, "its title", [&] { curve.title = title_of(*topic, device, curve); });
         if (has_numbers(topic->picture, device)) curve.picture = topic->picture;
       }
       if (!said.why_broken.empty())
         broken_->push_back({curve.device, curve.topic, std::move(said.why_broken)});
-      else if (!curve.sentence.empty() || !curve.title.empty() || !curve.figures.empty() ||
-               curve.picture)
+      else if (!curve.title.empty() || !curve.figures.empty() || curve.picture)
         curves.push_back(std::move(curve));
     }
   }
 
  private:
   struct Said {
-    std::vector<std::string> pieces;
     Curve curve;
     const Topic* topic = nullptr;
     std::string why_broken;  // the first reason; empty: none

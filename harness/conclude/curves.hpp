@@ -1,7 +1,7 @@
 #pragma once
 
-// Rules that summarize a benchmark's points as a sentence and figures. These serve several
-// questions; a registration may bring its own.
+// Rules that summarize a benchmark's points as figures. These serve several questions; a
+// registration may bring its own.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace peakline {
 
-// Sentences per device, topics in order of their first benchmark. Uses profile.ceilings. A topic
+// Topics of each device, in order of their first benchmark. Uses profile.ceilings. A topic
 // whose rule or title throws, a mistake, is omitted and noted in `broken`; with nullptr the
 // exception is rethrown.
 std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks,
@@ -40,14 +40,11 @@ std::optional<double> share_per_clock(const Measurement& m, const Measurement& o
 
 // --- Rules
 
-// "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` over 1. text: a
-// format with places for value and factor. Figures slowdown by `param`.
-CurveRule slowdown_curve(std::string topic, const std::string& param, const std::string& text);
-// "memory read: 34 GB/s with 1 thread, 20 x as much with 192", or "no more with several". Figures
-// one_thread and speedup.
-CurveRule thread_curve(std::string topic, const std::string& label, Quantity quantity);
-// "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend". Figures
-// bandwidth, roof, knee and share_at_knee.
-CurveRule knee_curve(std::string topic, const std::string& precision);
+// Figures slowdown: time at each value of `param` over that at 1.
+CurveRule slowdown_curve(std::string topic, const std::string& param);
+// Figures one_thread and speedup, of the best number of threads.
+CurveRule thread_curve(std::string topic, Quantity quantity);
+// Figures bandwidth, roof, knee (FLOP/byte where they meet) and share_at_knee (of both).
+CurveRule knee_curve(std::string topic);
 
 }  // namespace peakline

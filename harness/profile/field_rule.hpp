@@ -121,7 +121,7 @@ inline constexpr auto kMeasuredUnits =
 inline constexpr auto kPopulationUnits =
     std::to_array<std::string_view>({"B/s", "FLOP/s", "OP/s", "load/s", "1"});
 inline constexpr auto kFigureUnits =
-    std::to_array<std::string_view>({"1", "s", "B", "B/s", "FLOP/s", "OP/s", "FLOP/B", "s/GiB",
-                                     "IOPS", "W", "°C", "cycles", "1/clk/SM"});
+    std::to_array<std::string_view>({"1", "s", "B", "Hz", "B/s", "FLOP/s", "OP/s", "FLOP/B",
+                                     "s/GiB", "IOPS", "W", "°C", "cycles", "1/clk/SM"});
 
 }  // namespace peakline::profile_format

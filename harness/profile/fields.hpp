@@ -437,14 +437,14 @@ void fields(auto& a, Like<Figure> auto& v) {
   a("name", v.name, {.min_length = 1});
   a.maybe("by", v.by, {.what = "Parameters for which the figure holds"});
   a("value", v.value, {.range = Range::kSigned});
-  a("unit", v.unit, {.what = "Unit of value; 1 for shares and counts", .one_of = kFigureUnits});
+  a("unit", v.unit, {.what = "Unit of value; 1 for pure numbers", .one_of = kFigureUnits});
   a.maybe("role", v.role, {.what = "Word by which programs find the figure"});
+  a("number", v.number, {.what = "Kind of a pure number; left out by older versions"});
 }
 
 void fields(auto& a, Like<Curve> auto& v) {
   a("device", v.device, kDevice);
   a("topic", v.topic, {.min_length = 1});
-  a.maybe("sentence", v.sentence, {.what = "Summary of the measurements of the topic"});
   a.maybe("title", v.title, {.what = "Main message of the measurements of the topic"});
   a.maybe("figures", v.figures);
   a("picture", v.picture, {.what = "Description of the picture of the topic"});

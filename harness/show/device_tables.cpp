@@ -448,27 +448,6 @@ Table instruction_table(const std::vector<const Curve*>& curves) {
   return table;
 }
 
-Table topic_table(const Curve& curve) {
-  if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
-    return instructions;
-  Table table{.key = curve.topic, .indent = 4};
-  table.columns = {{.key = "by", .is_text = true}, {.key = "value"}};
-  std::string id;
-  for (const Figure& figure : curve.figures) {
-    if (figure.id != id) table.rows.push_back(heading(figure.id));
-    id = figure.id;
-    std::vector<std::string> by;
-    for (const auto& [name, value] : figure.by)
-      by.push_back(fmt::format("{} {}", spaced(name), to_string(value)));
-    table.rows.push_back(
-        {.key = point_name(figure.name, figure.by),
-         .label = spaced(figure.name),
-         .cells = {text_cell(joined(by)),
-                   value_cell(figure.value, figure.unit == "1" ? "" : figure.unit)}});
-  }
-  return table;
-}
-
 std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels) {
   std::vector<Table> tables;
   if (device.is_host()) {

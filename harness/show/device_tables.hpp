@@ -28,8 +28,6 @@ Table factors_table(const DeviceView& device, const ResourceLabels& labels);
 Table ridge_table(const DeviceView& device, const ResourceLabels& labels);
 // Instructions' measured and documented rates, and latencies, by figures of these curves.
 Table instruction_table(const std::vector<const Curve*>& curves);
-// A topic's figures: those of instructions, or one a row.
-Table topic_table(const Curve& curve);
 
 // All of a device besides topics, in the order of --all.
 std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels);

@@ -9,13 +9,17 @@ namespace peakline {
 namespace {
 
 json encode(const Figure& f) {
-  return {{"id", f.id},       {"name", f.name}, {"by", object(f.by)},
-          {"value", f.value}, {"unit", f.unit}, {"role", f.role}};
+  return {{"id", f.id},
+          {"name", f.name},
+          {"by", object(f.by)},
+          {"value", f.value},
+          {"unit", f.unit},
+          {"role", f.role},
+          {"number", f.number ? json(to_string(*f.number)) : json()}};
 }
 
 json encode(const Curve* c) {
   return {{"topic", c->topic},
-          {"sentence", c->sentence},
           {"title", c->title},
           {"figures", array_of(c->figures, [](const Figure& f) { return encode(f); })}};
 }

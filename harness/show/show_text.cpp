@@ -53,11 +53,11 @@ std::string header(const Profile& p, std::size_t width) {
 
 Table curve_table(const DeviceView& device) {
   Table table{.key = "curves", .title = "Curves in brief"};
-  table.columns = {{.key = "sentence", .is_text = true}};
+  table.columns = {{.key = "title", .is_text = true}};
   for (const Curve* curve : device.curves)
-    if (!curve->sentence.empty())
+    if (!curve->title.empty())
       table.rows.push_back(
-          {.key = curve->topic, .label = curve->topic, .cells = {text_cell(curve->sentence)}});
+          {.key = curve->topic, .label = curve->topic, .cells = {text_cell(curve->title)}});
   return table;
 }
 
@@ -107,9 +107,8 @@ std::string topic_text(const Curve& curve, std::size_t width) {
   std::string text = curve.title.empty()
                          ? section(curve.topic, "", width)
                          : hanging("", styled(Style::kBold, curve.title + "."), width);
-  if (!curve.sentence.empty()) text += hanging("  ", curve.sentence, width);
-  const std::string table = text_of(topic_table(curve), width);
-  return table.empty() ? text : text + '\n' + table;
+  for (const Table& table : topic_tables(curve)) text += '\n' + text_of(table, width);
+  return text;
 }
 
 constexpr std::string_view kFindings = "findings";

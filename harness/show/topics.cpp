@@ -2,6 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "harness/show/device_tables.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
@@ -11,6 +19,101 @@ std::string plain(std::string_view topic) {
   for (char& c : text)
     c = c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
+}
+
+// Parameters in bytes.
+constexpr std::string_view kSizes[] = {"block",     "bytes",     "chunk", "element",
+                                       "footprint", "in_flight", "limit", "piece",
+                                       "offset",    "tile",      "width"};
+
+std::string parameter_text(const std::string& name, const ParamValue& value) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr) return spaced(to_string(value));
+  const bool size = std::ranges::find(kSizes, name) != std::end(kSizes);
+  return size ? format_size(static_cast<double>(*number)) : to_string(value);
+}
+
+// "pinned, 256 KiB"
+std::string label_of(const Params& by) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : by) parts.push_back(parameter_text(name, value));
+  return joined(parts);
+}
+
+std::vector<std::string> names_of(const Params& by) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : by) names.push_back(spaced(name));
+  return names;
+}
+
+Cell cell_of(const Figure& figure) {
+  constexpr double kFew = 0.01;
+  if (figure.number == PureNumber::kShare)
+    return number_cell(std::abs(figure.value) < kFew ? Format::kFineShare : Format::kShare,
+                       figure.value);
+  if (figure.number == PureNumber::kFactor) return value_cell(figure.value, "x");
+  if (figure.unit != "1") return value_cell(figure.value, figure.unit);
+  return std::round(figure.value) == figure.value ? number_cell(Format::kExact, figure.value)
+                                                  : value_cell(figure.value, "");
+}
+
+// A benchmark's figures with the same parameters.
+struct FigureRow {
+  std::string id, label;
+  std::vector<const Figure*> figures;
+};
+
+// figures: with parameters of the same names.
+Table figures_by(const std::vector<const Figure*>& figures) {
+  std::vector<FigureRow> rows;
+  std::vector<std::string> ids, names;
+  const auto add = [](std::vector<std::string>& to, const std::string& text) {
+    if (std::ranges::find(to, text) == to.end()) to.push_back(text);
+  };
+  for (const Figure* figure : figures) {
+    add(ids, figure->id);
+    add(names, figure->name);
+    const std::string label = label_of(figure->by);
+    const auto row = std::ranges::find_if(
+        rows, [&](const FigureRow& r) { return r.id == figure->id && r.label == label; });
+    (row != rows.end() ? *row : rows.emplace_back(FigureRow{figure->id, label, {}}))
+        .figures.push_back(figure);
+  }
+  const bool scalars = figures.front()->by.empty();
+  Table table{.key = "figures"};
+  table.label_head = joined(names_of(figures.front()->by));
+  if (scalars && ids.size() == 1) {
+    table.title = ids.front();
+    table.columns = {{.key = "value"}};
+    for (const Figure* figure : figures)
+      table.rows.push_back(
+          {.key = figure->name, .label = spaced(figure->name), .cells = {cell_of(*figure)}});
+    return table;
+  }
+  // A narrow terminal shows the first ones.
+  for (const std::string& name : names)
+    table.columns.push_back(
+        {.key = name, .head = spaced(name), .dispensable = static_cast<int>(table.columns.size())});
+  // A single row of each benchmark needs no name but its own.
+  std::vector<std::string> labels;
+  for (const FigureRow& row : rows) add(labels, row.label);
+  const bool headings = !scalars && (rows.size() > ids.size() || labels.size() < rows.size());
+  if (headings && ids.size() == 1) table.title = ids.front();
+  std::ranges::stable_sort(
+      rows, {}, [&](const FigureRow& row) { return std::ranges::find(ids, row.id) - ids.begin(); });
+  std::string id;
+  for (const FigureRow& row : rows) {
+    if (headings && ids.size() > 1 && row.id != id) table.rows.push_back(heading(row.id));
+    id = row.id;
+    Row& shown = table.rows.emplace_back(
+        Row{.key = row.id, .label = scalars ? row.id : row.label, .cells = {}});
+    shown.cells.resize(names.size());
+    for (const Figure* figure : row.figures)
+      shown
+          .cells[static_cast<std::size_t>(std::ranges::find(names, figure->name) - names.begin())] =
+          cell_of(*figure);
+  }
+  return table;
 }
 
 }  // namespace
@@ -50,6 +153,31 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   ChosenTopics chosen;
   for (const TopicWord* word : begin_so) chosen.ambiguous.emplace_back(word->word);
   return chosen;
+}
+
+std::vector<Table> topic_tables(const Curve& curve) {
+  if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
+    return {instructions};
+  using Names = std::vector<std::string>;
+  // Each benchmark's figures, by the names of their parameters.
+  std::map<std::pair<std::string, Names>, Names> columns;
+  for (const Figure& figure : curve.figures) {
+    Names& names = columns[{figure.id, names_of(figure.by)}];
+    if (std::ranges::find(names, figure.name) == names.end()) names.push_back(figure.name);
+  }
+  // Benchmarks with the same columns share a table; those without parameters come first.
+  std::vector<std::pair<std::pair<Names, Names>, std::vector<const Figure*>>> groups;
+  for (const Figure& figure : curve.figures) {
+    const Names by = names_of(figure.by);
+    const std::pair key(by, columns.at({figure.id, by}));
+    auto group = std::ranges::find_if(groups, [&](const auto& g) { return g.first == key; });
+    if (group == groups.end()) group = groups.insert(group, {key, {}});
+    group->second.push_back(&figure);
+  }
+  std::ranges::stable_partition(groups, [](const auto& g) { return g.first.first.empty(); });
+  std::vector<Table> tables;
+  for (const auto& [key, figures] : groups) tables.push_back(figures_by(figures));
+  return tables;
 }
 
 }  // namespace peakline

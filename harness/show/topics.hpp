@@ -1,12 +1,14 @@
 #pragma once
 
-// Words of `show --topic`, for parts of a summary and questions' topics.
+// `show --topic`: its words, for parts of a summary and questions' topics, and a topic's figures.
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/show/table.hpp"
+#include "harness/values/profile.hpp"
 #include "harness/values/topic_word.hpp"
 
 namespace peakline {
@@ -24,5 +26,8 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
 
 // "PCIe copies" equals "pcie-copies".
 bool same_topic(std::string_view a, std::string_view b);
+
+// A topic's figures: those of benchmarks as a whole, then those by parameters, a column a figure.
+std::vector<Table> topic_tables(const Curve& curve);
 
 }  // namespace peakline

@@ -30,11 +30,7 @@ const Measurement* CurveView::measurement(std::string_view name) const {
   return view == nullptr ? nullptr : sound_measurement(*view, name);
 }
 
-void Sentence::add(std::string_view label, const std::vector<std::string>& parts) {
-  if (!parts.empty()) add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
-}
-
-void Sentence::figure(std::string_view name, double value, Params by) {
+void Figures::add(std::string_view name, double value, Params by) {
   const auto same_names = [&](const FigureKind& kind) {
     return std::ranges::equal(kind.by, by, {}, {}, &Params::value_type::first);
   };
@@ -43,12 +39,13 @@ void Sentence::figure(std::string_view name, double value, Params by) {
   if (kind == kinds_.end())
     throw std::logic_error("the rule yields the figure " + point_name(name, by) +
                            ", which it does not declare");
-  figures_.push_back({.id = std::string(of_),
-                      .name = kind->name,
-                      .by = std::move(by),
-                      .value = value,
-                      .unit = kind->unit,
-                      .role = kind->role});
+  all_.push_back({.id = std::string(of_),
+                  .name = kind->name,
+                  .by = std::move(by),
+                  .value = value,
+                  .unit = kind->unit.name,
+                  .role = kind->role,
+                  .number = kind->unit.number});
 }
 
 const Measurement* TitleView::measurement(std::string_view name) const {

@@ -123,33 +123,28 @@ struct CurveView {
   const Measurement* measurement(std::string_view name) const;
 };
 
-// The pieces of a curve's sentence, and its figures.
-class Sentence {
+// Collects the figures of a rule.
+class Figures {
  public:
   // of: the benchmark's id; kinds: the figures that the rule declares. Both must outlive this.
-  Sentence(std::string_view of, std::span<const FigureKind> kinds) : of_(of), kinds_(kinds) {}
+  Figures(std::string_view of, std::span<const FigureKind> kinds) : of_(of), kinds_(kinds) {}
 
-  void add(std::string piece) { pieces_.push_back(std::move(piece)); }
-  // Adds "label part, part"; nothing without parts.
-  void add(std::string_view label, const std::vector<std::string>& parts);
   // Throws std::logic_error for a figure or parameters that the rule does not declare.
-  void figure(std::string_view name, double value, Params by = {});
+  void add(std::string_view name, double value, Params by = {});
 
-  const std::vector<std::string>& pieces() const { return pieces_; }  // joined by "; "
-  const std::vector<Figure>& figures() const { return figures_; }
+  const std::vector<Figure>& all() const { return all_; }
 
  private:
   std::string_view of_;
   std::span<const FigureKind> kinds_;
-  std::vector<std::string> pieces_;
-  std::vector<Figure> figures_;
+  std::vector<Figure> all_;
 };
 
-// How a curve is summed up. Benchmarks with the same topic share a sentence.
+// Sums a curve up in figures. Benchmarks may share a topic.
 struct CurveRule {
   std::string topic;                // "kernel launch"
   std::vector<FigureKind> figures;  // that it may yield
-  std::function<void(const CurveView&, Sentence&)> summarize;
+  std::function<void(const CurveView&, Figures&)> summarize;
 };
 
 // Thrown by titles: a figure or a ceiling was not measured.
@@ -199,8 +194,8 @@ struct BrokenTopic {
 
 struct Benchmark {
   std::string id;
-  std::string what;  // one line: what is measured
-  std::string work;  // one line: how bytes, FLOPs or seconds are counted
+  std::string what = {};  // one line: what is measured
+  std::string work = {};  // one line: how bytes, FLOPs or seconds are counted
   Quantity quantity = Quantity::kTime;
   int method_version = 1;
   Loads loads = Loads::kMemory;

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "harness/values/text.hpp"
+
 namespace peakline {
+
+std::string_view to_string(PureNumber number) {
+  return name_of({"share", "factor", "count"}, number);
+}
 
 bool FigureQuery::operator()(const Figure& figure) const {
   const auto fits = [](std::string_view wanted, std::string_view found) {

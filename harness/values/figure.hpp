@@ -2,29 +2,50 @@
 
 // A named value that answers a question, with the parameters it depends on.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
 
+// How a figure with the unit "1" is meant.
+enum class PureNumber { kShare, kFactor, kCount };
+std::string_view to_string(PureNumber number);  // "share", "factor", "count"
+
 struct Figure {
   std::string id;    // of the benchmark
   std::string name;  // "smallest_copy"
   Params by = {};    // parameters: {{"paths", 32}}
   double value = 0;
-  std::string unit;       // "s", "B", "B/s", "FLOP/s", "W", "1" for shares and counts, ...
+  std::string unit;       // "s", "B", "B/s", "FLOP/s", "W", ..., "1" for pure numbers
   std::string role = {};  // one of `role`, by which others find it; often empty
+  std::optional<PureNumber> number = {};  // unknown in old files
 
   bool operator==(const Figure&) const = default;
 };
 
+// "B/s", or one of the pure numbers.
+struct FigureUnit {
+  FigureUnit(std::string unit) : name(std::move(unit)) {}
+  FigureUnit(const char* unit) : name(unit) {}
+  explicit FigureUnit(PureNumber pure) : name("1"), number(pure) {}
+
+  std::string name;
+  std::optional<PureNumber> number = {};
+};
+namespace unit {
+inline const FigureUnit kShare(PureNumber::kShare), kFactor(PureNumber::kFactor),
+    kCount(PureNumber::kCount);
+}
+
 struct FigureKind {
   std::string name;
-  std::string unit;
+  FigureUnit unit;
   std::vector<std::string> by = {};  // names of its parameters
   std::string role = {};
 };

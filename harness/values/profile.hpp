@@ -19,8 +19,7 @@ namespace peakline {
 // The summary of one topic's benchmarks on a device.
 struct Curve {
   std::string device;
-  std::string topic;  // "kernel launch"
-  std::string sentence = {};
+  std::string topic;       // "kernel launch"
   std::string title = {};  // the main message; empty without its figures
   std::vector<Figure> figures = {};
   std::optional<Picture> picture = {};  // as declared

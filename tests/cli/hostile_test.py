@@ -16,7 +16,7 @@ TWO_GPUS = SOURCE / "reports/reference/nvidia-h200-x2.json"
 KEPT = ("schema", "created", "kind", "mode", "device", "uuid", "id", "status", "unit", "basis")
 KEPT += ("reference_basis", "resource", "severity", "flags", "memory", "compute", "estimate")
 KEPT += ("compute_basis", "memory_basis", "sm_clock_source", "measurement", "varies_with")
-KEPT += ("key", "over", "by", "naming", "written", "scale", "role")
+KEPT += ("key", "over", "by", "naming", "written", "scale", "role", "number")
 
 
 class Site:

@@ -152,7 +152,7 @@ def test_golden_file(options):
         ("pc", ["Pageable copies", "PCIe: "]),
         ("L2", ["Memory map", "Reads keep the rate"]),
         ("memory-map", ["Memory map"]),
-        ("roofline sweep", ["FP32 sweep"]),
+        ("roofline sweep", ["FP32 bends at"]),
         ("nvlink", ["This profile has nothing on nvlink: links, GPU to GPU, GPUs at once."]),
     ],
 )

@@ -334,7 +334,7 @@ def hostile(value: Any) -> Any:
         *("status", "unit", "basis", "resource", "severity", "flags", "memory", "compute"),
         *("compute_basis", "memory_basis", "sm_clock_source", "measurement", "estimate"),
         # Declarations of pictures.
-        *("varies_with", "key", "over", "by", "naming", "written", "scale", "role"),
+        *("varies_with", "key", "over", "by", "naming", "written", "scale", "role", "number"),
         *("format", "mark"),
     )
     return in_texts(value, fixed)

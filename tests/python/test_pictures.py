@@ -33,7 +33,7 @@ from peakline.report import build
 from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
 
-# The package's own pictures, with the topics of their sentences; profiles declare all others.
+# The package's own pictures, with their topics; profiles declare all others.
 OWN = {
     "roofline": ["roofline sweep"],
     "roofline-all": [],
@@ -225,7 +225,7 @@ def test_any_name_can_be_drawn(name):
         for c in document["curves"]
         if c["device"] == GPU and c["topic"] == "device memory by size"
     ]
-    row |= {"title": name, "sentence": name}
+    row["title"] = name
     for panel in row["picture"]["panels"]:
         panel |= {"heading": name, "names": {"16": name}}
         panel["x"]["label"] = panel["y"]["label"] = name

@@ -87,7 +87,7 @@ def test_what_the_page_says(page, document):
     shown = "".join(Page(page).text)
     write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
     curves = [c for c in document["curves"] if c["device"] == GPU]
-    # Sentences without a picture are printed, too.
+    # Titles without a picture are printed, too.
     (alone,) = (c for c in curves if c["topic"] == "allocation")
     for part in (
         document["devices"][0]["name"],
@@ -98,7 +98,7 @@ def test_what_the_page_says(page, document):
         ONE_GPU.name,
         f"revision {document['software']['git_revision']}",
         *{m["reason"] for m in document["measurements"] if m["status"] == "skipped"},
-        f"allocation: {sentence(alone['sentence'])}",
+        f"allocation: {sentence(alone['title'])}",
     ):
         assert part in shown, part
     pictures = re.findall(r'data-picture="([^"]*)"', page)

@@ -47,7 +47,7 @@ def check(name, lines):
 
 def described(picture):
     """A picture's texts and panels."""
-    for field in ("title", "headline", "stamp", "reading", "how"):
+    for field in ("title", "headline", "stamp", "how"):
         yield f"{field}: {getattr(picture, field)}"
     figure = figure_of(picture)
     written(figure)  # places the ticks

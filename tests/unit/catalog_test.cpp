@@ -194,7 +194,8 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
       for (const FigureKind& kind : rule.figures) {
         SCOPED_TRACE(benchmark.id + ", " + rule.topic + ": " + kind.name);
         EXPECT_TRUE(std::regex_match(kind.name, name));
-        EXPECT_THAT(profile_format::kFigureUnits, testing::Contains(kind.unit));
+        EXPECT_THAT(profile_format::kFigureUnits, testing::Contains(kind.unit.name));
+        EXPECT_EQ(kind.unit.name == "1", kind.unit.number.has_value());
         EXPECT_THAT(std::set(kind.by.begin(), kind.by.end()), testing::SizeIs(kind.by.size()));
         for (const std::string& by : kind.by)
           EXPECT_TRUE(std::regex_match(by, std::regex("[a-z][a-z0-9_]*"))) << by;

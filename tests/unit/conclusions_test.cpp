@@ -180,8 +180,8 @@ TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
   const Profile whole = conclude(sample::h200_run());
   EXPECT_EQ(broken(whole), Finding());
 
-  const Profile result = with_rule([](const CurveView&, Sentence& sentence) {
-    sentence.figure("time", 1, {{"threads", 2}});
+  const Profile result = with_rule([](const CurveView&, Figures& figures) {
+    figures.add("time", 1, {{"threads", 2}});
   });
   const std::string why =
       "launch.submit: the rule yields the figure time/threads:2, which it does not declare";
@@ -197,9 +197,9 @@ TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
 
   // So does any other exception.
   EXPECT_EQ(
-      broken(with_rule([](const CurveView&, Sentence&) { throw Missing(); })).evidence[0].second,
+      broken(with_rule([](const CurveView&, Figures&) { throw Missing(); })).evidence[0].second,
       "launch.submit: something that it needs was not measured");
-  EXPECT_EQ(broken(with_rule([](const CurveView&, Sentence&) { std::string().at(1); })).severity,
+  EXPECT_EQ(broken(with_rule([](const CurveView&, Figures&) { std::string().at(1); })).severity,
             Severity::kError);
 }
 

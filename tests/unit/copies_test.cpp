@@ -24,7 +24,7 @@ struct Said {
   void add(Params params, double value) {
     points.push_back(sample::measurement("x", std::move(params), quantity, value));
   }
-  Statement of(const CurveRule& rule) const { return said_by(rule, points); }
+  std::vector<Figure> of(const CurveRule& rule) const { return said_by(rule, points); }
 };
 
 TEST(CopyRateCurve, SaysFromWhichTileEachWayComesNearToTheBest) {
@@ -33,13 +33,10 @@ TEST(CopyRateCurve, SaysFromWhichTileEachWayComesNearToTheBest) {
   said.add({{"way", "plain"}, {"tile", 2048}}, 3500 * kGB);
   said.add({{"way", "tensor_1d"}, {"tile", 2048}}, 4000 * kGB);
   said.add({{"way", "tensor_1d"}, {"tile", 128}}, 1000 * kGB);
-  const Statement sentence = said.of(sample::rule_of("copy.hbm"));
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"from memory: plain loads 3500 GB/s, 1D tensor 4000 GB/s, "
-                                     "90 % of the best from 2 KiB (1D tensor)"});
-  EXPECT_EQ(values_of(sentence), (FigureValues{{"rate/way:plain", 3500 * kGB},
-                                               {"rate/way:tensor_1d", 4000 * kGB},
-                                               {"enough_from/way:tensor_1d", 2048}}));
+  const std::vector<Figure> figures = said.of(sample::rule_of("copy.hbm"));
+  EXPECT_EQ(figure_values(figures), (FigureValues{{"rate/way:plain", 3500 * kGB},
+                                                  {"rate/way:tensor_1d", 4000 * kGB},
+                                                  {"enough_from/way:tensor_1d", 2048}}));
 }
 
 TEST(CopyLatencyCurve, ComparesTheWaysAtEachSize) {
@@ -47,21 +44,17 @@ TEST(CopyLatencyCurve, ComparesTheWaysAtEachSize) {
   said.add({{"way", "plain"}, {"tile", 512}}, 300e-9);
   said.add({{"way", "plain"}, {"tile", 8192}}, 700e-9);
   said.add({{"way", "bulk"}, {"tile", 512}}, 600e-9);
-  const Statement sentence = said.of(sample::rule_of("copy.latency"));
-  EXPECT_EQ(sentence.pieces,
-            (std::vector<std::string>{"one copy of 512 B: plain loads 300 ns, bulk 600 ns",
-                                      "one copy of 8 KiB: plain loads 700 ns"}));
-  EXPECT_EQ(figure_of(sentence, {.name = "latency", .by = {{"way", "bulk"}, {"tile", 512}}}),
+  const std::vector<Figure> figures = said.of(sample::rule_of("copy.latency"));
+  EXPECT_EQ(figure_of(figures, {.name = "latency", .by = {{"way", "bulk"}, {"tile", 512}}}),
             600e-9);
 }
 
-TEST(LinkWayCurve, NamesMemoryAndDirection) {
+TEST(LinkWayCurve, HasTheRateOfTheLargestSize) {
   Said said;
   said.add({{"bytes", 4096}}, kGB);
   said.add({{"bytes", 64 * kMiB}}, 50 * kGB);
-  const Statement sentence = said.of(sample::rule_of("pcie.h2d.write_combined"));
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write-combined H2D 50.0 GB/s"});
-  EXPECT_EQ(figure_of(sentence, {.name = "largest_size_rate"}), 50 * kGB);
+  const std::vector<Figure> figures = said.of(sample::rule_of("pcie.h2d.write_combined"));
+  EXPECT_EQ(figure_of(figures, {.name = "largest_size_rate"}), 50 * kGB);
 }
 
 TEST(PiecesCurve, HoldsTheSmallestPiecesAgainstOneCopy) {
@@ -69,14 +62,10 @@ TEST(PiecesCurve, HoldsTheSmallestPiecesAgainstOneCopy) {
   said.add({{"piece", 4096}}, 1);
   said.add({{"piece", 16 * kMiB}}, 1);
   said.points[0].summary = Summary{.median = 8e-3};
-  EXPECT_TRUE(
-      Said{.points = {said.points[0]}}.of(sample::rule_of("pcie.h2d.pieces")).pieces.empty());
+  EXPECT_TRUE(Said{.points = {said.points[0]}}.of(sample::rule_of("pcie.h2d.pieces")).empty());
   said.points[1].summary = Summary{.median = 3e-4};
-  const Statement sentence = said.of(sample::rule_of("pcie.h2d.pieces"));
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"16 MiB H2D at once in 300 us, in pieces of 4 KiB in "
-                                     "8.00 ms"});
-  EXPECT_EQ(values_of(sentence),
+  const std::vector<Figure> figures = said.of(sample::rule_of("pcie.h2d.pieces"));
+  EXPECT_EQ(figure_values(figures),
             (FigureValues{{"whole", 3e-4}, {"in_pieces", 8e-3}, {"smallest_piece", 4096}}));
 }
 
@@ -85,41 +74,35 @@ TEST(NumaCurve, SaysBothDirectionsOfEachNode) {
   said.add({{"node", 1}, {"direction", "h2d"}}, 40 * kGB);
   said.add({{"node", 0}, {"direction", "h2d"}}, 55 * kGB);
   said.add({{"node", 0}, {"direction", "d2h"}}, 54 * kGB);
-  const Statement sentence = said.of(sample::rule_of("pcie.node"));
-  EXPECT_EQ(
-      sentence.pieces,
-      std::vector<std::string>{"node 0 h2d 55.0 GB/s, node 0 d2h 54.0 GB/s, node 1 h2d 40.0 GB/s"});
-  EXPECT_EQ(figure_of(sentence, {.name = "rate", .by = {{"node", 1}, {"direction", "h2d"}}}),
+  const std::vector<Figure> figures = said.of(sample::rule_of("pcie.node"));
+  EXPECT_EQ(figures.size(), 3u);
+  EXPECT_EQ(figure_of(figures, {.name = "rate", .by = {{"node", 1}, {"direction", "h2d"}}}),
             40 * kGB);
 }
 
 TEST(SizeCostCurve, SaysTheSmallestAndTheLargest) {
   Said said{.quantity = Quantity::kTime};
   said.add({{"bytes", 4096}}, 2e-6);
-  EXPECT_EQ(said.of(sample::rule_of("allocation.malloc")).pieces,
-            std::vector<std::string>{"cudaMalloc 4 KiB in 2.00 us"});
+  EXPECT_EQ(figure_values(said.of(sample::rule_of("allocation.malloc"))),
+            (FigureValues{{"time/bytes:4096", 2e-6}}));
   said.add({{"bytes", 1024 * kMiB}}, 4e-4);
   said.add({{"bytes", 16 * kMiB}}, 1e-4);
-  const Statement sentence = said.of(sample::rule_of("allocation.malloc"));
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"cudaMalloc 4 KiB in 2.00 us, 1 GiB in 400 us"});
-  EXPECT_EQ(figure_of(sentence, {.name = "time", .by = {{"bytes", 1024 * kMiB}}}), 4e-4);
+  const std::vector<Figure> figures = said.of(sample::rule_of("allocation.malloc"));
+  EXPECT_EQ(figure_values(figures),
+            (FigureValues{{"time/bytes:4096", 2e-6}, {"time/bytes:1073741824", 4e-4}}));
 }
 
 TEST(GibCostCurve, ScalesTheLargestAndTellsPagesApart) {
   Said said{.quantity = Quantity::kTime};
   said.add({{"bytes", 16 * kMiB}}, 1);
   said.add({{"bytes", 256 * kMiB}}, 0.1);
-  EXPECT_EQ(said.of(sample::rule_of("allocation.pinned")).pieces,
-            std::vector<std::string>{"cudaHostAlloc 400 ms per GiB"});
+  EXPECT_DOUBLE_EQ(
+      figure_of(said.of(sample::rule_of("allocation.pinned")), {.name = "time_per_gib"}), 0.4);
   Said pages{.quantity = Quantity::kTime};
   pages.add({{"pages", "small"}, {"bytes", 256 * kMiB}}, 0.1);
   pages.add({{"pages", "huge"}, {"bytes", 256 * kMiB}}, 0.01);
-  const Statement sentence = pages.of(sample::rule_of("allocation.first_touch"));
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{
-                "first touch 400 ms per GiB in small pages, 40.0 ms per GiB in huge pages"});
-  EXPECT_DOUBLE_EQ(figure_of(sentence, {.name = "time_per_gib", .by = {{"pages", "huge"}}}), 0.04);
+  const std::vector<Figure> figures = pages.of(sample::rule_of("allocation.first_touch"));
+  EXPECT_DOUBLE_EQ(figure_of(figures, {.name = "time_per_gib", .by = {{"pages", "huge"}}}), 0.04);
 }
 
 constexpr std::int64_t kKi = 1024, kMi = 1024 * kKi;
@@ -171,31 +154,26 @@ TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
 }
 
 TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
-  const Statement sentence =
+  const std::vector<Figure> figures =
       said_by(sample::rule_of("overlap.h2d"),
               {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
                overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
                overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"copying in while a kernel runs: 99.0 % of the slowest part's "
-                                     "rate with pinned memory (95 % from chunks of 16 MiB), 70.0 % "
-                                     "with pageable"});
-  const FigureValues found = values_of(sentence);
+  const FigureValues found = figure_values(figures);
   EXPECT_NEAR(found.at("share/memory:pinned/chunk:262144"), 0.6, 1e-12);
   EXPECT_NEAR(found.at("hidden_rate/memory:pinned/chunk:262144") * 0.6,
               found.at("rate/memory:pinned/chunk:262144"), 1e-6);
   EXPECT_EQ(found.at("hidden_from/memory:pinned"), 16 * kMi);
   EXPECT_FALSE(found.contains("hidden_from/memory:pageable"));
-  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {}).pieces.empty());
+  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {}).empty());
   // A chunk whose kernel did not fit says nothing.
   Measurement mismatched = overlapped("pageable", 4 * kMi, 1);
   mismatched.launch = {{kCopyInNs, std::int64_t{30'000}}, {kKernelNs, std::int64_t{80'000}}};
-  EXPECT_EQ(
-      said_by(sample::rule_of("overlap.h2d"), {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
-          .pieces,
-      std::vector<std::string>{"copying in while a kernel runs: 96.0 % of the slowest part's "
-                               "rate with pageable memory (95 % from chunks of 256 MiB)"});
-  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {mismatched}).pieces.empty());
+  EXPECT_EQ(figure_of(said_by(sample::rule_of("overlap.h2d"),
+                              {mismatched, overlapped("pageable", 256 * kMi, 0.96)}),
+                      {.name = "hidden_from"}),
+            256 * kMi);
+  EXPECT_TRUE(said_by(sample::rule_of("overlap.h2d"), {mismatched}).empty());
 }
 
 TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
@@ -207,11 +185,9 @@ TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
   add(2, "separate", 10e-6, 6);
   add(2, "fused", 6.5e-6, 4);
   add(8, "fused", 1e-6, 10);  // nothing to hold it against
-  const Statement sentence = said_by(sample::rule_of("fusion.chain"), all);
-  EXPECT_EQ(sentence.pieces,
-            std::vector<std::string>{"time saved by one kernel: 2 steps 35.0 % (33.3 % by bytes)"});
-  EXPECT_EQ(sentence.figures.size(), 2u);
-  EXPECT_NEAR(figure_of(sentence, {.name = "saving_by_bytes", .by = {{"steps", 2}}}), 1.0 / 3,
+  const std::vector<Figure> figures = said_by(sample::rule_of("fusion.chain"), all);
+  EXPECT_EQ(figures.size(), 2u);
+  EXPECT_NEAR(figure_of(figures, {.name = "saving_by_bytes", .by = {{"steps", 2}}}), 1.0 / 3,
               1e-12);
 }
 
@@ -224,15 +200,10 @@ TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
   add(kMi, "separate", 20e-6);
   add(64 * kKi, "separate", 12e-6);
   add(64 * kKi, "fused", 3e-6);
-  EXPECT_TRUE(said_by(sample::rule_of("fusion.small"), all).pieces.empty());
   add(64 * kKi, "graph", 5e-6);
-  const Statement sentence = said_by(sample::rule_of("fusion.small"), all);
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{
-                                 "4 steps over 64 KiB: 12.0 us with a kernel each, 5.00 us as a "
-                                 "graph of these, 3.00 us fused"});
-  EXPECT_NEAR(
-      figure_of(sentence, {.name = "time", .by = {{"kernels", "separate"}, {"bytes", kMi}}}), 20e-6,
-      1e-12);
+  const std::vector<Figure> figures = said_by(sample::rule_of("fusion.small"), all);
+  EXPECT_NEAR(figure_of(figures, {.name = "time", .by = {{"kernels", "separate"}, {"bytes", kMi}}}),
+              20e-6, 1e-12);
 }
 
 TEST(Waits, AreGivenByParameterInTheKernelsCycles) {
@@ -241,19 +212,17 @@ TEST(Waits, AreGivenByParameterInTheKernelsCycles) {
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kNvml;
-  EXPECT_EQ(said_by(waits_curve("synchronization", "wait by", "by"), all).pieces,
-            std::vector<std::string>{"wait by stream 8.10 us, blocking event 21.0 us"});
+  EXPECT_EQ(figure_values(said_by(waits_curve("synchronization", "by"), all)),
+            (FigureValues{{"time/by:stream", 8.1e-6}, {"time/by:blocking_event", 21e-6}}));
   all = {taking("synchronization.block", {{"threads", std::int64_t{32}}}, 10e-9)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kKernel;
-  const Statement sentence = said_by(waits_curve("synchronization", "barrier of", "threads"), all);
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
-  EXPECT_EQ(values_of(sentence),
+  const std::vector<Figure> figures = said_by(waits_curve("synchronization", "threads"), all);
+  EXPECT_EQ(figure_values(figures),
             (FigureValues{{"time/threads:32", 10e-9}, {"cycles/threads:32", 20}}));
-  const Statement grid = said_by(waits_curve("synchronization", "barrier of a grid", ""),
-                                 {taking("synchronization.grid", {}, 960e-9)});
-  EXPECT_EQ(grid.pieces, std::vector<std::string>{"barrier of a grid 960 ns"});
-  EXPECT_EQ(values_of(grid), (FigureValues{{"time", 960e-9}}));
+  const std::vector<Figure> grid =
+      said_by(waits_curve("synchronization", ""), {taking("synchronization.grid", {}, 960e-9)});
+  EXPECT_EQ(figure_values(grid), (FigureValues{{"time", 960e-9}}));
 }
 
 // Factors of nccl-tests' doc/PERFORMANCE.md.
@@ -308,19 +277,19 @@ TEST(Collectives, CompareTheBusBandwidthWithTheLinks) {
   CurveView curve{.points = {}, .view = &*node};
   for (const Measurement& m : all) curve.points.push_back(&m);
   const CurveRule rule = sample::rule_of("nccl.all_reduce");
-  const Statement sentence = summarized(rule, curve);
-  ASSERT_EQ(sentence.pieces.size(), 1u);
-  EXPECT_EQ(sentence.pieces[0],
-            "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 336 GB/s at 1 GiB "
-            "(86.3 % of what copies reach)");
+  const std::vector<Figure> figures = summarized(rule, curve);
   // Two ranks send as many bytes as the array has.
-  EXPECT_DOUBLE_EQ(figure_of(sentence, {.name = "algorithm_bandwidth"}),
-                   figure_of(sentence, {.name = "bus_bandwidth"}));
-  EXPECT_NEAR(figure_of(sentence, {.name = "share_of_links"}), 0.863, 0.001);
+  EXPECT_DOUBLE_EQ(figure_of(figures, {.name = "algorithm_bandwidth"}),
+                   figure_of(figures, {.name = "bus_bandwidth"}));
+  EXPECT_NEAR(figure_of(figures, {.name = "share_of_links"}), 0.863, 0.001);
+  EXPECT_DOUBLE_EQ(figure_of(figures, {.name = "smallest"}), 12.4e-6);
+  EXPECT_DOUBLE_EQ(figure_of(figures, {.name = "half_rate"}), 16 << 20);
 
   curve.view = nullptr;
   curve.points.erase(curve.points.begin() + 1);
-  EXPECT_EQ(summarized(rule, curve).pieces.at(0), "all-reduce: 8 B in 12.4 us, 336 GB/s at 1 GiB");
+  const FigureValues alone = figure_values(summarized(rule, curve));
+  EXPECT_FALSE(alone.contains("half_rate"));
+  EXPECT_FALSE(alone.contains("share_of_links"));
 }
 
 }  // namespace

@@ -13,20 +13,15 @@
 
 namespace peakline {
 
-// A rule's answer to measurements.
-struct Statement {
-  std::vector<std::string> pieces;
-  std::vector<Figure> figures;
-};
-
-inline Statement summarized(const CurveRule& rule, const CurveView& view) {
-  Sentence sentence("test.rule", rule.figures);
-  rule.summarize(view, sentence);
-  return {.pieces = sentence.pieces(), .figures = sentence.figures()};
+inline std::vector<Figure> summarized(const CurveRule& rule, const CurveView& view) {
+  Figures figures("test.rule", rule.figures);
+  rule.summarize(view, figures);
+  return figures.all();
 }
 // device: nullptr for host or node.
-inline Statement said_by(const CurveRule& rule, const std::vector<Measurement>& measurements,
-                         const DeviceFacts* device = nullptr) {
+inline std::vector<Figure> said_by(const CurveRule& rule,
+                                   const std::vector<Measurement>& measurements,
+                                   const DeviceFacts* device = nullptr) {
   CurveView view{.device = device, .points = {}};
   for (const Measurement& m : measurements) view.points.push_back(&m);
   return summarized(rule, view);
@@ -41,16 +36,12 @@ inline double figure_of(std::span<const Figure> figures, const FigureQuery& quer
 inline double figure_of(const Curve& curve, const FigureQuery& query) {
   return figure_of(curve.figures, query);
 }
-inline double figure_of(const Statement& statement, const FigureQuery& query) {
-  return figure_of(statement.figures, query);
-}
 
 // A rule's figures: "rate/way:plain" and value.
 using FigureValues = std::map<std::string, double>;
-inline FigureValues values_of(const Statement& statement) {
+inline FigureValues figure_values(std::span<const Figure> figures) {
   FigureValues values;
-  for (const Figure& figure : statement.figures)
-    values[point_name(figure.name, figure.by)] = figure.value;
+  for (const Figure& figure : figures) values[point_name(figure.name, figure.by)] = figure.value;
   return values;
 }
 

@@ -212,7 +212,7 @@ TEST(FirstScreen, SaysHowLargeAGemmHasToBe) {
   Profile profile = reference("nvidia-h200-x2");
   for (std::size_t gpu = 0; gpu < 2; ++gpu) {
     Curve& curve = profile.curves.emplace_back(
-        Curve{.device = profile.devices[gpu].uuid, .topic = "GEMM sizes", .sentence = "measured"});
+        Curve{.device = profile.devices[gpu].uuid, .topic = "GEMM sizes"});
     const auto add = [&](const char* role, const char* format, double size) {
       curve.figures.push_back({.id = "gemm.size",
                                .name = "n",

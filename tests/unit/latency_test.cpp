@@ -1,6 +1,5 @@
 // Curves of latencies, occupancy and instructions.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -24,7 +23,7 @@ struct Said {
   void add(Params params, double value, Quantity quantity = Quantity::kTime) {
     points.push_back(sample::measurement("x", std::move(params), quantity, value));
   }
-  Statement of(const CurveRule& rule) const {
+  std::vector<Figure> of(const CurveRule& rule) const {
     Profile profile;
     profile.measurements = {sample::measurement("latency.hbm", {}, Quantity::kTime, 337e-9)};
     profile.devices = {device};
@@ -43,12 +42,10 @@ TEST(LatencyCurve, SaysTimeAndCyclesOfTheKernelsOwnClock) {
   said.add({{"part", "near"}}, 133e-9);
   said.add({{"part", "far"}}, 150e-9);
   said.points[0].conditions.sm_clock_hz = 2 * kGHz;
-  const Statement sentence = said.of(sample::rule_of("latency.l2"));
-  EXPECT_EQ(sentence.pieces,
-            (std::vector<std::string>{"L2 near 133 ns, 266 cycles", "L2 far 150 ns"}));
-  EXPECT_EQ(values_of(sentence), (FigureValues{{"latency/level:l2/part:near", 133e-9},
-                                               {"cycles/level:l2/part:near", 266},
-                                               {"latency/level:l2/part:far", 150e-9}}));
+  const std::vector<Figure> figures = said.of(sample::rule_of("latency.l2"));
+  EXPECT_EQ(figure_values(figures), (FigureValues{{"latency/level:l2/part:near", 133e-9},
+                                                  {"cycles/level:l2/part:near", 266},
+                                                  {"latency/level:l2/part:far", 150e-9}}));
 }
 
 TEST(LatencySteps, AreWhereEachLevelEnds) {
@@ -64,15 +61,16 @@ TEST(LatencySteps, AreWhereEachLevelEnds) {
   add(32 * kMiB, 210);
   for (const double mib : {40, 48, 56}) add(mib * kMiB, 255);
   for (const double gib : {0.5, 8.0, 64.0}) add(gib * kGiB, 338);
-  EXPECT_EQ(said.of(sample::rule_of("latency.sweep")).pieces.back(), "338 ns up to 64 GiB");
+  EXPECT_EQ(find_figure(said.of(sample::rule_of("latency.sweep")), {.name = "largest"}), nullptr);
   add(128 * kGiB, 362);
-  const Statement sentence = said.of(sample::rule_of("latency.sweep"));
-  EXPECT_EQ(
-      sentence.pieces,
-      (std::vector<std::string>{
-          "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB",
-          "338 ns up to 64 GiB, 362 ns over 128 GiB"}));
-  EXPECT_EQ(figure_of(sentence, {.role = role::kNearHeld, .by = {{"level", "l2"}}}), 28 * kMiB);
+  const std::vector<Figure> figures = said.of(sample::rule_of("latency.sweep"));
+  EXPECT_EQ(figure_values(figures), (FigureValues{{"held/level:l1", 192 * kKiB},
+                                                  {"near_held/level:l2", 28 * kMiB},
+                                                  {"held/level:l2", 56 * kMiB},
+                                                  {"plateau", 338 * 1e-9},
+                                                  {"plateau_up_to", 64 * kGiB},
+                                                  {"largest", 362 * 1e-9},
+                                                  {"largest_footprint", 128 * kGiB}}));
 }
 
 TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
@@ -87,10 +85,10 @@ TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
     said.add({{"order", "random"}, {"stride", stride}}, random * 1e-9);
     said.add({{"order", "sequential"}, {"stride", stride}}, sequential * 1e-9);
   }
-  EXPECT_EQ(said.of(sample::rule_of("latency.stride")).pieces.at(0),
-            "L1 lines of 128 B, filled 32 B at a time");
+  EXPECT_EQ(figure_values(said.of(sample::rule_of("latency.stride"))),
+            (FigureValues{{"line/level:l1", 128}, {"sector/level:l1", 32}}));
   for (Measurement& m : said.points) m.value = 142e-9;
-  EXPECT_TRUE(said.of(sample::rule_of("latency.stride")).pieces.empty());
+  EXPECT_TRUE(said.of(sample::rule_of("latency.stride")).empty());
 }
 
 // Every other line of a footprint fits the L2, but not the part near an SM.
@@ -99,9 +97,8 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   for (const auto& [stride, ns] : std::vector<std::pair<std::int64_t, int>>{
            {32, 319}, {64, 346}, {128, 346}, {256, 275}, {512, 178}})
     said.add({{"order", "random"}, {"stride", stride}}, ns * 1e-9);
-  const Statement sentence = said.of(sample::rule_of("latency.stride.l2"));
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"L2 lines of 128 B"});
-  EXPECT_EQ(figure_of(sentence, {.role = role::kLine, .by = {{"level", "l2"}}}), 128);
+  const std::vector<Figure> figures = said.of(sample::rule_of("latency.stride.l2"));
+  EXPECT_EQ(figure_values(figures), (FigureValues{{"line/level:l2", 128}}));
 }
 
 TEST(Occupancy, InterpolatesBytesInFlight) {
@@ -112,8 +109,8 @@ TEST(Occupancy, InterpolatesBytesInFlight) {
     said.add({{"warps", warps}, {"loads", loads}}, rate, Quantity::kByteRate);
   const auto warps_for = [&](double rate) {
     said.hbm_read = rate / 0.9;
-    const Statement sentence = said.of(sample::rule_of("occupancy.hbm"));
-    return figure_of(sentence, {.name = "in_flight_per_sm"}) / (32 * 16);
+    const std::vector<Figure> figures = said.of(sample::rule_of("occupancy.hbm"));
+    return figure_of(figures, {.name = "in_flight_per_sm"}) / (32 * 16);
   };
   EXPECT_DOUBLE_EQ(warps_for(45e9), 12);
   EXPECT_THROW(warps_for(5e9), std::out_of_range);   // the least is enough
@@ -125,15 +122,16 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
   for (const auto& [warps, rate] :
        std::vector<std::pair<std::int64_t, double>>{{8, 1320e9}, {32, 3700e9}, {64, 4400e9}})
     said.add({{"warps", warps}, {"loads", 1}}, rate, Quantity::kByteRate);
-  const Statement sentence = said.of(sample::rule_of("occupancy.hbm"));
-  EXPECT_EQ(sentence.pieces.at(0),
-            "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
-            "latency x bandwidth is 1.41 MiB");
-  EXPECT_NEAR(figure_of(sentence, {.name = "latency_times_bandwidth"}), 337e-9 * 4400e9, 1);
+  const std::vector<Figure> figures = said.of(sample::rule_of("occupancy.hbm"));
+  EXPECT_NEAR(figure_of(figures, {.name = "latency_times_bandwidth"}), 337e-9 * 4400e9, 1);
+  const auto per_sm = [](const std::vector<Figure>& all) {
+    return figure_of(all, {.name = "in_flight_per_sm"});
+  };
+  EXPECT_NEAR(per_sm(figures), 21.9 * kKiB, 0.05 * kKiB);
+  EXPECT_NEAR(figure_of(figures, {.name = "in_flight"}), 132 * per_sm(figures), 1e-6);
   // Relative to the memory's bandwidth if measured.
   said.hbm_read = 4600e9;
-  EXPECT_THAT(said.of(sample::rule_of("occupancy.hbm")).pieces.at(0),
-              testing::StartsWith("90 % of 4600 GB/s needs at least 26.1 KiB in flight per SM"));
+  EXPECT_NEAR(per_sm(said.of(sample::rule_of("occupancy.hbm"))), 26.1 * kKiB, 0.05 * kKiB);
 }
 
 TEST(Occupancy, SaysTheFewestWarpsByChains) {
@@ -144,11 +142,10 @@ TEST(Occupancy, SaysTheFewestWarpsByChains) {
     said.add({{"warps", warps}, {"chains", chains}}, rate, Quantity::kFlopRate);
     said.points.back().conditions.sm_clock_hz = 2 * kGHz;
   }
-  EXPECT_EQ(said.of(sample::rule_of("occupancy.fma")).pieces.at(0),
-            "95 % of the FP32 rate per clock needs 16 warps per SM with 1 chain, 4 warps per SM "
-            "with 4 chains");
+  EXPECT_EQ(figure_values(said.of(sample::rule_of("occupancy.fma"))),
+            (FigureValues{{"warps_per_sm/chains:1", 16}, {"warps_per_sm/chains:4", 4}}));
   said.points[0].conditions.sm_clock_hz.reset();
-  EXPECT_TRUE(said.of(sample::rule_of("occupancy.fma")).pieces.empty());
+  EXPECT_TRUE(said.of(sample::rule_of("occupancy.fma")).empty());
 }
 
 Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {
@@ -185,20 +182,17 @@ Measurement rate_of(const char* op, double per_clock_per_sm) {
                   per_clock_per_sm * kClockHz * *sample::h200().sm_count);
 }
 
-Statement said(const CurveRule& rule, const std::vector<Measurement>& all) {
+std::vector<Figure> said(const CurveRule& rule, const std::vector<Measurement>& all) {
   const DeviceFacts device = sample::h200();
   return said_by(rule, all, &device);
 }
 
 TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
-  const auto sentence = said(sample::rule_of("instruction.throughput"),
-                             {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
-                              rate_of("match", 2), rate_of("fp64_fma", 63)});
-  EXPECT_EQ(sentence.pieces.at(0), "per clock and SM from 2.00 (match) to 127 (fp32_fma)");
-  EXPECT_EQ(sentence.pieces.at(1),
-            "2 of 3 within 2 % of the documented rate, furthest int32_add at 25.0 %");
+  const auto figures = said(sample::rule_of("instruction.throughput"),
+                            {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
+                             rate_of("match", 2), rate_of("fp64_fma", 63)});
   const auto of = [&](const char* role, const char* op) {
-    return figure_of(sentence, {.role = role, .by = {{"op", op}}});
+    return figure_of(figures, {.role = role, .by = {{"op", op}}});
   };
   EXPECT_NEAR(of(role::kResults, "fp32_fma"), 127, 1e-9);
   EXPECT_DOUBLE_EQ(of(role::kDocumentedResults, "fp32_fma"), 128);
@@ -209,9 +203,8 @@ TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
 TEST(InstructionCurves, WithoutAClockNothingIsSaidPerClock) {
   auto m = rate_of("fp32_fma", 127);
   m.conditions.sm_clock_hz.reset();
-  const auto sentence = said(sample::rule_of("instruction.throughput"), {m});
-  EXPECT_TRUE(sentence.pieces.empty());
-  EXPECT_TRUE(sentence.figures.empty());
+  const auto figures = said(sample::rule_of("instruction.throughput"), {m});
+  EXPECT_TRUE(figures.empty());
 }
 
 TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
@@ -219,10 +212,9 @@ TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
     return at_clock("instruction.latency", {{"op", std::string(op)}}, Quantity::kTime,
                     cycles / kClockHz);
   };
-  const auto sentence =
+  const auto figures =
       said(sample::rule_of("instruction.latency"), {latency("fp32_fma", 4), latency("match", 30)});
-  EXPECT_EQ(sentence.pieces.at(0), "latency in cycles from 4.00 (fp32_fma) to 30.0 (match)");
-  EXPECT_NEAR(figure_of(sentence, {.role = role::kCycles, .by = {{"op", "match"}}}), 30, 1e-9);
+  EXPECT_NEAR(figure_of(figures, {.role = role::kCycles, .by = {{"op", "match"}}}), 30, 1e-9);
 }
 
 TEST(InstructionCurves, WhatOneAddressCosts) {
@@ -233,17 +225,13 @@ TEST(InstructionCurves, WhatOneAddressCosts) {
                                 {"scope", std::string(scope)}},
                                Quantity::kOpRate, rate);
   };
-  const auto sentence = said(
+  const auto figures = said(
       sample::rule_of("atomics.global"),
       {atomics("int32_add", "one", "device", 2e9), atomics("int32_add", "per_warp", "device", 7e9),
        atomics("int32_add", "per_thread", "device", 1e12),
        atomics("int32_add", "one", "block", 4e9), atomics("int32_add", "per_thread", "block", 1e12),
        atomics("fp32_add", "per_thread", "device", 9e11)});
-  EXPECT_EQ(sentence.pieces,
-            (std::vector<std::string>{"global memory with one address per thread: int32_add 1.00 "
-                                      "TOP/s, 2.00 GOP/s on one",
-                                      "against device scope: block within 100.0 %"}));
-  EXPECT_EQ(values_of(sentence),
+  EXPECT_EQ(figure_values(figures),
             (FigureValues{{"rate/op:int32_add/scope:device", 1e12},
                           {"one_address_share/op:int32_add/scope:device", 0.002},
                           {"rate/op:int32_add/scope:block", 1e12},

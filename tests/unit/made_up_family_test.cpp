@@ -69,10 +69,8 @@ void register_toy(Registry& registry) {
                               .counts = at_least("bytes", static_cast<double>(kLarge))}},
                 .curves = {{"toy sums",
                             {{"best_rate", "B/s"}},
-                            [](const CurveView& curve, Sentence& sentence) {
-                              const double rate = *curve.points.back()->value;
-                              sentence.add("large arrays " + format_rate(rate, "B/s"));
-                              sentence.figure("best_rate", rate);
+                            [](const CurveView& curve, Figures& figures) {
+                              figures.add("best_rate", *curve.points.back()->value);
                             }}},
                 .topics = {{"toy sums",
                             [](const TitleView& view) {
@@ -144,7 +142,7 @@ TEST_F(MadeUpFamily, HasItsLimit) {
 TEST_F(MadeUpFamily, IsShownAndCompared) {
   const std::string text = show_all(profile_, {});
   EXPECT_THAT(text, HasSubstr("Toy sum"));
-  EXPECT_THAT(text, HasSubstr("large arrays"));
+  EXPECT_THAT(text, HasSubstr("One thread adds up"));
   EXPECT_THAT(show_json(profile_, {}), HasSubstr("toy.sum"));
   const CompareResult result =
       compare(std::span(&profile_, 1), std::span(&profile_, 1), {.threshold = 0.03});
@@ -171,7 +169,7 @@ TEST_F(MadeUpFamily, IsInTheReport) {
   std::ifstream page(folder / "report" / "report.html");
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   EXPECT_THAT(text, HasSubstr("Toy sum"));
-  EXPECT_THAT(text, HasSubstr("Large arrays"));
+  EXPECT_THAT(text, HasSubstr("One thread adds up"));
   std::filesystem::remove_all(folder);
 }
 

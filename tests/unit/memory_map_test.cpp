@@ -43,8 +43,8 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
   curve.device = p.devices[0].uuid;
   curve.topic = "memory latency";
   const auto say = [&](const CurveRule& rule, const std::vector<Measurement>& points) {
-    const Statement said = said_by(rule, points, &p.devices[0]);
-    curve.figures.insert(curve.figures.end(), said.figures.begin(), said.figures.end());
+    const std::vector<Figure> said = said_by(rule, points, &p.devices[0]);
+    curve.figures.insert(curve.figures.end(), said.begin(), said.end());
   };
   const auto latency = [](Params params, double ns) {
     return sample::measurement("x", std::move(params), Quantity::kTime, ns * 1e-9);
@@ -60,7 +60,6 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
   p.curves.push_back(std::move(curve));
   p.curves.push_back({.device = p.devices[0].uuid,
                       .topic = "caches",
-                      .sentence = "",
                       .title = "",
                       .figures = {of_level("l1", role::kHeldByRate, 208 * kKiB),
                                   of_level("l2", role::kHeldByRate, held_mib * kMiB)}});

@@ -1,4 +1,4 @@
-// Node benchmarks: points, limits, ceilings, sentences and findings.
+// Node benchmarks: points, limits, ceilings, figures and findings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -319,8 +319,9 @@ TEST(Node, SaysHowFastItsPairsAre) {
   const auto curve = std::ranges::find(profile.curves, "GPU to GPU", &Curve::topic);
   ASSERT_NE(curve, profile.curves.end());
   EXPECT_EQ(curve->device, kNodeDevice);
-  EXPECT_EQ(curve->sentence, "reads 310 GB/s (0-2) to 393 GB/s, half of that from 1 MiB");
-  EXPECT_EQ(curve->figures.size(), 3u);
+  EXPECT_EQ(curve->figures.size(), 5u);
+  EXPECT_EQ(figure_of(*curve, {.name = "worst_pair", .by = {{"pair", "0-2"}}}), 310e9);
+  EXPECT_EQ(figure_of(*curve, {.name = "best_pair", .by = {{"pair", "0-1"}}}), 393e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "rate"}), 392e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "slowest_rate"}), 310e9);
   EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "half_rate"}), 1 << 20);
@@ -345,10 +346,9 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
   b.id = "pcie.concurrent.h2d";
   b.quantity = Quantity::kByteRate;
   b.limit = pcie_link(1);
-  b.curves = {concurrent_curve("host links at once", "to device", Quantity::kByteRate)};
+  b.curves = {concurrent_curve("host links at once", Quantity::kByteRate)};
   // resting: GPUs with a point of their own while the others rest.
-  const auto run = [&](const std::vector<double>& loaded, const std::vector<int>& nodes,
-                       std::size_t resting) {
+  const auto run = [&](const std::vector<double>& loaded, std::size_t resting) {
     Profile profile = node(static_cast<int>(loaded.size()));
     profile.measurements.clear();
     const auto add = [&](std::size_t gpu, const char* beside, double rate) {
@@ -357,31 +357,32 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
           Quantity::kByteRate, rate, std::string(kNodeDevice)));
     };
     for (std::size_t i = 0; i < loaded.size(); ++i) {
-      profile.devices[i].numa_node = nodes[i];
       add(i, "all", loaded[i]);
       if (i < resting) add(i, "none", 50e9);
     }
     return with_conclusions(std::move(profile), std::span(&b, 1)).curves.at(0);
   };
-  const Curve even = run({50e9, 50e9}, {0, 0}, 2);
-  EXPECT_EQ(even.sentence, "to device 50.0 GB/s each, 100 GB/s in all, 100.0 % of alone");
-  EXPECT_EQ(even.figures.size(), 5u);
+  const Curve even = run({50e9, 50e9}, 2);
+  EXPECT_EQ(even.figures.size(), 7u);
   EXPECT_EQ(figure_of(even, {.name = "total"}), 100e9);
   EXPECT_EQ(figure_of(even, {.name = "share"}), 1);
   EXPECT_EQ(figure_of(even, {.name = "least_share"}), 1);
-  EXPECT_EQ(run({40e9, 50e9}, {0, 0}, 1).sentence,
-            "to device 45.0 GB/s each, 90.0 GB/s in all, GPU 0 at 80.0 % of alone");
-  EXPECT_EQ(run({40e9, 50e9}, {0, 0}, 0).sentence, "to device 45.0 GB/s each, 90.0 GB/s in all");
+  EXPECT_EQ(figure_of(run({40e9, 50e9}, 1), {.name = "share"}), 0.8);
+  const Curve unknown = run({40e9, 50e9}, 0);  // alone
+  EXPECT_EQ(figure_of(unknown, {.name = "total"}), 90e9);
+  EXPECT_EQ(find_figure(unknown.figures, {.name = "share"}), nullptr);
   EXPECT_EQ(even.figures[0].unit, "B/s");
   const Profile said = with_reads(
       node(), {sample::measurement("pcie.concurrent.both", {{"gpu", 0}, {"beside", "all"}},
                                    Quantity::kByteRate, 5e10, std::string(kNodeDevice))});
   const auto host = std::ranges::find(said.curves, "host links at once", &Curve::topic);
   ASSERT_NE(host, said.curves.end());
-  EXPECT_EQ(host->sentence, "the host's CPUs read its memory at 680 GB/s and copy at 590 GB/s");
+  EXPECT_EQ(figure_of(*host, {.name = "host_memory_read"}), 680e9);
+  EXPECT_EQ(figure_of(*host, {.name = "host_memory_copy"}), 590e9);
 
-  const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9}, {0, 0, 1, 1, 1}, 5);
-  EXPECT_THAT(shared.sentence, HasSubstr("GPUs 0 to 1: 50.0 %, GPUs 2 to 4: 100.0 %"));
+  const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9}, 5);
+  EXPECT_EQ(figure_of(shared, {.name = "least_share"}), 0.5);
+  EXPECT_EQ(figure_of(shared, {.name = "rate_of_gpu", .by = {{"gpu", 4}}}), 50e9);
   EXPECT_EQ(figure_of(shared, {.name = "kept", .by = {{"gpu", 1}}}), 0.5);
 }
 

@@ -34,10 +34,7 @@ void scramble(Profile& profile) {
     change(row.label);
     change(row.missing);
   }
-  for (Curve& row : profile.curves) {
-    change(row.sentence);
-    change(row.title);
-  }
+  for (Curve& row : profile.curves) change(row.title);
   for (MemoryLevel& row : profile.memory_map) change(row.label);
   for (Finding& row : profile.findings) change(row.message);
   for (DeviceFacts& gpu : profile.devices) change(gpu.unusable);

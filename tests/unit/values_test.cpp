@@ -176,20 +176,23 @@ TEST(FigureQuery, SelectsWhatHasAllThatItNames) {
   EXPECT_EQ(find_figure(std::vector<Figure>(), {}), nullptr);
 }
 
-TEST(Sentence, TakesFiguresThatTheRuleDeclares) {
-  const std::vector<FigureKind> kinds = {{"rate", "B/s"},
-                                         {"rate", "GB/s", {"way", "tile"}, role::kFullRate}};
-  Sentence sentence("copy.rate", kinds);
-  sentence.figure("rate", 1);
-  sentence.figure("rate", 2, {{"way", "bulk"}, {"tile", 512}});
-  ASSERT_EQ(sentence.figures().size(), 2u);
-  EXPECT_EQ(sentence.figures()[0], a_figure("rate", {}, 1));
-  EXPECT_EQ(sentence.figures()[1].unit, "GB/s");
-  EXPECT_EQ(sentence.figures()[1].role, role::kFullRate);
-  EXPECT_THROW(sentence.figure("time", 1), std::logic_error);
-  EXPECT_THROW(sentence.figure("rate", 1, {{"way", "bulk"}}), std::logic_error);
-  EXPECT_THROW(sentence.figure("rate", 1, {{"tile", 512}, {"way", "bulk"}}), std::logic_error);
-  EXPECT_EQ(sentence.figures().size(), 2u);
+TEST(Figures, AreThoseThatTheRuleDeclares) {
+  const std::vector<FigureKind> kinds = {
+      {"rate", "B/s"}, {"share", unit::kShare}, {"rate", "GB/s", {"way", "tile"}, role::kFullRate}};
+  Figures figures("copy.rate", kinds);
+  figures.add("rate", 1);
+  figures.add("rate", 2, {{"way", "bulk"}, {"tile", 512}});
+  ASSERT_EQ(figures.all().size(), 2u);
+  EXPECT_EQ(figures.all()[0], a_figure("rate", {}, 1));
+  EXPECT_EQ(figures.all()[1].unit, "GB/s");
+  EXPECT_EQ(figures.all()[1].role, role::kFullRate);
+  figures.add("share", 0.5);
+  EXPECT_EQ(figures.all()[2].unit, "1");
+  EXPECT_EQ(figures.all()[2].number, PureNumber::kShare);
+  EXPECT_THROW(figures.add("time", 1), std::logic_error);
+  EXPECT_THROW(figures.add("rate", 1, {{"way", "bulk"}}), std::logic_error);
+  EXPECT_THROW(figures.add("rate", 1, {{"tile", 512}, {"way", "bulk"}}), std::logic_error);
+  EXPECT_EQ(figures.all().size(), 3u);
 }
 
 // Two benchmarks of one topic; the first declares its title.
@@ -200,10 +203,8 @@ class Titles : public testing::Test {
       Benchmark& benchmark = benchmarks_.emplace_back();
       benchmark.id = id;
       benchmark.curves = {
-          {"made up", {{"time", "s"}}, [id](const CurveView& curve, Sentence& sentence) {
-             const double time_s = *curve.points.front()->value;
-             sentence.add(fmt::format("{} {}", id, format_time(time_s)));
-             sentence.figure("time", time_s);
+          {"made up", {{"time", "s"}}, [](const CurveView& curve, Figures& figures) {
+             figures.add("time", *curve.points.front()->value);
            }}};
       profile_.measurements.push_back(sample::measurement(id, {}, Quantity::kTime, 2e-6));
     }
@@ -225,7 +226,6 @@ TEST_F(Titles, AreMadeOfTheFiguresOfAllBenchmarksOfTheTopic) {
   });
   ASSERT_EQ(curves().size(), 1u);
   EXPECT_EQ(curves()[0].title, "2 times on NVIDIA H200");
-  EXPECT_EQ(curves()[0].sentence, "made.up.one 2.00 us; made.up.other 2.00 us");
 }
 
 TEST_F(Titles, AreEmptyWhereAnythingOfThemIsMissing) {
@@ -239,7 +239,7 @@ TEST_F(Titles, AreEmptyWhereAnythingOfThemIsMissing) {
   });
   ASSERT_EQ(curves().size(), 1u);
   EXPECT_EQ(curves()[0].title, "");
-  EXPECT_NE(curves()[0].sentence, "");
+  EXPECT_FALSE(curves()[0].figures.empty());
 }
 
 // Anything but Missing is a mistake in the title.
@@ -254,14 +254,14 @@ TEST_F(Titles, CostTheirTopicIfTheyThrow) {
   EXPECT_EQ(of_gpu->why, "its title: beyond");
 }
 
-TEST_F(Titles, NeedNoSentence) {
+TEST_F(Titles, NeedNoFigures) {
   declare("another", [](const TitleView& view) {
     return view.measurement("made.up.other") != nullptr ? "It was measured" : "";
   });
   ASSERT_EQ(curves().size(), 2u);
   EXPECT_EQ(curves()[0].topic, "another");
   EXPECT_EQ(curves()[0].title, "It was measured");
-  EXPECT_EQ(curves()[0].sentence, "");
+  EXPECT_TRUE(curves()[0].figures.empty());
   // Nothing to say: no curve.
   profile_.measurements.clear();
   EXPECT_TRUE(curves().empty());

@@ -17,13 +17,12 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     )
     said = shown.headline or shown.title
     subject = f'<p class="subject">{escape(shown.title)}</p>' if shown.headline else ""
-    alternative = escape(f"{shown.title}. {said}. {shown.reading}".rstrip())
-    reading = f"<p>{escape(shown.reading)}</p>" if shown.reading else ""
+    alternative = escape(f"{shown.title}. {said}.")
     return card(
         shown.key,
         f'<div class="drawn">{subject}<h3>{escape(unbroken(said))}</h3>'
         f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
-        f'<div class="narrow">{narrow}</div></figure></div>{reading}{_how(shown.how)}',
+        f'<div class="narrow">{narrow}</div></figure></div>{_how(shown.how)}',
         identity,
     )
 

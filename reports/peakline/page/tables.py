@@ -223,7 +223,7 @@ def _bound_by(answer: Answer | None) -> tuple[str, ...]:
 
 
 def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str:
-    """The figures of a device's curves, and sentences on topics without a picture in `shown`."""
+    """The figures of a device's curves, and titles of topics without a picture in `shown`."""
     if not found:
         return ""
     heads = ["topic", "id", "figure", "of", "value", "unit"]
@@ -240,9 +240,9 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
         for f in c.figures
     ]
     texts = "".join(
-        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.sentence))}</p>"
+        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.title))}</p>"
         for c in found
-        if c.topic not in shown and c.sentence
+        if c.topic not in shown and c.title
     )
     summary = f"{units.counted(len(rows), 'figure')}, in base SI units"
     figures = folded(summary, table(identity, heads, rows))

@@ -88,13 +88,11 @@ def _own(
 
 
 def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
-    """The picture with its topics' sentences, and the first title as headline."""
+    """The picture with the first title of its topics as headline."""
     found = [profile.curve(device, topic) for topic in picture.topics]
-    sentences = [sentence(curve.sentence) for curve in found if curve and curve.sentence]
     titles = [with_signs(curve.title) for curve in found if curve and curve.title]
     return dataclasses.replace(
         picture,
-        reading=" ".join(sentences),
         headline=picture.headline or (titles[0] if titles else ""),
         group=picture.group or group_of(device, [f.id for c in found if c for f in c.figures]),
         stamp=stamp(profile, device),

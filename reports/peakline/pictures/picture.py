@@ -34,7 +34,6 @@ class Picture:
     topics: tuple[str, ...] = ()  # profile's curves that it shows
     every_device: bool = False  # whether devices of one model differ in it, by power, heat or slot
     group: str = ""  # part of a page
-    reading: str = ""  # the profile's sentences about this device
     headline: str = ""  # main conclusion
     stamp: str = ""  # what was measured, when, and by which version
 

@@ -144,15 +144,15 @@ class Figure:
     value: float
     unit: str
     role: str = ""  # for look-ups
+    number: Literal["share", "factor", "count"] | None = None  # of unit "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """A topic's answer: figures, sentence, title, picture."""
+    """A topic's answer: figures, title, picture."""
 
     device: str
     topic: str
-    sentence: str = ""
     title: str = ""  # the main conclusion
     figures: tuple[Figure, ...] = ()
     picture: DeclaredPicture | None = None

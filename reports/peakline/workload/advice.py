@@ -38,7 +38,7 @@ def _said(
 ) -> TraceFinding:
     """place: of the rank that spends the time."""
     curve = analysis.profile.curve(analysis.ranks[0].device, topic)
-    shown = (curve.title or curve.sentence) if curve else ""
+    shown = curve.title if curve else ""
     several = len(analysis.ranks) > 1
     return TraceFinding(
         part.value,
