@@ -174,7 +174,9 @@ std::vector<Table> topic_tables(const Curve& curve) {
     if (group == groups.end()) group = groups.insert(group, {key, {}});
     group->second.push_back(&figure);
   }
-  std::ranges::stable_partition(groups, [](const auto& g) { return g.first.first.empty(); });
+  // clang 14 refuses the one of std::ranges.
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const auto& g) { return g.first.first.empty(); });
   std::vector<Table> tables;
   for (const auto& [key, figures] : groups) tables.push_back(figures_by(figures));
   return tables;

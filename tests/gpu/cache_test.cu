@@ -153,7 +153,7 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   std::vector<Measurement> points;
   for (const Point& point : sweep->points)
     points.push_back(measured(point_name(sweep->id, point.params)).value());
-  const Statement said = said_by(sweep->curves.front(), points, &session_.facts);
+  const std::vector<Figure> said = said_by(sweep->curves.front(), points, &session_.facts);
   const auto held = [&](const char* level) {
     return figure_of(said, {.role = role::kHeldByRate, .by = {{"level", level}}});
   };

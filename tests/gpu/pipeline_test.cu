@@ -126,9 +126,9 @@ class Pipelines : public Points {
     std::vector<Measurement> points;
     for (const Point& point : benchmark.points)
       if (auto m = measured(point_name(id, point.params))) points.push_back(*std::move(m));
-    const Statement said = said_by(benchmark.curves.front(), points, &session_.facts);
-    for (const std::string& piece : said.pieces) std::cout << piece << '\n';
-    return values_of(said);
+    FigureValues values = figure_values(said_by(benchmark.curves.front(), points, &session_.facts));
+    for (const auto& [name, value] : values) std::cout << id << ' ' << name << ' ' << value << '\n';
+    return values;
   }
 };
 

@@ -49,7 +49,8 @@ TEST(Curves, OfTheSampleHaveTheirFigures) {
 TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
   Profile p = sample::h200_run();
   const auto throttled = [&] {
-    const Figure* clock = find_figure(curve(curves_of(p), "device memory by width").figures,
+    const std::vector<Curve> curves = curves_of(p);
+    const Figure* clock = find_figure(curve(curves, "device memory by width").figures,
                                       {.name = "throttled_to", .by = {{"width", 4}}});
     return clock == nullptr ? 0 : clock->value;
   };
