@@ -27,7 +27,7 @@ namespace peakline {
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
 
-// What the facts of a GPU say by themselves: errors, heat, links and settings.
+// Derives the findings that a GPU's facts suffice for: errors, heat, links and settings.
 std::vector<Finding> findings_of_facts(const DeviceView& gpu);
 
 // Findings that explain figures and need no action.

@@ -23,7 +23,7 @@ struct RunFigure : FigureKey {
   std::string unit = {};
   std::optional<int> method_version = {};
   double value = 0;  // above 0
-  // Of a node's pairs or GPUs, of which `value` is the slowest; 0: `value` stands for one.
+  // The fastest of a node's pairs or GPUs, whose slowest is `value`; 0: `value` stands for one.
   double fastest = 0;
   std::optional<double> theory = {}, datasheet = {};
   double own = 0;  // Reading::own
@@ -56,7 +56,8 @@ inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
 CardFacts node_facts(const DeviceView& node);
-// What GPUs do together and no ceiling says: of the slowest pair, or of the slowest GPU among all.
+// Figures of joint work that no ceiling states: those of the slowest pair, or of the slowest GPU
+// while all are busy.
 std::vector<RunFigure> figures_together(const DeviceView& node);
 // Whether the node has this figure ("pcie.concurrent.h2d/measured"), not a GPU.
 bool is_of_node(std::string_view figure);

@@ -62,7 +62,7 @@ struct Writer {
       throw ProfileError(fmt::format("{}: {}", key, error.what()));
     }
   }
-  // What no reader takes is unknown.
+  // A value that readers would refuse is written as unknown.
   template <class T>
   void operator()(const char* key, const std::optional<T>& value, const FieldRule& rule = {}) {
     if (!value) return;
@@ -107,7 +107,7 @@ std::string encode(const std::vector<std::pair<std::string, T>>& named, const Fi
   for (auto at = named.begin(); at != named.end(); ++at) {
     if constexpr (std::same_as<T, double>)
       if (!std::isfinite(at->second)) continue;  // unknown
-    // Of equal names the last counts.
+    // The last of several equal names counts.
     if (std::none_of(at + 1, named.end(), [&](const auto& v) { return v.first == at->first; }))
       writer.add(at->first, encode(at->second, rule));
   }

@@ -196,7 +196,7 @@ std::string changed_points(const CurveComparison& c) {
 }
 
 std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
-  // In the order in which they are dropped.
+  // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kExtremes, kPerClock };
   Table table{.key = "curves", .label_head = "curve (ratio of speeds)"};
   table.columns = {{.key = "median", .head = "median"},

@@ -186,7 +186,7 @@ Table compute_table(const DeviceView& device) {
               .labels_once = true};
   if (device.facts == nullptr) return table;
   const auto& max_hz = device.facts->sm_clock_max_hz;
-  // In the order in which they are dropped.
+  // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kObserved, kPublished, kNextRun, kEfficiency, kConditions };
   const auto share = [](const char* key, int rank) {
     return Column{.key = key, .head = "%", .gap = 1, .dispensable = rank, .bare = true};
@@ -231,7 +231,7 @@ Table mfu_table(const DeviceView& gpu, const ResourceLabels& labels) {
               .remark =
                   "burst: large GEMMs from rest; achievable: the same, sustained; "
                   "model: a transformer's layers, sustained"};
-  // In the order in which they are dropped.
+  // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kShares, kBurst };
   table.columns = {{.key = "published", .head = "published", .bare = true}};
   for (const auto& [key, rank, shares] : {std::tuple{"burst", kBurst, kBurst},
@@ -294,7 +294,7 @@ Table bandwidth_table(const DeviceView& device, const ResourceLabels& labels) {
                     : Table{.key = "bandwidth",
                             .title = "Memory and host link, GB/s",
                             .remark = "bytes read + written; PCIe: each byte once"};
-  // In the order in which they are dropped.
+  // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kPeak, kNotes, kPublished };
   table.columns = {
       {.key = "measured", .head = "measured", .bare = true},
@@ -334,7 +334,7 @@ Table memory_map_table(const DeviceView& gpu) {
   // Bandwidths alone are in another table.
   if (std::ranges::none_of(gpu.memory_map, [](const MemoryLevel* l) { return !!l->latency_s; }))
     return table;
-  // In the order in which they are dropped.
+  // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kLines, kFarPart, kNearPart };
   table.columns = {{.key = "size", .head = "size"},
                    {.key = "holds", .head = "holds"},
@@ -391,7 +391,7 @@ Table ridge_table(const DeviceView& device, const ResourceLabels& labels) {
               .labels_once = true};
   if (device.rooflines.empty()) return table;
   const std::vector<RidgePoint>& points = device.rooflines.back()->ridge_points;
-  // In the order of names; the first are kept longest.
+  // Columns stand in the order of names; the first are kept longest.
   std::map<std::string_view, std::size_t> column_of;
   for (const RidgePoint& point : points) column_of[point.memory];
   table.columns = {{.key = "basis", .is_text = true, .gap = 1}};

@@ -107,6 +107,15 @@ def measured(profile: Profile, *parts: str) -> list[Row]:
     ]
 
 
+def under_load(profile: Profile) -> list[Row]:
+    """The measurements that were taken while all GPUs were busy."""
+    return [
+        row
+        for row in profile["measurements"]
+        if row["id"] in UNDER_LOAD and row.get("params", {}).get("beside", "all") == "all"
+    ]
+
+
 def judged_alone(profile: Profile) -> list[Row]:
     """Measured ceilings besides those of pairs, of which the slowest counts."""
     return [row for row in measured(profile) if row["device"] != "node"]
@@ -272,11 +281,7 @@ def unsteady(profile: Profile, rng: random.Random) -> Words | None:
 
 @mutation()
 def slow_under_joint_load(profile: Profile, rng: random.Random) -> Words | None:
-    rows = [
-        row
-        for row in profile["measurements"]
-        if row["id"] in UNDER_LOAD and row.get("params", {}).get("beside", "all") == "all"
-    ]
+    rows = under_load(profile)
     if not rows:
         return None
     # Their healthy rates are those of the slowest GPU.
@@ -288,13 +293,7 @@ def slow_under_joint_load(profile: Profile, rng: random.Random) -> Words | None:
 
 @mutation()
 def slow_pairs(profile: Profile, rng: random.Random) -> Words | None:
-    rows = [
-        row
-        for row in profile["ceilings"]
-        if row.get("measurement")
-        and row["resource"].startswith("nvlink.")
-        and "-" in row["resource"]
-    ]
+    rows = [row for row in measured(profile, "nvlink") if "-" in row["resource"]]
     if not rows:
         return None
     return lose_each(profile, rng, rng.sample(rows, rng.randint(1, len(rows))))
@@ -364,11 +363,7 @@ def lost_of_joint_load(profile: Profile, rng: random.Random) -> Words | None:
 @mutation()
 def lost_one_of_joint_load(profile: Profile, rng: random.Random) -> Words | None:
     """One GPU's rate while all are busy, which may be the slowest."""
-    rows = [
-        row
-        for row in profile["measurements"]
-        if row["id"] in UNDER_LOAD and row.get("params", {}).get("beside", "all") == "all"
-    ]
+    rows = under_load(profile)
     if not rows:
         return None
     profile["measurements"].remove(rng.choice(rows))
