@@ -65,10 +65,12 @@ double clock_share(const std::optional<double>& clock_hz, const DeviceFacts& gpu
   return clock_hz && most && *most > 0 ? std::min(1.0, *clock_hz / *most) : 0;
 }
 
-double clock_seen(const DeviceFacts& gpu) {
-  const auto& most = gpu.sm_clock_max_hz;
-  const auto seen = possible_clock(gpu.sm_clock_seen_max_hz, most, gpu.sm_clock_step_hz);
-  return most && seen ? std::max(1.0, *seen / *most) : 1;
+// theory: of the figure; nullptr: none.
+double clock_seen(const DeviceFacts& gpu, const Ceiling* theory) {
+  if (theory == nullptr || !theory->conditions.sm_clock_hz) return 1;
+  const double assumed_hz = *theory->conditions.sm_clock_hz;
+  const auto seen = possible_clock(highest_sm_clock_hz(gpu), assumed_hz, gpu.sm_clock_step_hz);
+  return seen ? std::max(1.0, *seen / assumed_hz) : 1;
 }
 
 RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& peaks) {
@@ -89,8 +91,7 @@ RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& p
   if (is_compute(row.unit))
     figure.clock_share = clock_share(row.conditions.sm_clock_hz, *device.facts);
   const auto theory = peaks.find({row.resource, Basis::kTheoretical});
-  if (theory != peaks.end() && theory->second->conditions.sm_clock_hz)
-    figure.clock_seen = clock_seen(*device.facts);
+  figure.clock_seen = clock_seen(*device.facts, theory == peaks.end() ? nullptr : theory->second);
   return figure;
 }
 
@@ -191,15 +192,14 @@ std::vector<RunFigure> figures_together(const DeviceView& node) {
     figure.label = asked.label;
     const DeviceFacts* gpu = facts_for(*node.profile, *slowest->what);
     if (asked.theory_of.empty() || gpu == nullptr) continue;
-    const auto peak_by = [&](Basis of) -> std::optional<double> {
-      const Ceiling* row = find_ceiling(node.profile->ceilings, gpu->uuid, asked.theory_of, of);
-      return row == nullptr ? std::nullopt : std::optional(row->value);
+    const auto row_of = [&](Basis of) {
+      return find_ceiling(node.profile->ceilings, gpu->uuid, asked.theory_of, of);
     };
-    figure.theory = peak_by(Basis::kTheoretical);
-    figure.datasheet = peak_by(Basis::kDatasheet);
-    if (!is_compute(figure.unit)) continue;
-    figure.clock_share = clock_share(slowest->sm_clock_hz, *gpu);
-    figure.clock_seen = clock_seen(*gpu);
+    const Ceiling *theory = row_of(Basis::kTheoretical), *datasheet = row_of(Basis::kDatasheet);
+    if (theory != nullptr) figure.theory = theory->value;
+    if (datasheet != nullptr) figure.datasheet = datasheet->value;
+    figure.clock_seen = clock_seen(*gpu, theory);
+    if (is_compute(figure.unit)) figure.clock_share = clock_share(slowest->sm_clock_hz, *gpu);
   }
   return figures;
 }

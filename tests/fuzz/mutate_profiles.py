@@ -966,6 +966,7 @@ def mutants(count: int, seed: int) -> Iterator[Mutant]:
         chosen = [*rng.sample(benign, rng.choice([0, 0, 1, 2])), changes[number % len(changes)]]
         if rng.random() < 0.15:
             chosen.insert(-1, rng.choice(changes))
+        chosen = list(dict.fromkeys(chosen))  # a second time, some undo themselves
         chosen.sort(key=lambda change: change.__name__ not in BENIGN)  # none repairs a fault
         file = rng.choice(files)
         profile: Profile = json.loads(base_of(file))

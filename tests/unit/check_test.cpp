@@ -941,6 +941,19 @@ TEST(Check, ClocksAreSeenUpToTheSecondStep) {
     }
 }
 
+TEST(Check, AMaximumStatedAStepHigherExcusesRates) {
+  const Profile p = changed([](Profile& profile) {
+    profile.devices[0].sm_clock_step_hz = 15e6;
+    profile.devices[0].sm_clock_max_hz = *profile.devices[0].sm_clock_max_hz + 15e6;
+    const double theory =
+        find_ceiling(profile.ceilings, profile.devices[0].uuid, "shared.read", Basis::kTheoretical)
+            ->value;
+    sample::scale(profile, "shared.read", Basis::kMeasured,
+                  1.007 * theory / ceiling(profile, "shared.read", Basis::kMeasured).value);
+  });
+  EXPECT_EQ(checked(p).verdict(), Outcome::kPass);
+}
+
 TEST(CheckRules, OneLimitVouchesForNoLinks) {
   const Profile unknown = two_gpus([](Profile& p) {
     for (DeviceFacts& gpu : p.devices) {
