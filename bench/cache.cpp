@@ -154,7 +154,7 @@ void register_cache(Registry& registry) {
                 .estimate = Estimate::kTrimmedMean,  // the clock is at one of two steps
                 .limit = on_chip_bandwidth(),
                 .ceilings = {{.resource = resource("l1.read")}},
-                .points = {{.rule = Rule::kFull, .seconds = 0.8}}},
+                .points = {{.timing = Timing::kFull, .seconds = 0.8}}},
                on_gpu([](auto& bench) { l1_read(bench); }));
   registry.add(
       {.id = "cache.sweep",

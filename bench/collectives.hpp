@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 namespace peakline::bench {
 

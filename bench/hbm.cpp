@@ -29,7 +29,7 @@ constexpr int kMethod = 2;
 
 std::vector<Point> copy_points() {
   auto points = points_over("bytes", values_of(kFootprints), {.seconds = 0.1});
-  points.back().rule = Rule::kFull;
+  points.back().timing = Timing::kFull;
   points.back().seconds = 0.3;
   return points;
 }
@@ -43,7 +43,7 @@ std::vector<Point> pattern_points(bool whole_memory) {
     points.push_back({.params = {{"width", width}, {"bytes", kCeilingFootprint}}});
   for (Point& point : points) {
     if (int_param(point.params, "bytes") != kCeilingFootprint) continue;
-    point.rule = Rule::kFull;
+    point.timing = Timing::kFull;
     point.quick = int_param(point.params, "width") == 16;
     point.seconds = 0.5;
   }
@@ -213,7 +213,7 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
                                    [](const DeviceFacts&) { return std::string("hbm.read"); })},
        .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
                                           .phase = Phase::kNodeLoad,
-                                          .rule = Rule::kFull,
+                                          .timing = Timing::kFull,
                                           .seconds = 0.5})},
       on_gpu([](auto& bench) { hbm_read(bench); }));
 }

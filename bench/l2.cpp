@@ -15,7 +15,7 @@ constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 
 std::vector<Point> share_points() {
   auto points = points_over("percent_of_l2", values_of(kL2Shares), {.seconds = 0.15});
-  points.front().rule = Rule::kFull;
+  points.front().timing = Timing::kFull;
   points.front().seconds = 0.8;
   return points;
 }

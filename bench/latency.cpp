@@ -230,7 +230,7 @@ CurveRule line_size(const std::string& level) {
 }  // namespace
 
 void register_latency(Registry& registry) {
-  const Point one{.rule = Rule::kFull, .seconds = 0.4}, brief{.seconds = 0.03};
+  const Point one{.timing = Timing::kFull, .seconds = 0.4}, brief{.seconds = 0.03};
   const auto add = [&](Benchmark benchmark, Run run) {
     benchmark.work = "seconds of one load, each of which waits for the one before";
     registry.add(std::move(benchmark), std::move(run));
@@ -265,7 +265,7 @@ void register_latency(Registry& registry) {
        .what = "Latency of host memory, read by the device over the link",
        .loads = Loads::kLink,
        .curves = {latency_of("host")},
-       .points = {{.phase = Phase::kLink, .rule = Rule::kFull, .seconds = 0.4}}},
+       .points = {{.phase = Phase::kLink, .timing = Timing::kFull, .seconds = 0.4}}},
       on_gpu([](auto& bench) { latency_pcie(bench); }));
   add({.id = "latency.sweep",
        .what = "Latency of lines in random order, by footprint",

@@ -69,7 +69,7 @@ void register_launch(Registry& registry) {
   const auto add = [&](Benchmark benchmark, Run run) {
     benchmark.loads = Loads::kLink;
     benchmark.points = {
-        {.phase = Phase::kLink, .rule = Rule::kFull, .quick = true, .seconds = 0.3}};
+        {.phase = Phase::kLink, .timing = Timing::kFull, .quick = true, .seconds = 0.3}};
     registry.add(std::move(benchmark), std::move(run));
   };
   add({.id = "launch.submit",

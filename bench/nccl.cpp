@@ -33,7 +33,7 @@ std::vector<Point> points_of(const NcclVariant& variant, const std::vector<int>&
     if (!all_sizes && bytes != kSmallest && bytes != kMiddle && bytes != kLargest) continue;
     points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
                       .phase = Phase::kNode,
-                      .rule = Rule::kCurve,
+                      .timing = Timing::kCurve,
                       .seconds = 0.025,
                       .gpus = gpus});
   }
@@ -43,7 +43,7 @@ std::vector<Point> points_of(const NcclVariant& variant, const std::vector<int>&
 // The largest size is a ceiling; all-reduce alone is part of quick runs, by its ends.
 std::vector<Point> leading_points(const NcclVariant& variant, const std::vector<int>& gpus) {
   std::vector<Point> points = points_of(variant, gpus);
-  points.back().rule = Rule::kFull;
+  points.back().timing = Timing::kFull;
   points.back().seconds = 0.35;
   for (Point* end : {&points.front(), &points.back()})
     end->quick = variant.collective == Collective::kAllReduce;

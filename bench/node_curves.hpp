@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 namespace peakline::bench {
 

@@ -22,7 +22,7 @@ std::vector<Point> points() {
   auto pinned = points_over({{"memory", {"pinned"}}, {"chunk", values_of(kPinnedChunks)}}, small);
   auto all = points_over({{"memory", {"pageable"}}, {"chunk", values_of(kPageableChunks)}}, small);
   // A stalled link recovers within 50 ms, which seven turns do not outlast.
-  pinned.back().rule = Rule::kFull;
+  pinned.back().timing = Timing::kFull;
   pinned.back().seconds = 0.5;
   all.insert(all.begin(), pinned.begin(), pinned.end());
   return all;

@@ -90,7 +90,7 @@ void register_shared(Registry& registry) {
     benchmark.limit = on_chip_bandwidth();
     registry.add(std::move(benchmark), std::move(run));
   };
-  const std::vector<Point> ceiling = {{.rule = Rule::kFull, .seconds = 0.6}};
+  const std::vector<Point> ceiling = {{.timing = Timing::kFull, .seconds = 0.6}};
   add({.id = "shared.read",
        .what = "Shared memory read bandwidth: 16 bytes a thread, without bank conflicts",
        .work = "bytes read by threads",

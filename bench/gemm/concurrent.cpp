@@ -40,7 +40,7 @@ void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) 
                 .topics = {{kTopic, title}},
                 .points = concurrent_points(gpus,
                                             {.phase = Phase::kNodeLoad,
-                                             .rule = Rule::kSustained,
+                                             .timing = Timing::kSustained,
                                              .seconds = kLoadSeconds + kSecondsBefore,
                                              .load_s = kLoadSeconds},
                                             true)},

@@ -20,7 +20,7 @@ constexpr const char *kOperandDataTopic = "operand data", *kVariants = "product 
 constexpr double kDataLoadSeconds = 0.3;
 
 struct Parts {
-  bool variant = false;  // of another format: only burst, by the brief rule
+  bool variant = false;  // of another format: only burst, timed briefly
   bool quick = false;
   double load_s = kShortLoadSeconds;
   bool layouts = true;
@@ -31,31 +31,33 @@ struct Parts {
 
 std::vector<Point> gemm_points(const Parts& parts) {
   std::vector<Point> points;
-  const auto add = [&](const char* name, std::string_view value, Phase phase, Rule rule,
+  const auto add = [&](const char* name, std::string_view value, Phase phase, Timing timing,
                        double seconds) {
-    points.push_back(
-        {.params = {{name, std::string(value)}}, .phase = phase, .rule = rule, .seconds = seconds});
+    points.push_back({.params = {{name, std::string(value)}},
+                      .phase = phase,
+                      .timing = timing,
+                      .seconds = seconds});
   };
   if (parts.variant) {
-    add("load", "burst", Phase::kBurst, Rule::kBrief, 1.2);
+    add("load", "burst", Phase::kBurst, Timing::kBrief, 1.2);
     return points;
   }
   for (Point& point : load_points(parts.load_s)) {
     point.quick = point.quick && parts.quick;
     // A share of the search, and filling the operands.
-    point.seconds += point.rule == Rule::kBurst ? 0.9 : 0.2;
+    point.seconds += point.timing == Timing::kBurst ? 0.9 : 0.2;
     points.push_back(std::move(point));
   }
   if (parts.layouts)
     for (const char* layout : {"NN", "NT", "TN", "TT"})
-      add("layout", layout, Phase::kWarm, Rule::kCurve, 0.1);
-  if (parts.cleared) add("l2", "cleared", Phase::kWarm, Rule::kBrief, 1.2);
+      add("layout", layout, Phase::kWarm, Timing::kCurve, 0.1);
+  if (parts.cleared) add("l2", "cleared", Phase::kWarm, Timing::kBrief, 1.2);
   for (const std::string_view data : parts.data) {
-    add("data", data, Phase::kSustained, Rule::kSustained, 0.8);
+    add("data", data, Phase::kSustained, Timing::kSustained, 0.8);
     points.back().load_s = kDataLoadSeconds;
   }
   if (parts.soak_s > 0) {
-    add("load", "soak", Phase::kSoak, Rule::kSoak, parts.soak_s + 1);
+    add("load", "soak", Phase::kSoak, Timing::kSoak, parts.soak_s + 1);
     points.back().load_s = parts.soak_s;
     points.back().quick = true;
   }

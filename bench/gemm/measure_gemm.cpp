@@ -90,7 +90,7 @@ void gemm_products(CudaBench& bench, std::string_view name) {
   if (bench.find_text("l2")) return gemm_cleared(bench, format);
   if (const auto data = bench.find_text("data"))
     return measure(bench, format, best_product(bench, format), distribution_of(*data));
-  if (bench.rule() != Rule::kSoak) return measure(bench, format, best_product(bench, format));
+  if (bench.timing() != Timing::kSoak) return measure(bench, format, best_product(bench, format));
   const GemmFormat& soaked = soak_format(bench.device());
   if (&soaked != &format) {
     bench.note("format", std::string(soaked.name));

@@ -23,7 +23,7 @@ std::vector<Point> model_points(Curve curve) {
     point.quick = false;
     // A share of choosing algorithms, and filling the operands.
     point.seconds =
-        point.rule == Rule::kBurst ? 1.5 : seconds_of_sustained_point(point.load_s) + 0.4;
+        point.timing == Timing::kBurst ? 1.5 : seconds_of_sustained_point(point.load_s) + 0.4;
     points.push_back(std::move(point));
   }
   if (curve == Curve::kNone) return points;

@@ -61,7 +61,7 @@ std::vector<Point> load_points(int threads) {
     points.push_back({.params = {{"threads", 1}}, .phase = Phase::kHost, .seconds = 0.1});
   points.push_back({.params = {{"threads", threads}},
                     .phase = Phase::kHost,
-                    .rule = Rule::kFull,
+                    .timing = Timing::kFull,
                     .quick = true,
                     .seconds = 0.3});
   return points;

@@ -145,7 +145,7 @@ std::vector<Point> thread_points(int threads, bool curve) {
                          {.phase = Phase::kHost, .seconds = 0.15});
   points.push_back({.params = {{"threads", threads}},
                     .phase = Phase::kHost,
-                    .rule = Rule::kFull,
+                    .timing = Timing::kFull,
                     .quick = true,
                     .seconds = 0.5});
   return points;

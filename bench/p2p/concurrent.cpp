@@ -37,7 +37,7 @@ void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
                   .curves = {all_gpus()},
                   .points = {{.params = {{"gpus", std::ssize(gpus)}},
                               .phase = Phase::kNode,
-                              .rule = Rule::kFull,
+                              .timing = Timing::kFull,
                               .seconds = 0.6,
                               .gpus = gpus}}},
                  std::move(run));

@@ -32,7 +32,7 @@ std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceil
   for (Point& point : pair_points(gpus, directed, large)) {
     if (ceiling && std::max(point.gpus[0], point.gpus[1]) == std::max(gpus[0], gpus[1]) &&
         std::min(point.gpus[0], point.gpus[1]) == std::min(gpus[0], gpus[1])) {
-      point.rule = Rule::kFull;
+      point.timing = Timing::kFull;
       point.round = 0;
       point.seconds = 0.35;
     }

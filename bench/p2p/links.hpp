@@ -2,7 +2,7 @@
 
 // Links between GPUs, for registrations; free of CUDA.
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/facts.hpp"
 
 namespace peakline::bench {

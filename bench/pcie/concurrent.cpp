@@ -38,7 +38,7 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
     benchmark.varies_with = VariesWith::kLaunches;
     benchmark.limit = host_link(to_device && to_host ? 2 : 1);
     benchmark.points =
-        concurrent_points(gpus, {.phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.25});
+        concurrent_points(gpus, {.phase = Phase::kNode, .timing = Timing::kFull, .seconds = 0.25});
     registry.add(std::move(benchmark),
                  on_gpu([=](auto& bench) { copy_beside_other_gpus(bench, to_device, to_host); }));
   };

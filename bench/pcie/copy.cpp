@@ -53,7 +53,7 @@ std::vector<Point> size_points(bool pinned) {
     const bool ceiling = pinned && bytes >= kCeilingBytes;
     points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
                       .phase = Phase::kLink,
-                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
+                      .timing = ceiling ? Timing::kFull : Timing::kCurve,
                       .quick = bytes == kSmallest || (bytes == kCeilingBytes && pinned) ||
                                (bytes == kLinkWatchBytes && !pinned),
                       .seconds = ceiling             ? 0.5

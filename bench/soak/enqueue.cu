@@ -1,5 +1,5 @@
 #include "bench/soak/enqueue.hpp"
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 #include "kernels/verify.cuh"
 
 namespace peakline::bench {

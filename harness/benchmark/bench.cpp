@@ -12,7 +12,7 @@
 namespace peakline::bench {
 namespace {
 
-// Time limits of the full rule per sitting.
+// Time limits of the full timing per sitting.
 constexpr double kFullTimeLimitS = 0.4;
 constexpr double kFullTimeLimitQuickS = 0.15;
 // Shorter for several GPUs: figures vary between runs rather than copies, and points are many.
@@ -86,7 +86,7 @@ const std::any& Bench::recall(const std::string& name, const std::function<std::
 SamplingRule Bench::sampling_rule() const {
   if (options_.profile) return single_sample_rule();
   const double tolerance = tolerated_shift(benchmark_, point_);
-  if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise, tolerance);
+  if (point_.timing == Timing::kCurve) return curve_rule(options_.max_noise, tolerance);
   const double time_limit_s = options_.quick          ? kFullTimeLimitQuickS
                               : is_node_point(point_) ? kFullTimeLimitNodeS
                                                       : kFullTimeLimitS;
@@ -126,8 +126,8 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
 
 void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
   finish_blocks(work, sampling.blocks, launches_per_sample);
-  record_.flags.unstable = sampling.unstable;  // by the samples, not the blocks
-  if (point_.rule == Rule::kCurve) return;     // always seven samples
+  record_.flags.unstable = sampling.unstable;   // by the samples, not the blocks
+  if (point_.timing == Timing::kCurve) return;  // always seven samples
   note("samples", static_cast<std::int64_t>(sampling.samples));
   note("stop", std::string(to_string(sampling.stop)));
 }

@@ -22,7 +22,7 @@ namespace peakline::bench {
 struct RunOptions {
   bool quick = false;
   double max_noise = 0.005;               // relative half width of the interval that suffices
-  std::size_t min_samples = kMinSamples;  // full rule, over all sittings
+  std::size_t min_samples = kMinSamples;  // full timing, over all sittings
   std::uint64_t seed = 1;
   bool verify = true;
   double soak_s = 0;  // seconds of unbroken load at the end; 0: none
@@ -36,6 +36,8 @@ struct RunOptions {
   // The node's GPUs in this run, and those in a worker's CUDA_VISIBLE_DEVICES, by index.
   std::vector<int> gpus = {}, visible_gpus = {};
   bool alone = false;  // ignore rounds
+
+  bool operator==(const RunOptions&) const = default;
 };
 
 // Thrown to skip a point that the machine cannot run; not a failure.
@@ -63,7 +65,7 @@ class Bench {
   virtual ~Bench() = default;
 
   const RunOptions& options() const { return options_; }
-  Rule rule() const { return point_.rule; }
+  Timing timing() const { return point_.timing; }
   std::uint64_t seed() const { return options_.seed; }
 
   // Parameters of this point. Throw std::logic_error for undeclared ones.
@@ -90,7 +92,7 @@ class Bench {
   }
 
  protected:
-  // The point's curve or full rule, adjusted by max_noise and min_samples of the options.
+  // The point's curve or full timing, adjusted by max_noise and min_samples of the options.
   SamplingRule sampling_rule() const;
   // Records samples, summary, value and unit.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);

@@ -121,23 +121,23 @@ double CudaBench::time_roughly(const Launch& launch) {
 
 void CudaBench::measure(const Work& work, const Launch& launch) {
   const NvtxRange range(record_.name());
-  switch (rule()) {
-    case Rule::kCurve:
-    case Rule::kFull:
+  switch (timing()) {
+    case Timing::kCurve:
+    case Timing::kFull:
       return measure_sampled(work, launch);
-    case Rule::kBurst:
-    case Rule::kBrief:
-    case Rule::kLongBurst:
+    case Timing::kBurst:
+    case Timing::kBrief:
+    case Timing::kLongBurst:
       return measure_burst(work, launch);
-    case Rule::kSustained:
-    case Rule::kSoak:
+    case Timing::kSustained:
+    case Timing::kSoak:
       return measure_load(work, launch);
   }
 }
 
 void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   // Links do not follow the clocks.
-  const bool short_warm_up = rule() != Rule::kFull || benchmark_.loads == Loads::kLink;
+  const bool short_warm_up = timing() != Timing::kFull || benchmark_.loads == Loads::kLink;
   const double launch_s =
       sampler().warm_up_for(launch, short_warm_up ? kWarmUpCurveSeconds : kWarmUpSeconds);
   const std::int64_t launches = sampler().launches_for(launch, cuda::kSampleSeconds, launch_s);
@@ -166,7 +166,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
 
 void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   const std::int64_t launches = launches_of_part(sampler(), launch);
-  Trains trains = trains_of_sitting(rule());
+  Trains trains = trains_of_sitting(timing());
   trains.rest_s = std::max(trains.rest_s, session_.rest_s);
   session_.telemetry->start(true);
   BurstTiming timing = time_trains(sampler(), launch, launches, trains);
@@ -185,8 +185,8 @@ void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   }
 }
 
-Trains CudaBench::trains_of_sitting(Rule rule) const {
-  Trains trains = trains_of(rule, options_.quick);
+Trains CudaBench::trains_of_sitting(Timing timing) const {
+  Trains trains = trains_of(timing, options_.quick);
   trains.count /= static_cast<int>(sittings_of(benchmark_, point_));
   return trains;
 }
@@ -197,7 +197,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
   sampler().warm_up(launch);
   session_.telemetry->start(true);
   TrainTiming timing =
-      time_interleaved_trains(sampler(), launch, before, trains_of_sitting(Rule::kBrief));
+      time_interleaved_trains(sampler(), launch, before, trains_of_sitting(Timing::kBrief));
   take_conditions(true);
   finish_blocks(work, std::move(timing.launch_s),
                 static_cast<std::int64_t>(sampler().repeats(kInterleavedLaunches)));
@@ -205,10 +205,10 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 }
 
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
-  const bool soak = rule() == Rule::kSoak;
+  const bool soak = timing() == Timing::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
   // Shorter loads have no two oscillations to compare; a soak has a fixed length.
-  const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
+  const bool judged = timing() == Timing::kSustained && point_.phase != Phase::kSoak &&
                       point_.load_s >= kShortLoadSeconds && !options_.profile;
   const double tolerance = tolerated_shift(benchmark_, point_);
   const double launch_s = sampler().warm_up(launch);
@@ -413,7 +413,7 @@ std::size_t CudaBench::search(std::size_t count,
 std::vector<std::size_t> CudaBench::rank(std::size_t count,
                                          const std::function<Launch(std::size_t)>& launch_of,
                                          double seconds, const SearchCost& cost) {
-  const double warm_up_s = rule() == Rule::kCurve ? kWarmUpCurveSeconds : kWarmUpSeconds;
+  const double warm_up_s = timing() == Timing::kCurve ? kWarmUpCurveSeconds : kWarmUpSeconds;
   return rank_candidates(sampler(), count, launch_of, {.warm_up_s = warm_up_s, .seconds = seconds},
                          cost);
 }

@@ -75,7 +75,7 @@ class CudaBench : public Bench {
   // Seconds per launch after a warm-up, to size the measured one.
   double time_roughly(const Launch& launch);
 
-  // Measures by the point's rule (curve, full: continuous sampling; burst: trains from rest;
+  // Measures by the point's timing (curve, full: continuous sampling; burst: trains from rest;
   // sustained: unbroken load) and fills the record. The launch must only enqueue.
   void measure(const Work& work, const Launch& launch);
 
@@ -119,7 +119,7 @@ class CudaBench : public Bench {
  private:
   void measure_sampled(const Work& work, const Launch& launch);
   void measure_burst(const Work& work, const Launch& launch);
-  Trains trains_of_sitting(Rule rule) const;
+  Trains trains_of_sitting(Timing timing) const;
   void measure_load(const Work& work, const Launch& launch);
   // When a soak starts to count; notes its equilibrium.
   double soak_from_s(double end_s);

@@ -49,7 +49,7 @@ void HostBench::measure(const Work& work, const host::Team::Part& launch, int th
   host::Team& members = team(threads);
   note("threads", static_cast<std::int64_t>(threads));
   if (!members.bound()) remark("threads could not be bound to CPUs");
-  const double warm_up_s = rule() == Rule::kCurve ? kWarmUpCurveSeconds : kWarmUpSeconds;
+  const double warm_up_s = timing() == Timing::kCurve ? kWarmUpCurveSeconds : kWarmUpSeconds;
   const std::int64_t launches =
       options().profile ? 1 : members.warm_up(launch, warm_up_s, kSampleSeconds);
   SamplingRule rule = sampling_rule();

@@ -18,7 +18,7 @@ class HostBench : public Bench {
   // Bound threads, kept between points; another number replaces them.
   host::Team& team(int threads);
 
-  // Measures by the point's rule. launch: one thread's part of a launch; work: of all threads.
+  // Measures by the point's timing. launch: one thread's part of a launch; work: of all threads.
   void measure(const Work& work, const host::Team::Part& launch, int threads);
 
   // Repeats `call`, which waits for its work, while the point's load lasts. before: untimed.

@@ -19,9 +19,9 @@ constexpr Trains kLong{.count = 24, .rest_s = 0.02};
 
 }  // namespace
 
-Trains trains_of(Rule rule, bool quick) {
-  if (quick || rule == Rule::kBrief) return kBrief;
-  return rule == Rule::kLongBurst ? kLong : kFull;
+Trains trains_of(Timing timing, bool quick) {
+  if (quick || timing == Timing::kBrief) return kBrief;
+  return timing == Timing::kLongBurst ? kLong : kFull;
 }
 
 double seconds_of(const Trains& trains, std::size_t sittings) {
@@ -34,12 +34,12 @@ double seconds_of_sustained_point(double counted_s) { return kSettleSeconds + co
 std::vector<Point> load_points(double load_s) {
   return {{.params = {{"load", std::string("burst")}},
            .phase = Phase::kBurst,
-           .rule = Rule::kBurst,
+           .timing = Timing::kBurst,
            .quick = true,
-           .seconds = seconds_of(trains_of(Rule::kBurst, false), kSittings)},
+           .seconds = seconds_of(trains_of(Timing::kBurst, false), kSittings)},
           {.params = {{"load", std::string("sustained")}},
            .phase = Phase::kSustained,
-           .rule = Rule::kSustained,
+           .timing = Timing::kSustained,
            .quick = false,
            .seconds = seconds_of_sustained_point(load_s),
            .load_s = load_s}};
@@ -48,9 +48,9 @@ std::vector<Point> load_points(double load_s) {
 Point long_burst_point(bool quick) {
   return {.params = {},
           .phase = Phase::kBurst,
-          .rule = Rule::kLongBurst,
+          .timing = Timing::kLongBurst,
           .quick = quick,
-          .seconds = seconds_of(trains_of(Rule::kLongBurst, false), kLongBurstSittings) + 0.2};
+          .seconds = seconds_of(trains_of(Timing::kLongBurst, false), kLongBurstSittings) + 0.2};
 }
 
 }  // namespace peakline::bench

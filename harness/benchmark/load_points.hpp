@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 namespace peakline::bench {
 
@@ -19,7 +19,7 @@ inline constexpr double kTrainSeconds = 0.010;
 inline constexpr int kFirstTrains = 1;
 
 // Trains of a kBurst, kBrief or kLongBurst point, over all sittings.
-Trains trains_of(Rule rule, bool quick);
+Trains trains_of(Timing timing, bool quick);
 double seconds_of(const Trains& trains, std::size_t sittings);
 
 // After another load, an H200 takes 0.3 s to reach the new rate.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 namespace peakline::bench {
 

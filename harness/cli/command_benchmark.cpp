@@ -73,7 +73,8 @@ ChosenDevice chosen_device(const std::string& wanted) {
 
 std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDevice& device,
                                         const BenchmarkArguments& arguments) {
-  const Plan plan = make_plan(registry, device.uuids, arguments.measure.quick, arguments.filter);
+  const Plan plan =
+      make_plan(registry, device.uuids, arguments.measure.options.quick, arguments.filter);
   for (const DevicePlan& planned : plan.devices)
     if (planned.device == device.name) return planned.points;
   throw UsageError(fmt::format("--benchmark_filter '{}': matches no benchmark of this device",
@@ -150,7 +151,8 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
                    "One GPU (index or UUID), host, or node (links between GPUs) "
                    "(default: the first GPU, else the host)")
       ->type_name("DEVICE");
-  benchmark->add_flag("--quick", arguments->measure.quick, "Sample less, as run --quick does");
+  benchmark->add_flag("--quick", arguments->measure.options.quick,
+                      "Sample less, as run --quick does");
   arguments->measure.add_to(*benchmark);
   benchmark
       ->add_option("--benchmark_filter", arguments->filter,

@@ -108,7 +108,7 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
                              .summary = false,
                              // The host alone is not judged.
                              .needs_gpu = arguments.output.empty() && !arguments.device};
-  run_arguments.measure.quick = !arguments.full;
+  run_arguments.measure.options.quick = !arguments.full;
   std::string file;
   const auto attempt = [&](const std::string& filter) -> Attempt {
     if (arguments.time_limit_s)

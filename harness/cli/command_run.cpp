@@ -112,9 +112,10 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
                        const std::vector<DeviceFacts>& devices, bool with_node) {
   std::vector<std::string> uuids;
   for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
-  Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter, with_node);
+  Plan plan =
+      make_plan(registry, uuids, arguments.measure.options.quick, arguments.filter, with_node);
   fit_to_devices(plan, devices);
-  if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
+  if (arguments.measure.options.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes its load; run --soak S --dry-run "
                                      "without a filter lists it");
@@ -224,13 +225,13 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
 
 void check(const RunArguments& arguments) {
   const MeasureOptions& measure = arguments.measure;
-  const double load_s = measure.soak_s * (measure.verified_soak ? 2 : 1);
+  const double load_s = measure.options.soak_s * (measure.options.verified_soak ? 2 : 1);
   if (arguments.time_limit_s && load_s >= *arguments.time_limit_s) {
-    throw UsageError(fmt::format("--soak {}{}: does not fit into --time-limit {}", measure.soak_s,
-                                 measure.verified_soak ? " --verify" : "",
-                                 *arguments.time_limit_s));
+    throw UsageError(
+        fmt::format("--soak {}{}: does not fit into --time-limit {}", measure.options.soak_s,
+                    measure.options.verified_soak ? " --verify" : "", *arguments.time_limit_s));
   }
-  if (arguments.runs > 1 && arguments.measure.profile) {
+  if (arguments.runs > 1 && arguments.measure.options.profile) {
     throw UsageError(fmt::format("--runs {}: --profile launches each point once", arguments.runs));
   }
 }
@@ -241,9 +242,9 @@ Profile start_profile(const RunArguments& arguments, const Program& program) {
   start.created = utc_text(std::time(nullptr));
   start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
   start.command = arguments.command;
-  start.mode = arguments.measure.quick ? "quick" : "full";
+  start.mode = arguments.measure.options.quick ? "quick" : "full";
   start.asked.filter = arguments.filter;
-  start.asked.verify = arguments.measure.run_options().verify;
+  start.asked.verify = arguments.measure.options.verify;
   start.software = build_facts();
   if (program.cublaslt_version != nullptr) start.software.cublaslt = program.cublaslt_version();
   start.software.environment = relevant_environment();
@@ -288,8 +289,8 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
                        .kept = std::move(kept.populations),
                        .benchmarks = {}};
   CatalogInput input{.threads = host::usable_threads(),
-                     .soak_s = arguments.measure.soak_s,
-                     .verified_soak_s = arguments.measure.run_options().verified_soak_s(),
+                     .soak_s = arguments.measure.options.soak_s,
+                     .verified_soak_s = arguments.measure.options.verified_soak_s(),
                      .storage = !arguments.storage.directory.empty()};
   const std::vector<int> node = gpus_of_node(start.devices);
   if (node.size() > 1) settings.options.gpus = input.gpus = node;
@@ -322,7 +323,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
                  "(default: all that CUDA_VISIBLE_DEVICES allows). The host is measured too, "
                  "unless --filter excludes it")
       ->type_name("all|none|LIST");
-  auto* quick = app.add_flag("--quick", arguments.measure.quick,
+  auto* quick = app.add_flag("--quick", arguments.measure.options.quick,
                              "Fewer points, less precisely: about 15 s per device");
   // A record needs room for a block of each sitting.
   constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;

@@ -93,39 +93,36 @@ void MeasureOptions::add_to(CLI::App& app) {
                              kMinSamples, kQuickMinSamples))
       ->type_name("N")
       ->check(whole_number_in(SamplingRule{}.blocks, SamplingRule{}.max_samples));
-  app.add_option("--seed", seed, "Random seed for the data")
+  app.add_option("--seed", options.seed, "Random seed for the data")
       ->type_name("N")
       ->check(whole_number_in(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
-  auto* soak = app.add_option("--soak", soak_s,
+  auto* soak = app.add_option("--soak", options.soak_s,
                               "Finish with an unbroken load on the matrix units for this many "
                               "seconds, to thermal equilibrium and beyond")
                    ->type_name("S")
                    ->check(number_in(kMinSoakS, kMaxSoakS));
-  auto* verified = app.add_flag("--verify", verified_soak,
+  auto* verified = app.add_flag("--verify", options.verified_soak,
                                 "After --soak, load the device for as long again and compare every "
                                 "word of every result; a wrong word makes the exit code 1")
                        ->needs(soak);
-  app.add_flag("--no-verify", no_verify, "Do not check results against a reference")
+  app.add_flag_callback(
+         "--no-verify", [this] { options.verify = false; },
+         "Do not check results against a reference")
       ->excludes(verified);
-  app.add_flag("--profile", profile,
+  app.add_flag("--profile", options.profile,
                "For ncu, nsys and compute-sanitizer: measure one launch per point, without holding "
                "the stream")
       ->excludes(soak);  // one launch heats nothing
 }
 
 RunOptions MeasureOptions::run_options() const {
-  RunOptions options;
-  options.quick = quick;
-  options.max_noise =
+  RunOptions chosen = options;
+  const bool quick = options.quick;
+  chosen.max_noise =
       max_noise_percent.value_or(quick ? kQuickNoisePercent : kFullNoisePercent) / 100;
-  options.min_samples = min_samples.value_or(quick ? kQuickMinSamples : kMinSamples);
-  options.seed = seed;
-  options.verify = !no_verify;
-  options.soak_s = soak_s;
-  options.verified_soak = verified_soak;
-  options.profile = profile;
-  return options;
+  chosen.min_samples = min_samples.value_or(quick ? kQuickMinSamples : kMinSamples);
+  return chosen;
 }
 
 }  // namespace peakline::bench

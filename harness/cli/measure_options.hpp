@@ -11,16 +11,12 @@
 
 namespace peakline::bench {
 
-// Options that `run` passes on to workers.
+// What a user chooses of the options for workers.
 struct MeasureOptions {
-  bool quick = false;
-  std::optional<double> max_noise_percent = {};  // default: the mode's
-  std::optional<std::size_t> min_samples = {};   // likewise
-  std::uint64_t seed = RunOptions{}.seed;
-  bool no_verify = false;
-  double soak_s = 0;
-  bool verified_soak = false;
-  bool profile = false;
+  RunOptions options;
+  // The mode decides by default.
+  std::optional<double> max_noise_percent = {};
+  std::optional<std::size_t> min_samples = {};
 
   // Adds all but --quick, which `run` documents itself.
   void add_to(CLI::App& app);

@@ -25,7 +25,7 @@ constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
                                        Basis::kModelBurst,  Basis::kModelShaped};
 
 // A curve point has fewer samples, and the best of several is biased upward: it is a ceiling only
-// if none was measured by the full rule.
+// if none was measured by full timing.
 constexpr std::int64_t kFullRuleBlocks = kBlocks / kSittings;  // of the first sitting
 
 bool precise(const Measurement& m) {

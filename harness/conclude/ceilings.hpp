@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 

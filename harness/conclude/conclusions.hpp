@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/device_view.hpp"
 
 namespace peakline {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 namespace peakline {
 

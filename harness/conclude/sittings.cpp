@@ -203,8 +203,9 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
 }
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
-  const bool long_burst = point.rule == Rule::kLongBurst;
-  const bool one_of_several = point.rule == Rule::kFull || point.rule == Rule::kBurst || long_burst;
+  const bool long_burst = point.timing == Timing::kLongBurst;
+  const bool one_of_several =
+      point.timing == Timing::kFull || point.timing == Timing::kBurst || long_burst;
   if (!one_of_several || planned_ceiling(benchmark, point) == nullptr) return 1;
   return long_burst ? kLongBurstSittings : kSittings;
 }

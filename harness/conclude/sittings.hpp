@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/population.hpp"
 

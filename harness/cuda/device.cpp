@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 #include "harness/cuda/memory.hpp"
 #include "harness/cuda/properties.hpp"
 #include "harness/values/clock.hpp"

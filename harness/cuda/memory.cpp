@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 
 namespace peakline::cuda {
 namespace {

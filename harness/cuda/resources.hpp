@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 #include "harness/cuda/memory.hpp"
 
 namespace peakline::cuda {

@@ -7,12 +7,12 @@
 #include <tuple>
 
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/judge/rules.hpp"
-#include "harness/judge/sides.hpp"
 #include "harness/statistics/sm_clock.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
@@ -114,6 +114,29 @@ std::string error_of(const DeviceView& view) {
 
 }  // namespace
 
+std::string_view to_string(RuleGroup group) {
+  return name_of(
+      {"memory", "compute", "tensor", "host_link", "gpu_links", "facts", "health", "devices"},
+      group);
+}
+
+std::string_view label_of(RuleGroup group) {
+  return name_of({"memory", "compute", "Tensor Cores", "host link", "links between GPUs", "facts",
+                  "health", "number of GPUs"},
+                 group);
+}
+
+std::optional<RuleGroup> rule_group_of(std::string_view resource) {
+  const std::string_view part = part_of(resource);
+  for (const std::string_view memory : {"hbm", "l2", "l1", "shared"})
+    if (part == memory) return RuleGroup::kMemory;
+  if (part == "cuda_core" || part == "gemm") return RuleGroup::kCompute;
+  if (part == "tensor") return RuleGroup::kTensor;
+  if (part == "pcie" || part == "c2c") return RuleGroup::kHostLink;
+  if (part == "nvlink" || part == "nccl" || part == "p2p") return RuleGroup::kGpuLinks;
+  return std::nullopt;
+}
+
 void add_siblings(std::vector<RunFigure>& figures) {
   std::map<std::pair<std::string, Basis>, std::vector<const RunFigure*>> parts;
   for (const RunFigure& figure : figures)
@@ -208,7 +231,7 @@ CardFacts node_facts(const DeviceView& node) {
   const std::vector<DeviceFacts>& gpus = node.profile->devices;
   if (gpus.empty()) return {};
   CardFacts facts = card_facts(gpus[0], node.profile->host);
-  facts.model = model_of(node);
+  facts.model = node.model();
   facts.gpus = static_cast<int>(gpus.size());
   return facts;
 }

@@ -16,6 +16,22 @@
 
 namespace peakline {
 
+// A part of the machine that must be judged before it passes.
+enum class RuleGroup {
+  kMemory,
+  kCompute,
+  kTensor,
+  kHostLink,
+  kGpuLinks,
+  kFacts,
+  kHealth,
+  kDevices,  // their number
+};
+std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", "host_link", ...
+std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "links between GPUs"
+// A ceiling's group; nullopt: not a GPU's.
+std::optional<RuleGroup> rule_group_of(std::string_view resource);
+
 // By index, the lower first.
 using GpuPair = std::pair<int, int>;
 

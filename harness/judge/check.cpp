@@ -15,7 +15,6 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/health.hpp"
 #include "harness/judge/missing.hpp"
-#include "harness/judge/sides.hpp"
 #include "harness/judge/site.hpp"
 #include "harness/statistics/sm_clock.hpp"
 #include "harness/values/labels.hpp"
@@ -258,7 +257,7 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
                       SiteRules* site) {
   const Profile& profile = *gpu.profile;
   CheckedDevice device{
-      .name = device_key(gpu), .model = gpu.facts->name, .uuid = gpu.facts->uuid, .rules = {}};
+      .name = gpu.key(), .model = gpu.facts->name, .uuid = gpu.facts->uuid, .rules = {}};
   RulesOf rules(device.name, device.rules);
   judge_health(gpu, rules);
   judge_pairs(gpu, node, rules);
@@ -286,8 +285,7 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
 // Links between GPUs, and their number.
 CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options, SiteRules* site) {
   const Profile& profile = *node.profile;
-  CheckedDevice device{
-      .name = device_key(node), .model = model_of(node), .uuid = "node", .rules = {}};
+  CheckedDevice device{.name = node.key(), .model = node.model(), .uuid = "node", .rules = {}};
   RulesOf rules(device.name, device.rules);
   const auto measured = std::ranges::count_if(
       profile.devices, [](const DeviceFacts& gpu) { return gpu.unusable.empty(); });
@@ -347,6 +345,19 @@ const Judged* CheckResult::worst(const CheckedDevice** device) const {
   }
   if (device != nullptr && found != nullptr) *device = found;
   return found == nullptr ? nullptr : peakline::worst(found->rules);
+}
+
+Outcome Checks::verdict() const {
+  Outcome worst = why_none.empty() ? Outcome::kPass : Outcome::kCannotJudge;
+  for (const CheckedFile& file : files) worst = std::max(worst, file.result.verdict());
+  return worst;
+}
+
+std::vector<const CheckedDevice*> Checks::devices() const {
+  std::vector<const CheckedDevice*> all;
+  for (const CheckedFile& file : files)
+    for (const CheckedDevice& device : file.result.devices) all.push_back(&device);
+  return all;
 }
 
 Outcome CheckResult::verdict() const {

@@ -22,7 +22,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/checked_device.hpp"
 #include "harness/judge/site.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
@@ -39,6 +38,23 @@ struct CheckResult {
   Outcome verdict() const;  // kPass, kWarn, kCannotJudge or kFail; excused rules pass
   // The rule that decides the verdict, and its device; nullptr without rules.
   const Judged* worst(const CheckedDevice** device = nullptr) const;
+};
+
+struct CheckedFile {
+  std::string file;  // empty: just measured, and not kept
+  CheckResult result;
+};
+
+// Where populations came from that nobody named.
+inline constexpr std::string_view kBuiltIn = "part of this peakline";
+
+struct Checks {
+  std::vector<CheckedFile> files;
+  std::string source = std::string(kBuiltIn);  // of populations, or paths
+  std::string why_none = {};                   // why nothing was judged: "stopped by a signal"
+
+  Outcome verdict() const;  // the worst
+  std::vector<const CheckedDevice*> devices() const;
 };
 
 void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,

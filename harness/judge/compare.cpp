@@ -22,7 +22,7 @@ constexpr double kFalseAlarmsOfOneRun = 0.001;
 std::string device_name(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
   return gpu != nullptr ? fmt::format("GPU {} · {}", gpu->index, gpu->name)
-                        : fmt::format("{} · {}", runs[0].name(), model_of(runs[0]));
+                        : fmt::format("{} · {}", runs[0].name(), runs[0].model());
 }
 
 bool virtual_machine(const Runs& runs) {

@@ -68,26 +68,12 @@ void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pai
 
 }  // namespace
 
-std::string device_key(const DeviceView& run) {
-  return run.facts != nullptr ? fmt::format("gpu{}", run.facts->index) : std::string(run.name());
-}
-
-std::string model_of(const DeviceView& run) {
-  if (run.facts != nullptr) return run.facts->name;
-  if (run.is_host()) return run.profile->host.cpu_model;
-  std::map<std::string_view, std::size_t> models;
-  for (const DeviceFacts& gpu : run.profile->devices) ++models[gpu.name];
-  std::vector<std::string> counted;
-  for (const auto& [name, count] : models) counted.push_back(fmt::format("{} x {}", count, name));
-  return fmt::format("{}", fmt::join(counted, ", "));
-}
-
 const DeviceView* other_model(const DevicePair& pair) {
-  const std::string model = model_of(pair.base[0]);
+  const std::string model = pair.base[0].model();
   for (const Runs* runs : {&pair.base, &pair.next})
     for (const DeviceView& run : *runs)
       // A node's runs may be restricted to some of its GPUs.
-      if ((run.facts != nullptr || &run == &pair.next[0]) && model_of(run) != model) return &run;
+      if ((run.facts != nullptr || &run == &pair.next[0]) && run.model() != model) return &run;
   return nullptr;
 }
 
@@ -117,7 +103,7 @@ PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profil
   PairedDevices result;
   pair_by([](const std::string& card, const Runs&) { return card; }, before, after, result.pairs);
   pair_by([](const std::string&,
-             const Runs& runs) { return std::pair(index_of(runs), model_of(runs[0])); },
+             const Runs& runs) { return std::pair(index_of(runs), runs[0].model()); },
           before, after, result.pairs);
   pair_by([](const std::string&, const Runs& runs) { return index_of(runs); }, before, after,
           result.pairs);

@@ -187,7 +187,7 @@ std::string cause_of(const Ceiling& row, const Device& device, const Peers& peer
 
 // CPUs are compared only with each other.
 CheckedDevice checked_host(const Device& device, const Peers& peers, double least) {
-  CheckedDevice host{.name = device_key(*device.view), .model = "", .uuid = "host", .rules = {}};
+  CheckedDevice host{.name = device.view->key(), .model = "", .uuid = "host", .rules = {}};
   RulesOf rules(host.name, host.rules);
   judge_findings(*device.view, rules);
   if (device.gpus && *device.gpus < peers.usual_gpus)
@@ -378,7 +378,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
       }
       if (const FleetProfile* whole = newest.whole(machine); view.is_host() && whole != nullptr)
         device.gpus = whole->profile.devices.size();
-      NewestRuns& known = groups[{model_of(view), source.profile.mode}][key];
+      NewestRuns& known = groups[{view.model(), source.profile.mode}][key];
       fleet.superseded += !known.runs.empty();
       const Age age = newest.age(i);
       if (!known.runs.empty() && age < known.age) continue;

@@ -209,7 +209,7 @@ void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reas
 // Returns whether anything was judged.
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
               const Restrictions& restrictions, std::vector<Judged>& reasons) {
-  Reasons out{device_key(pair.base[0]), reasons};
+  Reasons out{pair.base[0].key(), reasons};
   new_errors(pair, out);
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
@@ -219,8 +219,8 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   }
   if (!device.same_model && !device.shared_host()) {
     out.add(RuleKind::kDifferentModel, "model",
-            fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
-                        model_of(*other_model(pair))));
+            fmt::format("{} → {}: only equal models can be judged", pair.base[0].model(),
+                        other_model(pair)->model()));
     return false;
   }
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);
@@ -302,17 +302,17 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
     const auto found = std::ranges::count_if(
         pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
     if (pair.base.size() == base.size() && found < alike)
-      Reasons{device_key(pair.base[0]), result.reasons}.add(
+      Reasons{pair.base[0].key(), result.reasons}.add(
           RuleKind::kMissing, "",
-          fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]), alike - found,
+          fmt::format("{}: not in {} of {} new profiles", pair.base[0].model(), alike - found,
                       alike));
     any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
   }
   for (const Runs& runs : devices.only_next)
     for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
   for (const Runs& runs : devices.only_base)
-    Reasons{device_key(runs[0]), result.reasons}.add(
-        RuleKind::kMissing, "", model_of(runs[0]) + ": not in the new profiles");
+    Reasons{runs[0].key(), result.reasons}.add(RuleKind::kMissing, "",
+                                               runs[0].model() + ": not in the new profiles");
   const bool told = std::ranges::any_of(result.reasons, [](const Judged& reason) {
     return reason.kind == RuleKind::kNotJudged || reason.kind == RuleKind::kDifferentModel ||
            reason.kind == RuleKind::kDeviceUnusable;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/conclude/benchmark.hpp"
 #include "harness/judge/rules.hpp"
-#include "harness/values/benchmark.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {

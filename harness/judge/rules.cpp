@@ -64,29 +64,6 @@ void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::op
 
 }  // namespace
 
-std::string_view to_string(RuleGroup group) {
-  return name_of(
-      {"memory", "compute", "tensor", "host_link", "gpu_links", "facts", "health", "devices"},
-      group);
-}
-
-std::string_view label_of(RuleGroup group) {
-  return name_of({"memory", "compute", "Tensor Cores", "host link", "links between GPUs", "facts",
-                  "health", "number of GPUs"},
-                 group);
-}
-
-std::optional<RuleGroup> rule_group_of(std::string_view resource) {
-  const std::string_view part = part_of(resource);
-  for (const std::string_view memory : {"hbm", "l2", "l1", "shared"})
-    if (part == memory) return RuleGroup::kMemory;
-  if (part == "cuda_core" || part == "gemm") return RuleGroup::kCompute;
-  if (part == "tensor") return RuleGroup::kTensor;
-  if (part == "pcie" || part == "c2c") return RuleGroup::kHostLink;
-  if (part == "nvlink" || part == "nccl" || part == "p2p") return RuleGroup::kGpuLinks;
-  return std::nullopt;
-}
-
 std::string_view to_string(RuleKind kind) {
   return name_of(
       {"figure",         "method",          "unsteady",        "missing",    "duplicate",

@@ -10,27 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/card_runs.hpp"
 #include "harness/judge/engine.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
-
-// A part of the machine that must be judged before it passes.
-enum class RuleGroup {
-  kMemory,
-  kCompute,
-  kTensor,
-  kHostLink,
-  kGpuLinks,
-  kFacts,
-  kHealth,
-  kDevices,  // their number
-};
-std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", "host_link", ...
-std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "links between GPUs"
-// A ceiling's group; nullopt: not a GPU's.
-std::optional<RuleGroup> rule_group_of(std::string_view resource);
 
 // What a rule is about; documents call it `code`.
 enum class RuleKind {

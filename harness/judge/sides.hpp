@@ -26,12 +26,6 @@ struct PairedDevices {
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next);
 
-// The device's name in rules: "gpu0", "host", "node".
-std::string device_key(const DeviceView& run);
-
-// "NVIDIA H200", "AMD EPYC 9654".
-std::string model_of(const DeviceView& run);
-
 // The first run of another model than the first old one; nullptr without one.
 const DeviceView* other_model(const DevicePair& pair);
 
@@ -60,8 +54,5 @@ std::optional<double> median_of(std::span<const Ceiling* const> rows,
 
 // The part of a ratio that a clock above the stated maximum explains, in some runs only.
 double clock_offset(const DevicePair& pair);
-
-// A rate that a clock explains.
-inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
 
 }  // namespace peakline

@@ -7,10 +7,19 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/checked_device.hpp"
+#include "harness/judge/rules.hpp"
+#include "harness/judge/yardsticks.hpp"
 #include "harness/values/device_view.hpp"
 
 namespace peakline {
+
+// A GPU, or the links between GPUs, with its rules.
+struct CheckedDevice {
+  std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
+  std::string uuid = {};
+  Known known = {};  // of the populations given
+  std::vector<Judged> rules;
+};
 
 class SiteRules {
  public:

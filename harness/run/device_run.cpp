@@ -216,7 +216,7 @@ bool DeviceRun::start() {
   for (int attempt = 1; !session_.stopped(); ++attempt) {
     answered_ = 0;
     worker_ = std::make_unique<WorkerProcess>(
-        worker_arguments(plan_.device, options), environment,
+        std::vector{plan_.device, worker_options(options)}, environment,
         [this](std::string_view line) { session_.progress().log(plan_.device, line); });
     session_.add_worker(worker_->pid());
     std::string line;
@@ -277,32 +277,6 @@ DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
     if (waited_s > 1) failure_ += fmt::format(", {:.0f} s of which it waited for a CPU", waited_s);
     return Wait::kFailed;
   }
-}
-
-std::vector<std::string> worker_arguments(const std::string& device, const RunOptions& options) {
-  std::vector<std::string> arguments = {"--device",      device,
-                                        "--max-noise",   fmt::format("{}", options.max_noise * 100),
-                                        "--min-samples", std::to_string(options.min_samples),
-                                        "--seed",        std::to_string(options.seed)};
-  if (options.soak_s > 0)
-    arguments.insert(arguments.end(), {"--soak", fmt::format("{}", options.soak_s)});
-  if (options.verified_soak) arguments.push_back("--verify");
-  if (options.storage_descriptor >= 0)
-    arguments.insert(arguments.end(),
-                     {"--storage-descriptor", std::to_string(options.storage_descriptor)});
-  if (options.quick) arguments.push_back("--quick");
-  if (!options.verify) arguments.push_back("--no-verify");
-  if (options.profile) arguments.push_back("--profile");
-  const auto add_gpus = [&](const char* option, const std::vector<int>& gpus) {
-    if (!gpus.empty())
-      arguments.insert(arguments.end(), {option, fmt::format("{}", fmt::join(gpus, ","))});
-  };
-  if (device == kNodeDevice) {
-    add_gpus("--gpus", options.gpus);
-    add_gpus("--visible", options.visible_gpus);
-    if (options.alone) arguments.push_back("--alone");
-  }
-  return arguments;
 }
 
 }  // namespace peakline::bench

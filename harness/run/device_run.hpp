@@ -75,7 +75,4 @@ class DeviceRun {
   NodeFaults faults_;
 };
 
-// The worker's options, as the `worker` command parses them.
-std::vector<std::string> worker_arguments(const std::string& device, const RunOptions& options);
-
 }  // namespace peakline::bench

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,14 @@
 #include "harness/benchmark/google_benchmark.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/run/plan.hpp"
 
 namespace peakline::bench {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOptions, quick, max_noise, min_samples, seed, verify, soak_s,
+                                   verified_soak, storage_descriptor, profile, gpus, visible_gpus,
+                                   alone)
+
 namespace {
 
 void write_line(int fd, const std::string& line) {
@@ -100,6 +107,16 @@ int answer(Device& device, PointsOfDevice& points, std::FILE* in, int out_fd) {
 }
 
 }  // namespace
+
+std::string worker_options(const RunOptions& options) { return nlohmann::json(options).dump(); }
+
+RunOptions worker_options_from(const std::string& json) {
+  try {
+    return nlohmann::json::parse(json).get<RunOptions>();
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError("worker: expected its options as JSON; `run` starts it");
+  }
+}
 
 int run_worker(const std::string& device_name, const RunOptions& options, Catalog catalog,
                int in_fd, int out_fd) {

@@ -17,6 +17,11 @@ namespace peakline::bench {
 // up).
 inline constexpr int kWorkerDeviceLost = 113;
 
+// The options as one line of JSON, with which `peakline worker DEVICE OPTIONS` starts.
+std::string worker_options(const RunOptions& options);
+// Throws UsageError.
+RunOptions worker_options_from(const std::string& json);
+
 // device: kHostDevice or a GPU's UUID, which alone CUDA_VISIBLE_DEVICES must name, as creating the
 // context reads it. Returns 0 or kWorkerDeviceLost. For an unusable device, writes one facts line
 // with `unusable` and returns kWorkerDeviceLost.

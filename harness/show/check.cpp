@@ -252,19 +252,6 @@ json document_of(const Population* population, std::string_view source) {
 
 }  // namespace
 
-Outcome Checks::verdict() const {
-  Outcome worst = why_none.empty() ? Outcome::kPass : Outcome::kCannotJudge;
-  for (const CheckedFile& file : files) worst = std::max(worst, file.result.verdict());
-  return worst;
-}
-
-std::vector<const CheckedDevice*> Checks::devices() const {
-  std::vector<const CheckedDevice*> all;
-  for (const CheckedFile& file : files)
-    for (const CheckedDevice& device : file.result.devices) all.push_back(&device);
-  return all;
-}
-
 std::string check_sentence(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
   std::size_t gpus = 0;

@@ -11,23 +11,6 @@
 
 namespace peakline {
 
-struct CheckedFile {
-  std::string file;  // empty: just measured, and not kept
-  CheckResult result;
-};
-
-// Where populations came from that nobody named.
-inline constexpr std::string_view kBuiltIn = "part of this peakline";
-
-struct Checks {
-  std::vector<CheckedFile> files;
-  std::string source = std::string(kBuiltIn);  // of populations, or paths
-  std::string why_none = {};                   // why nothing was judged: "stopped by a signal"
-
-  Outcome verdict() const;  // the worst
-  std::vector<const CheckedDevice*> devices() const;
-};
-
 // The verdict's reason: device and groups, or the worst rule. count: mention an unknown GPU count.
 std::string check_sentence(const Checks& checks, bool count = true);
 // Verdict and reason, in one line.

@@ -161,17 +161,6 @@ std::vector<Basis> bases_of(const DeviceView& device, const Resource& resource) 
 
 }  // namespace
 
-Placed placed(const Resource& resource) {
-  const Resource* known = find_resource(resource.name);
-  if (known != nullptr && !known->engine.empty()) return {known->format, known->engine};
-  // A later version's, which stands with others of its part.
-  for (const Resource& other : known_resources())
-    if (part_of(other.name) == part_of(resource.name) && !other.engine.empty() &&
-        !resource.precision.empty())
-      return {upper(resource.precision), other.engine};
-  return {resource.label, std::string(part_of(resource.name))};
-}
-
 Table headlines_table(const DeviceView& device) {
   const Alike alone{.names = {}, .devices = {&device}};
   Table table = figures_table("headlines", alone, device.is_node() ? "links allow" : "published");

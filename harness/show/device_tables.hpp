@@ -31,15 +31,4 @@ Table instruction_table(const std::vector<const Curve*>& curves);
 
 // All of a device besides topics, in the order of --all.
 std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels);
-
-// In brackets are references with CellMark::kComputed.
-inline constexpr const char* kComputedNote =
-    "In brackets: computed from units and clocks; what is published is not known.";
-
-// Where a compute resource's figures stand: "BF16" of "Tensor Cores".
-struct Placed {
-  std::string format, engine;
-};
-Placed placed(const Resource& resource);
-
 }  // namespace peakline

@@ -7,7 +7,6 @@
 #include "harness/conclude/factors.hpp"
 #include "harness/conclude/headlines.hpp"
 #include "harness/conclude/sittings.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/machine.hpp"
 #include "harness/values/labels.hpp"
 
@@ -190,6 +189,17 @@ std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
       if (rule.name.figure == of && rule.vouched()) return rule.limit;
   }
   return std::nullopt;
+}
+
+Placed placed(const Resource& resource) {
+  const Resource* known = find_resource(resource.name);
+  if (known != nullptr && !known->engine.empty()) return {known->format, known->engine};
+  // A later version's, which stands with others of its part.
+  for (const Resource& other : known_resources())
+    if (part_of(other.name) == part_of(resource.name) && !other.engine.empty() &&
+        !resource.precision.empty())
+      return {upper(resource.precision), other.engine};
+  return {resource.label, std::string(part_of(resource.name))};
 }
 
 }  // namespace peakline

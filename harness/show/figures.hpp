@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/check.hpp"
 #include "harness/show/table.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/resources.hpp"
 
 namespace peakline {
-
-struct Checks;  // harness/show/check.hpp
 
 // nullopt without such a ceiling.
 std::optional<double> value_of(const Ceiling* row);
@@ -59,5 +59,15 @@ std::vector<std::string> add_headlines(Table& table, const Alike& group,
 // The lowest healthy value of a figure, if known.
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
                                    const FigureKey& of);
+
+// In brackets are references with CellMark::kComputed.
+inline constexpr const char* kComputedNote =
+    "In brackets: computed from units and clocks; what is published is not known.";
+
+// Where a compute resource's figures stand: "BF16" of "Tensor Cores".
+struct Placed {
+  std::string format, engine;
+};
+Placed placed(const Resource& resource);
 
 }  // namespace peakline

@@ -12,7 +12,7 @@
 
 namespace peakline {
 
-struct Checks;  // harness/show/check.hpp
+struct Checks;  // harness/judge/check.hpp
 
 struct Screen {
   struct Matter {

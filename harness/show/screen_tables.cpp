@@ -9,8 +9,6 @@
 #include "harness/conclude/decoding.hpp"
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/spec.hpp"
-#include "harness/judge/sides.hpp"
-#include "harness/show/device_tables.hpp"
 #include "harness/show/machine.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/conclude/benchmark.hpp"
 #include "harness/show/terminal_text.hpp"
-#include "harness/values/benchmark.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
 
-struct Checks;  // harness/show/check.hpp
+struct Checks;  // harness/judge/check.hpp
 
 // The first screen, in 100 columns at most 60 lines for one GPU, 70 for more: verdict, machine,
 // figures to act on, peaks for MFU, memory levels, host link, findings, and how to see more. Links

@@ -1,5 +1,8 @@
 #include "harness/values/device_view.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace peakline {
@@ -12,6 +15,20 @@ auto found_in(const auto& map, const auto& key) {
 }
 
 }  // namespace
+
+std::string DeviceView::key() const {
+  return facts != nullptr ? fmt::format("gpu{}", facts->index) : std::string(device);
+}
+
+std::string DeviceView::model() const {
+  if (facts != nullptr) return facts->name;
+  if (is_host()) return profile->host.cpu_model;
+  std::map<std::string_view, std::size_t> models;
+  for (const DeviceFacts& gpu : profile->devices) ++models[gpu.name];
+  std::vector<std::string> counted;
+  for (const auto& [name, count] : models) counted.push_back(fmt::format("{} x {}", count, name));
+  return fmt::format("{}", fmt::join(counted, ", "));
+}
 
 const Measurement* DeviceView::measurement(std::string_view name) const {
   return found_in(by_name, std::string(name));

@@ -28,6 +28,8 @@ struct DeviceView {
   std::vector<const Finding*> findings = {};
 
   std::string_view name() const { return device; }
+  std::string key() const;    // "gpu0", "host", "node"
+  std::string model() const;  // "NVIDIA H200", "AMD EPYC 9654"; of the node "2 x NVIDIA H200"
   bool is_host() const { return device == kHostDevice; }
   bool is_node() const { return device == kNodeDevice; }
 

@@ -37,6 +37,8 @@ std::string format_bare(double value, std::string_view unit);
 double bare_factor(std::string_view unit);
 // Two digits beyond 9999: "3.4 × 10¹²".
 std::string format_magnitude(double count);
+// Whether it is the unit of rates that a clock explains.
+inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
 // "1 point", "2 points".
 std::string format_count(std::int64_t n, std::string_view what);
 

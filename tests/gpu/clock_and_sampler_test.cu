@@ -122,10 +122,10 @@ TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
-Measurement measured(bench::CudaSession& session, const bench::RunOptions& options, Rule rule,
+Measurement measured(bench::CudaSession& session, const bench::RunOptions& options, Timing timing,
                      const cuda::Launch& launch) {
   const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
-  const Point point{.params = {}, .rule = rule};
+  const Point point{.params = {}, .timing = timing};
   bench::WorkerCache cache;
   bench::CudaBench bench(benchmark, point, options, cache, session);
   bench.measure({}, launch);
@@ -156,10 +156,10 @@ TEST(Load, LastsAsAskedAndSettlesSoonerAfterAnother) {
 TEST(Measure, SaysThatTheStreamWasNotHeld) {
   const bench::RunOptions options;
   bench::CudaSession session(nullptr, options);
-  EXPECT_EQ(measured(session, options, Rule::kCurve, spin_for(1e-4)).reason, "");
+  EXPECT_EQ(measured(session, options, Timing::kCurve, spin_for(1e-4)).reason, "");
   session.sampler.stream_hold().disable();
-  for (const Rule rule : {Rule::kCurve, Rule::kBrief})
-    EXPECT_EQ(measured(session, options, rule, spin_for(1e-4)).reason,
+  for (const Timing timing : {Timing::kCurve, Timing::kBrief})
+    EXPECT_EQ(measured(session, options, timing, spin_for(1e-4)).reason,
               "the stream could not be held: the time may include gaps between launches");
 }
 
@@ -167,10 +167,11 @@ TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
   bench::RunOptions options;
   options.profile = true;
   bench::CudaSession session(nullptr, options);
-  for (const Rule rule :
-       {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kLongBurst, Rule::kSustained}) {
+  for (const Timing timing :
+       {Timing::kCurve, Timing::kFull, Timing::kBurst, Timing::kLongBurst, Timing::kSustained}) {
     int launches = 0;
-    const Measurement record = measured(session, options, rule, [&](cudaStream_t) { ++launches; });
+    const Measurement record =
+        measured(session, options, timing, [&](cudaStream_t) { ++launches; });
     EXPECT_EQ(launches, 2);  // the first loads its code
     EXPECT_EQ(record.launches_per_sample, 1);
     EXPECT_EQ(record.samples_s.size(), 1u);
@@ -234,7 +235,7 @@ TEST(Clock, AroundTheWorkIsTheOneWithin) {
 // The rate per clock of one fixed product, however power control moves the clock.
 TEST(Clock, ExplainsTheRateOfAProductUnderLoad) {
   const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
-  const Point point{.params = {}, .rule = Rule::kCurve};
+  const Point point{.params = {}, .timing = Timing::kCurve};
   const bench::RunOptions options;
   bench::WorkerCache cache;
   bench::CudaSession session(nullptr, options);
@@ -286,7 +287,7 @@ TEST(Clock, IsAbsentWhereTheRateWouldExceedTheLimit) {
                       .quantity = Quantity::kFlopRate,
                       .limit = compute_peak({"cuda_core.fp32"}),
                       .points = {}};
-  const Point point{.params = {}, .rule = Rule::kBrief};
+  const Point point{.params = {}, .timing = Timing::kBrief};
   bench::WorkerCache cache;
   const auto clock_at = [&](double flops) {
     bench::CudaBench bench(benchmark, point, options, cache, session);

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "harness/cuda/check.hpp"
+#include "harness/cuda/errors.hpp"
 
 namespace {
 

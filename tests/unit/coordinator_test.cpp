@@ -78,7 +78,7 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
     for (const std::int64_t bytes : {2000, 1000000}) {
       points.push_back({.params = {{"bytes", bytes}},
                         .phase = Phase::kHost,
-                        .rule = Rule::kFull,
+                        .timing = Timing::kFull,
                         .quick = true,
                         .seconds = 1});
     }

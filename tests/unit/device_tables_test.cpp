@@ -7,6 +7,7 @@
 #include <map>
 
 #include "harness/conclude/headlines.hpp"
+#include "harness/show/figures.hpp"
 #include "harness/show/machine.hpp"
 #include "harness/values/labels.hpp"
 #include "tests/unit/sample_profile.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {

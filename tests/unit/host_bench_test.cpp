@@ -133,8 +133,8 @@ TEST(ReferenceFma, RoundsOnceOrTwice) {
 
 class HostBenchTest : public testing::Test {
  protected:
-  HostBench make(Rule rule) {
-    point_ = {.params = {{"threads", std::int64_t{2}}}, .phase = Phase::kHost, .rule = rule};
+  HostBench make(Timing timing) {
+    point_ = {.params = {{"threads", std::int64_t{2}}}, .phase = Phase::kHost, .timing = timing};
     return HostBench(benchmark_, point_, options_, cache_);
   }
 
@@ -146,7 +146,7 @@ class HostBenchTest : public testing::Test {
 };
 
 TEST_F(HostBenchTest, FillsTheRecord) {
-  HostBench bench = make(Rule::kCurve);
+  HostBench bench = make(Timing::kCurve);
   const auto half_a_millisecond = [](int) {
     for (const double start_s = now_s(); now_s() < start_s + 0.5e-3;) {
     }
@@ -165,7 +165,7 @@ TEST_F(HostBenchTest, FillsTheRecord) {
 }
 
 TEST_F(HostBenchTest, KeepsTheTeamWhileItsSizeStays) {
-  HostBench first = make(Rule::kCurve), second = make(Rule::kCurve);
+  HostBench first = make(Timing::kCurve), second = make(Timing::kCurve);
   const host::Team* const team = &first.team(2);
   EXPECT_EQ(&second.team(2), team);
   EXPECT_EQ(second.team(3).size(), 3);
@@ -188,7 +188,7 @@ TEST_F(HostBenchTest, EveryPointThatUsesAResultSaysHowItWasFound) {
     });
   };
   for (int point = 0; point < 2; ++point) {
-    HostBench bench = make(Rule::kCurve);
+    HostBench bench = make(Timing::kCurve);
     EXPECT_EQ(use(bench), 7);
     EXPECT_EQ(bench.record().launch,
               (LaunchFacts{{"own", std::int64_t{1}}, {"candidates", std::int64_t{30}}}));
@@ -199,7 +199,7 @@ TEST_F(HostBenchTest, EveryPointThatUsesAResultSaysHowItWasFound) {
 
 TEST_F(HostBenchTest, UnderAProfilerEachThreadLaunchesOnce) {
   options_.profile = true;
-  HostBench bench = make(Rule::kFull);
+  HostBench bench = make(Timing::kFull);
   std::atomic<int> launches = 0;
   bench.measure(
       {.bytes_read = 1}, [&](int) { ++launches; }, 2);
@@ -209,7 +209,7 @@ TEST_F(HostBenchTest, UnderAProfilerEachThreadLaunchesOnce) {
 }
 
 TEST_F(HostBenchTest, ArraysAreLargerThanTheCachesAndDoNotOverlap) {
-  HostBench bench = make(Rule::kFull);
+  HostBench bench = make(Timing::kFull);
   const HostArrays arrays(bench, 2, 2, 4096);
   arrays.describe(bench);
   EXPECT_EQ(arrays.slice_bytes() % 4096, 0u);

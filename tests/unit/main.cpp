@@ -13,9 +13,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
     if (std::getenv(peakline::bench::kHangingGpu) != nullptr) peakline::bench::hang_as_gpu();
-    // argv is "peakline worker --device DEVICE ...".
     return peakline::bench::run_worker(
-        argv[3], peakline::bench::kWorkerOptions, peakline::bench::worker_catalog,
+        argv[2], peakline::bench::kWorkerOptions, peakline::bench::worker_catalog,
         peakline::bench::kWorkerInput, peakline::bench::kWorkerOutput);
   }
   testing::InitGoogleTest(&argc, argv);

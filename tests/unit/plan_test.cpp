@@ -13,7 +13,7 @@
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/run/build_facts.hpp"
-#include "harness/run/device_run.hpp"
+#include "harness/run/worker.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace peakline::bench {
@@ -233,7 +233,7 @@ TEST_F(NodePlan, OnlyGpusHaveAllSittingsInQuickRuns) {
                    .what = "w",
                    .work = "w",
                    .ceilings = {{.resource = resource("hbm.read")}},
-                   .points = {{.phase = phase, .rule = Rule::kFull, .quick = true}}},
+                   .points = {{.phase = phase, .timing = Timing::kFull, .quick = true}}},
                   std::function<void(HostBench&)>([](HostBench&) {}));
   const std::vector<std::string> gpus = {"GPU-a", "GPU-b"};
   for (const bool quick : {true, false})
@@ -249,18 +249,21 @@ TEST_F(NodePlan, NeedsTwoGpus) {
                 HasSubstr("between GPUs, and no two are measured"));
 }
 
-TEST(WorkerArguments, CarryEveryOption) {
+TEST(WorkerOptions, ArriveAsTheyWereGiven) {
   RunOptions options;
   options.quick = true;
   options.max_noise = 0.02;
   options.min_samples = 80;
   options.seed = 18446744073709551615u;
   options.verify = false;
+  options.soak_s = 0.1;
+  options.verified_soak = true;
+  options.storage_descriptor = 7;
   options.profile = true;
-  EXPECT_THAT(worker_arguments("host", options),
-              ::testing::ElementsAre("--device", "host", "--max-noise", "2", "--min-samples", "80",
-                                     "--seed", "18446744073709551615", "--quick", "--no-verify",
-                                     "--profile"));
+  options.gpus = {0, 1};
+  options.visible_gpus = {1};
+  options.alone = true;
+  EXPECT_EQ(worker_options_from(worker_options(options)), options);
 }
 
 TEST(Environment, NamesWhatChangesResults) {

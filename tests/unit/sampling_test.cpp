@@ -109,8 +109,8 @@ TEST(Sampling, QuickRunsTakeHalfTheSamples) {
     return options.run_options().min_samples;
   };
   EXPECT_EQ(samples({}), 320u);
-  EXPECT_EQ(samples({.quick = true}), 160u);
-  EXPECT_EQ(samples({.quick = true, .min_samples = 80}), 80u);
+  EXPECT_EQ(samples({.options = {.quick = true}}), 160u);
+  EXPECT_EQ(samples({.options = {.quick = true}, .min_samples = 80}), 80u);
 }
 
 TEST(Search, FindsTheFastestAndSpendsLittleOnTheRest) {

@@ -258,19 +258,19 @@ TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
   Benchmark benchmark;
   benchmark.id = "made.up";
   benchmark.ceilings = {{.resource = resource("hbm.read"), .counts = at_least("bytes", 100)}};
-  const auto sittings = [&](std::int64_t bytes, Rule rule) {
-    return sittings_of(benchmark, {.params = {{"bytes", bytes}}, .rule = rule});
+  const auto sittings = [&](std::int64_t bytes, Timing timing) {
+    return sittings_of(benchmark, {.params = {{"bytes", bytes}}, .timing = timing});
   };
-  EXPECT_EQ(sittings(100, Rule::kFull), kSittings);
-  EXPECT_EQ(sittings(100, Rule::kBurst), kSittings);
-  EXPECT_EQ(sittings(100, Rule::kLongBurst), kLongBurstSittings);
-  EXPECT_EQ(sittings(50, Rule::kLongBurst), 1u);
-  EXPECT_EQ(sittings(100, Rule::kCurve), 1u);
-  EXPECT_EQ(sittings(100, Rule::kSustained), 1u);
-  EXPECT_EQ(sittings(50, Rule::kFull), 1u);
+  EXPECT_EQ(sittings(100, Timing::kFull), kSittings);
+  EXPECT_EQ(sittings(100, Timing::kBurst), kSittings);
+  EXPECT_EQ(sittings(100, Timing::kLongBurst), kLongBurstSittings);
+  EXPECT_EQ(sittings(50, Timing::kLongBurst), 1u);
+  EXPECT_EQ(sittings(100, Timing::kCurve), 1u);
+  EXPECT_EQ(sittings(100, Timing::kSustained), 1u);
+  EXPECT_EQ(sittings(50, Timing::kFull), 1u);
   // The device is still unknown.
   benchmark.runs_on = [](const DeviceFacts& device) { return device.compute_major == 10; };
-  EXPECT_EQ(sittings(100, Rule::kLongBurst), kLongBurstSittings);
+  EXPECT_EQ(sittings(100, Timing::kLongBurst), kLongBurstSittings);
   const Point ceiling{.params = {{"bytes", std::int64_t{100}}}};
   const Point curve{.params = {{"bytes", std::int64_t{50}}}};
   // Twice the half width of the next run's interval.
@@ -300,7 +300,7 @@ class Machine {
  public:
   explicit Machine(const Disturbance& disturbance) : does_(disturbance) {}
 
-  // A run of a point by the full rule, in two distant sittings.
+  // A run of a point with full timing, in two distant sittings.
   std::vector<Measurement> sittings(double tolerance) {
     offset_ = does_.run_to_run * normal_(random_);
     std::vector<Measurement> run;

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/conclude/benchmark.hpp"
 #include "harness/conclude/curves.hpp"
-#include "harness/values/benchmark.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/facts.hpp"
 #include "harness/values/figure.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::zoo {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/text.hpp"
 

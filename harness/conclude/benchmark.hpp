@@ -37,7 +37,7 @@ enum class Phase {
   kNodeLoad,   // power-limited load of several GPUs at once
 };
 
-enum class Rule {
+enum class Timing {
   kCurve,      // >= 7 samples, <= 100 ms
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // bursts of a few launches from rest
@@ -55,10 +55,10 @@ inline constexpr double kShortLoadSeconds = 2;
 struct Point {
   Params params = {};
   Phase phase = Phase::kDevice;
-  Rule rule = Rule::kCurve;
+  Timing timing = Timing::kCurve;
   bool quick = false;                 // also part of --quick
   double seconds = 0.2;               // estimate, for --dry-run and the time left
-  double load_s = kWholeLoadSeconds;  // time that counts, under the sustained rule
+  double load_s = kWholeLoadSeconds;  // time that counts, under sustained timing
   // The GPUs that a point of the node's phases needs, by index; the first one measures.
   std::vector<int> gpus = {};
   // Points of a benchmark with the same number above 0 share no GPU and are measured together.

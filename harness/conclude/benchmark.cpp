@@ -1,4 +1,4 @@
-#include "harness/values/benchmark.hpp"
+#include "harness/conclude/benchmark.hpp"
 
 #include <fmt/format.h>
 
