@@ -58,9 +58,9 @@ RULES = [
     (r"", r"bench/gemm/", r"cublas", "only bench/gemm knows cuBLASLt"),
     (
         r"",
-        r"harness/(profile/schema\.|show/\w+_document\.)",
+        r"harness/(profile/schema\.|run/worker\.|show/\w+_document\.)",
         r"nlohmann/",
-        "only the schema and the printed documents know the library that prints JSON",
+        "only the schema, a worker's options and the printed documents know that library",
     ),
     (r"", r"harness/profile/document\.", r"rapidjson", "one file knows the library that reads"),
     (
@@ -174,12 +174,25 @@ def circle(arrows):
     return ""
 
 
-def test_files_of_the_harness_have_no_circle():
+def harness_arrows():
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources()}
-    arrows = file_arrows(
-        {path: text for path, text in texts.items() if path.startswith("harness/")}
-    )
+    return file_arrows({path: text for path, text in texts.items() if path.startswith("harness/")})
+
+
+def test_files_of_the_harness_have_no_circle():
+    arrows = harness_arrows()
     assert not circle(arrows), circle(arrows)
+
+
+@pytest.mark.parametrize("folder", ["harness/judge/", "harness/show/"])
+def test_a_folder_has_few_files_on_few_floors(folder):
+    arrows = {file: of for file, of in harness_arrows().items() if file.startswith(folder)}
+    inside = {file: {other for other in of if other in arrows} for file, of in arrows.items()}
+    floors = {}
+    for file in graphlib.TopologicalSorter(inside).static_order():
+        floors[file] = 1 + max((floors[other] for other in inside[file]), default=0)
+    assert len(floors) <= 24
+    assert max(floors.values()) <= 6, sorted(floors.items(), key=lambda each: -each[1])
 
 
 @pytest.mark.parametrize(
