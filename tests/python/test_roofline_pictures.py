@@ -1,6 +1,5 @@
 """The roofline of one device and of several in one frame."""
 
-import pytest
 from conftest import (
     GPU,
     ONE_GPU,
@@ -13,102 +12,8 @@ from conftest import (
     pictures_of,
     scaled,
 )
-from drawing import lines, on_both_canvases, texts
+from drawing import lines
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
-
-
-def bands(axes):
-    """The left ends of a panel's bands, by their lowest and highest value."""
-    found = {}
-    for band in axes.collections:
-        corners = [corner for path in band.get_paths() for corner in path.vertices]
-        xs, ys = ([float(corner[i]) for corner in corners] for i in (0, 1))
-        found[min(ys), max(ys)] = min(xs)
-    return found
-
-
-@on_both_canvases
-@pytest.mark.parametrize(
-    ("key", "resources"),
-    [
-        ("roofline", ("tensor.bf16", "tensor.fp8", "cuda_core.fp32")),
-        ("roofline-all", [f"tensor.{name}" for name in ("fp64", "tf32", "fp16", "bf16", "int8")]),
-    ],
-)
-def test_roofline_lines(profile, drawn, canvas, key, resources):
-    found = lines(drawn[key], canvas)
-    for level in ("hbm.read", "l2.read"):
-        slope = ceiling(level, "measured")
-        assert [y / x for x, y in found[level]][:2] == pytest.approx([slope] * 2)
-    # The roof starts at the ridge point of the fastest memory.
-    fastest = ceiling("l1.read", "measured")
-    drawn_bands = [
-        (low, high, left)
-        for axes in figure_of(drawn[key], canvas).axes
-        for (low, high), left in bands(axes).items()
-    ]
-    for resource in resources:
-        theoretical, burst, sustained = (
-            ceiling(resource, basis) for basis in ("theoretical", "burst", "sustained")
-        )
-        assert {y for _, y in found[resource]} == {burst}
-        assert min(x for x, _ in found[resource]) == pytest.approx(burst / fastest)
-        # A band reaches from sustained to burst.
-        low, high = sorted((sustained, burst))
-        assert pytest.approx((low, high, low / fastest)) in drawn_bands
-        assert {y for _, y in found[f"{resource} theoretical"]} == {theoretical}
-    points = {
-        p.intensity: p.flops_per_s
-        for r in profile.rooflines
-        for p in r.points
-        if r.device == GPU and p.precision == "fp32"
-    }
-    assert dict(found["FP32 sweep"]) == points
-    for name in ("bf16", "fp8"):
-        rates = {m.value for m in profile.of(GPU, f"gemm.skinny.{name}")}
-        assert {y for _, y in found[f"{name.upper()} GEMMs"]} == rates
-
-
-def test_the_first_roofline_is_one_for_a_talk(drawn):
-    (axes,) = figure_of(drawn["roofline"]).axes
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    drawn_lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
-    assert len(drawn_lines) <= 12
-    names = {str(line.get_label()) for line in drawn_lines}
-    assert {n for n in names if " " not in n} == {
-        "hbm.read",
-        "l2.read",
-        "l1.read",
-        "tensor.fp8",
-        "tensor.bf16",
-        "cuda_core.fp32",
-    }
-    for line in drawn_lines:
-        assert line.is_dashed() == str(line.get_label()).endswith("theoretical"), line.get_label()
-    # Integer operations have their own panel, with the host link.
-    flops, integers = figure_of(drawn["roofline-all"]).axes
-    assert (flops.get_title(loc="left"), integers.get_title(loc="left")) == ("FLOP/s", "OP/s")
-    roofs = {str(line.get_label()) for line in integers.get_lines()}
-    assert {n for n in roofs if n.startswith("tensor") and " " not in n} == {"tensor.int8"}
-    assert "pcie.h2d" in roofs
-    assert "tensor.int8" not in {str(line.get_label()) for line in flops.get_lines()}
-
-
-def test_ceilings_are_shares(drawn):
-    picture = drawn["ceilings"]
-    values = {
-        round(float(line.get_xdata()[0]), 3)
-        for line in figure_of(picture).axes[0].get_lines()
-        if len(line.get_xdata()) == 1
-    }
-    for resource, basis in (
-        ("tensor.bf16", "burst"),
-        ("hbm.read", "measured"),
-        ("tensor.bf16", "model_shaped"),
-    ):
-        share = 100 * ceiling(resource, basis) / ceiling(resource, "theoretical")
-        assert round(share, 3) in values, resource
-    assert {"published", "achievable", "model"} <= set(texts(picture))
 
 
 def test_roofs_of_one_colour_are_told_apart(profile):

@@ -1,4 +1,4 @@
-"""Every text and axis of the pictures and the page, compared with the files in snapshots/.
+"""Every text, axis and line of the pictures and the page, compared with the files in snapshots/.
 
 After an intended change: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
 """
@@ -45,8 +45,15 @@ def check(name, lines):
     assert text == path.read_text(encoding="utf-8"), path
 
 
+def shape(points):
+    """The ends of a line, and the centre of its points."""
+    centre = tuple(sum(values) / len(values) for values in zip(*points, strict=True))
+    places = (points[0], points[-1], centre) if len(points) > 1 else points
+    return f"{len(points)} points: {', '.join(f'({x:.4g}, {y:.4g})' for x, y in places)}"
+
+
 def described(picture):
-    """A picture's texts and panels."""
+    """A picture's texts, panels and what they show."""
     for field in ("title", "headline", "stamp", "how"):
         yield f"{field}: {getattr(picture, field)}"
     figure = figure_of(picture)
@@ -67,6 +74,11 @@ def described(picture):
             yield f"  legend: {', '.join(text.get_text() for text in legend.get_texts())}"
         for text in axes.texts:
             yield f"  text: {text.get_text()!r}"
+        for line in axes.get_lines():
+            if not str(line.get_label()).startswith("_"):
+                yield f"  line: {line.get_label()!r} {shape(line.get_xydata().tolist())}"
+        if bars := [bar for group in axes.containers for bar in group]:
+            yield f"  bars: {', '.join(f'{bar.get_width():.4g}' for bar in bars)}"
 
 
 def shown():

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -571,20 +570,6 @@ TEST(Compare, AnEmptySideComparesWithNothing) {
   EXPECT_THAT(compare_text(result, {.all = true}, {}), HasSubstr("no ceilings in common"));
 }
 
-TEST(CompareText, ShowsTableVerdictsAndTally) {
-  const auto next = run_with([](Profile& p) {
-    auto& m = find(p, "gemm.bf16/load:sustained");
-    scale(m, 0.9);
-    m.conditions.sm_clock_hz = 1260e6;
-    p.software.driver = "590.1";
-  });
-  const auto text = compare_text(compare_one(sample::h200_run(), next), {.all = true}, {});
-  for (const char* part : {"base: 1 profile, new: 1 profile", "0.900", "slower", "same per clock",
-                           "580.159.03 → 590.1", "ceilings: 1 slower, "})
-    EXPECT_THAT(text, HasSubstr(part));
-  EXPECT_THAT(text, Not(HasSubstr("\033")));
-}
-
 TEST(CompareText, KeepsWithinTheTerminal) {
   const Profile& base = sample::reference();
   Profile next = base;
@@ -616,13 +601,6 @@ TEST(CompareJson, SaysTheSame) {
   }
   EXPECT_THAT(slower, ElementsAre("tensor.bf16"));
   EXPECT_FALSE(document["devices"][0]["curves"].empty());
-}
-
-TEST(Compare, ARunCountsOnceForEachCeiling) {
-  auto p = sample::h200_run();
-  p.ceilings.insert(p.ceilings.end(), p.ceilings.begin(), p.ceilings.end());
-  const auto result = compare_one(p, p);
-  EXPECT_EQ(ceiling(result, "tensor.bf16/burst").base.runs, 1U);
 }
 
 TEST(Compare, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {

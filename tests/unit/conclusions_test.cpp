@@ -150,20 +150,6 @@ TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
       EXPECT_TRUE(is_short(figure.value)) << point_name(figure.name, figure.by);
 }
 
-TEST(Conclusions, KeepSizesExact) {
-  Profile run = sample::h200_run();
-  for (const auto& [gib, rate] : {std::pair{1, 1e12}, {16, 1e12}, {28, 1e12}, {64, 2e11}}) {
-    run.measurements.push_back(sample::measurement(
-        "random.gather", {{"bytes", std::int64_t{gib} << 30}}, Quantity::kByteRate, rate));
-  }
-  const Profile result = conclude(run);
-  EXPECT_EQ(device_views(result)[0].figure({.role = role::kReach}), 30064771072);
-  // The memory map: only levels with rates.
-  ASSERT_EQ(result.memory_map.size(), 2u);
-  EXPECT_EQ(result.memory_map[0].level, "hbm");
-  EXPECT_EQ(result.memory_map[1].level, "host");
-}
-
 // A mistake in a registration costs only its topic, on affected devices.
 TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
   const auto with_rule = [](auto summarize) {

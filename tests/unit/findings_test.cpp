@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -373,15 +372,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
 }
 
-TEST(Findings, PowerCapNamesTheWorstCase) {
-  const Finding& f = *finding(sample::h200_run(), "power_cap");
-  EXPECT_EQ(f.device, kUuid);
-  EXPECT_THAT(f.message, HasSubstr("power cap of 700 W"));
-  EXPECT_THAT(f.message, HasSubstr("1395 of 1980 MHz"));
-  EXPECT_EQ(evidence(f, "measurement"), "gemm.fp16/load:sustained");
-  EXPECT_EQ(evidence(f, "power"), "701 W");
-  EXPECT_EQ(evidence(f, "measurements_affected"), "4");
-  // The cap is also named if the numbers are unreadable.
+TEST(Findings, APowerCapIsNamedWithoutItsNumbers) {
   const auto p = run_with(all_of(gpu([](auto& d) { d.power_limit_w.reset(); }),
                                  everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); })));
   ASSERT_NE(finding(p, "power_cap"), nullptr);
