@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from program import PATIENCE_S, PEAKLINE, SOURCE, refused, stdout_of
@@ -109,23 +108,6 @@ def test_nothing_is_overwritten(tmp_path):
         refused("demo", name, words=["demo", name], cwd=tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
     assert (folder / "node7.json").read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["", "new", "empty", "link", "new/../new"])
-def test_its_own_files_are_not_filled(tmp_path, name):
-    program = tmp_path / "bin/peakline"
-    program.parent.mkdir()
-    shutil.copy(PEAKLINE, program)
-    files = tmp_path / "share/peakline/demo"
-    shutil.copytree(Path(PEAKLINE).parents[1] / "share/peakline/demo", files)
-    (files / "empty").mkdir()
-    (tmp_path / "link").symlink_to(files)
-    folder = tmp_path / "link/new" if name == "link" else files / name
-    before = sorted(tmp_path.rglob("*"))
-    done = subprocess.run([program, "demo", folder], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "in the folder of the demo's own files" in done.stderr
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_program_without_its_files_says_so(tmp_path):

@@ -124,22 +124,6 @@ def test_report_bounds_decoding_alike(file):
 
 
 @pytest.mark.parametrize(
-    ("topic", "titles"),
-    [
-        ("pc", ["Pageable copies", "PCIe: "]),
-        ("L2", ["Memory map", "Reads keep the rate"]),
-        ("memory-map", ["Memory map"]),
-        ("roofline sweep", ["FP32 bends at"]),
-        ("nvlink", ["This profile has nothing on nvlink: links, GPU to GPU, GPUs at once."]),
-    ],
-)
-def test_topics(topic, titles):
-    text = stdout_of("show", REFERENCE, "--topic", topic)
-    for title in titles:
-        assert title in text
-
-
-@pytest.mark.parametrize(
     "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
 )
 def test_the_first_screen_as_data(file):

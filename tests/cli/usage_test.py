@@ -2,13 +2,10 @@
 
 import os
 import re
-import signal
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
-from program import GOLDEN, HOST, PEAKLINE, REFERENCE, cpu_seconds, document, refused, starting
+from program import GOLDEN, HOST, PEAKLINE, REFERENCE, cpu_seconds, refused
 
 
 @pytest.fixture
@@ -26,24 +23,14 @@ def empty(tmp_path):
         ("run --fast", ["--fast"]),
         ("run --quick --full", ["--quick", "--full"]),
         ("run --quiet --verbose", ["--quiet", "--verbose"]),
-        ("run --time-limit -1", ["--time-limit", "above 0"]),
         ("run --time-limit 0", ["--time-limit", "above 0"]),
-        ("run --time-limit soon", ["--time-limit", "soon"]),
         ("run --time-limit nan", ["--time-limit", "nan"]),
-        ("run --max-noise -0.5", ["--max-noise", "-0.5"]),
         ("run --max-noise 0", ["--max-noise", "above 0"]),
-        ("run --max-noise nan", ["--max-noise"]),
-        ("run --max-noise 200", ["--max-noise", "200"]),
         ("run --min-samples 3", ["--min-samples", "3"]),
-        ("run --min-samples -3", ["--min-samples", "-3"]),
         ("run --seed -1", ["--seed", "-1"]),
-        ("run --seed x", ["--seed", "x"]),
         ("run --soak 5", ["--soak", "10 to 7200", "5"]),
-        ("run --soak nan", ["--soak", "nan"]),
         ("run --soak 60 --profile", ["--soak", "--profile"]),
-        ("run --runs 0", ["--runs", "from 1 to 21"]),
         ("run --runs 22", ["--runs", "from 1 to 21"]),
-        ("run --runs 2.5", ["--runs", "from 1 to 21"]),
         ("run --runs 2 --profile", ["--runs 2", "--profile"]),
         ("run --soak 60 --time-limit 50", ["--soak", "--time-limit 50"]),
         ("run --soak 60 --device none", ["--soak", "no GPU"]),
@@ -63,14 +50,8 @@ def empty(tmp_path):
         ("show GOLDEN --json --all", ["--json", "--all"]),
         ("worker", ["--device"]),
         ("run --quick --device GPU-00000000-0000-0000-0000-000000000000", ["--device"]),
-        ("run --quick --device 999", ["--device"]),
-        ("run --quick --device first", ["--device"]),
-        ("run --quick --device 0,,1", ["--device"]),
-        ("run --quick --device ,", ["--device"]),
         ("run --quick --device ''", ["--device"]),
-        ("run --quick --device none --filter [", ["--filter '['", "regular expression"]),
         ("run --quick --device none --filter host.memroy.raed", ["host.memory.read"]),
-        ("run --quick --device none --filter threads:4096", ["matches no benchmark"]),
     ],
 )
 def test_options(empty, arguments, words):
@@ -102,38 +83,6 @@ def test_what_was_meant(empty, arguments, message):
     line = refused(*arguments.split(), words=[message, "(see peakline", "--help)\n"], cwd=empty)
     if name := re.search(r"did you mean (peakline[ -]\w+)\?", line):
         assert f"(see {name[1]} --help)" in line
-
-
-def test_filter_that_fits_only_the_other_mode(empty):
-    names = [
-        "/".join([b["id"], *(f"{key}:{value}" for key, value in point["params"].items())])
-        for b in document("list")["benchmarks"]
-        for point in b["points"]
-        if b["device"] == "host" and not point["quick"] and point["params"]
-    ]
-    if not names:
-        pytest.skip("every host point is part of --quick")
-    refused(*HOST, "--filter", f"^{names[0]}$", words=["--quick", "--full"], cwd=empty)
-
-
-def test_signal_before_anything_is_measured(empty):
-    # A full pipe blocks the command before any measurement.
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    try:
-        while True:
-            os.write(write_end, bytes(4096))
-    except BlockingIOError:
-        os.set_blocking(write_end, True)
-    command = ("run", "--dry-run", "--device", "none")
-    with starting(*command, cwd=empty, stdout=write_end) as process:
-        status = Path(f"/proc/{process.pid}/status")
-        while "SigBlk:\t0000000000000000" in status.read_text():
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 3
-    os.close(read_end)
-    os.close(write_end)
 
 
 def test_output_that_exists_is_kept(tmp_path, profile):

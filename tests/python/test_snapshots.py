@@ -24,11 +24,13 @@ from conftest import (
     unfolded,
 )
 from drawing import written
-from peakline.page import tables
+from peakline.page import comparison_page, fleet_page, tables
 from peakline.profile import HOST, NODE
 from peakline.report import build, compared
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
+from test_comparison import compared as compared_machines
+from test_fleet import made_fleet
 from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as made
@@ -142,7 +144,15 @@ def node_tables():
     return unfolded(tables.ceilings(profile, NODE, "ceilings") + tables.curves(said, (), "curves"))
 
 
-TABLES = [kernels_table, compared_table, node_tables]
+def fleet():
+    return fleet_page(made_fleet())
+
+
+def comparison():
+    return unfolded(comparison_page(compared_machines()))
+
+
+TABLES = [kernels_table, compared_table, node_tables, fleet, comparison]
 
 
 @pytest.mark.parametrize("made", TABLES)

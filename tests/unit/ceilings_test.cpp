@@ -162,6 +162,16 @@ TEST(Ceilings, LeaveOutWhatIsTooSmallOrNotKnown) {
     EXPECT_TRUE(ceiling.measurement.empty());
 }
 
+TEST(Ceilings, NvlinkC2cWithoutItsRateHasNoTheory) {
+  const auto p = run_with(gpu([](auto& d) {
+    d.c2c = C2cLinks{};
+    d.pcie = {};
+    d.pcie_read_under_load = false;
+  }));
+  EXPECT_NE(row(p, "c2c.h2d", Basis::kMeasured), nullptr);
+  EXPECT_EQ(row(p, "c2c.h2d", Basis::kTheoretical), nullptr);
+}
+
 TEST(Ceilings, ALinkNotReadUnderLoadCountsAtItsMaximum) {
   const auto p = run_with(gpu([](auto& d) {
     d.pcie.generation = 1;  // trained down while idle

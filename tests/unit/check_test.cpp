@@ -136,30 +136,6 @@ TEST(Check, ScatterIsBelievedUpToItsClass) {
   }
 }
 
-// Scatter within the run must not excuse a loss.
-TEST(Check, ALossDoesNotHideBehindScatter) {
-  const auto slow = [](double loss, double scatter, std::string_view resource) {
-    return checked(changed([&](Profile& p) {
-             for (Ceiling& row : p.ceilings) {
-               if (row.measurement.empty() || !row.spread || !row.resource.starts_with(resource))
-                 continue;
-               row.value *= 1 - loss;
-               row.spread->within = scatter;
-               row.spread->sittings.reset();
-             }
-           }))
-        .verdict();
-  };
-  for (const double scatter : {0.003, 0.005, 0.0126, 0.0299}) {
-    EXPECT_EQ(slow(0.12, scatter, "hbm."), Outcome::kFail) << scatter;
-    EXPECT_EQ(slow(0.045, scatter, "hbm.read"), Outcome::kFail) << scatter;
-    EXPECT_EQ(slow(0.08, scatter, "l2.read"), Outcome::kFail) << scatter;
-    EXPECT_EQ(slow(0.05, scatter, "cuda_core.fp32"), Outcome::kFail) << scatter;
-    EXPECT_EQ(slow(0.09, scatter, "tensor.bf16"), Outcome::kFail) << scatter;
-    EXPECT_NE(slow(0.11, scatter, "pcie.h2d"), Outcome::kPass) << scatter;
-  }
-}
-
 // Without a rate of writes; why: they were tried.
 void miss_writes(Profile& p, std::optional<Absence> why = {}, const char* reason = "") {
   std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
@@ -180,17 +156,6 @@ TEST(Check, AMissingFigureFailsWhereItWasTried) {
         checked(changed([&, absence = why](Profile& p) { miss_writes(p, absence, "the reason"); })),
         outcome,
         fmt::format("{} gpu0/hbm.write/measured: HBM write: the reason", to_string(outcome)));
-}
-
-TEST(Check, AGroupThatAnUnknownModelLacksIsNotJudged) {
-  for (const char* part : {"tensor", "pcie"}) {
-    const CheckResult result = checked(changed([&](Profile& p) {
-      p.devices[0].name = "NVIDIA H200 NVL";
-      std::erase_if(p.ceilings, [&](const Ceiling& row) { return part_of(row.resource) == part; });
-    }));
-    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge) << part;
-    EXPECT_THAT(reasons(result).at(0), EndsWith(": not measured"));
-  }
 }
 
 TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
@@ -672,29 +637,6 @@ TEST(CheckText, NamesAllModelsAndWhatIsExcused) {
                              testing::EndsWith("; no verdict on gpu2")));
 }
 
-// A profile that contradicts itself has lost what it says.
-TEST(Check, ACeilingIsWhatWasMeasured) {
-  const auto source = [](Profile& p) -> Measurement& {
-    return sample::find(p, ceiling(p, "hbm.write", Basis::kMeasured).measurement);
-  };
-  const std::vector<std::function<void(Profile&)>> changes = {
-      [&](Profile& p) { *source(p).value *= 0.5; },
-      [&](Profile& p) { source(p).status = Status::kError; },
-      [&](Profile& p) {
-        const std::string name = source(p).name();
-        std::erase_if(p.measurements, [&](const Measurement& m) { return m.name() == name; });
-      },
-      [](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).unit = "FLOP/s"; },
-      [](Profile& p) {
-        ceiling(p, "hbm.write", Basis::kMeasured).measurement =
-            ceiling(p, "hbm.read", Basis::kMeasured).measurement;
-      }};
-  for (const auto& change : changes)
-    expect_only(checked(changed(change)), Outcome::kCannotJudge,
-                "cannot_judge gpu0/measurements: the profile lacks the measurements of "
-                "hbm.write/measured");
-}
-
 Profile two_gpus(const std::function<void(Profile&)>& change) {
   Profile profile = reference("nvidia-h200-x2");
   change(profile);
@@ -708,29 +650,6 @@ TEST(Check, FasterPairsAreNoLessImplausible) {
   }));
   EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
   EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("node/nvlink.read/measured: impl")));
-}
-
-TEST(Check, EachGpuIsMeasuredUnderJointLoad) {
-  for (const auto& [id, omitted] : {std::pair("hbm.concurrent", "not measured for GPU 1"),
-                                    std::pair("pcie.concurrent.h2d", "not measured for GPU 1")}) {
-    const CheckResult result = checked(two_gpus([&](Profile& p) {
-      std::erase_if(p.measurements, [&](const Measurement& m) {
-        return m.id == id && int_param(m.params, "gpu") == 1;
-      });
-    }));
-    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
-    EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr(omitted)));
-  }
-}
-
-TEST(Check, HeatWithoutItsFindingWarns) {
-  const CheckResult result = checked(changed([](Profile& p) {
-    Conditions& conditions = sample::find(p, "gemm.bf16/load:sustained").conditions;
-    conditions.throttle_reasons = {"hw_thermal"};
-    conditions.sm_clock_hz = 1.3e9;
-  }));
-  EXPECT_EQ(result.verdict(), Outcome::kWarn);
-  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("health/thermal_limit")));
 }
 
 TEST(Check, ClocksAreSeenUpToTheSecondStep) {

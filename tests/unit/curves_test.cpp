@@ -181,36 +181,6 @@ TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
   EXPECT_DOUBLE_EQ(figure_of(waves, {.name = "waves_before"}), 1);
 }
 
-TEST(Curves, LayoutsAreComparedWithTheBurst) {
-  auto p = sample::h200_run();
-  std::erase_if(p.measurements, [](const Measurement& m) {
-    return m.id.starts_with("gemm.") && !text_param(m.params, "load");
-  });
-  const auto add = [&](const char* id, const char* layout, double value, double clock_hz) {
-    Measurement m =
-        sample::measurement(id, {{"layout", std::string(layout)}}, Quantity::kFlopRate, value);
-    m.conditions.sm_clock_hz = clock_hz;
-    p.measurements.push_back(std::move(m));
-  };
-  add("gemm.bf16", "NN", 690e12, 1.5e9);
-  add("gemm.bf16", "TN", 700e12, 1.5e9);
-  add("gemm.int8", "NN", 120e12, 1.8e9);
-  add("gemm.int8", "NT", 150e12, 1.8e9);
-  add("gemm.int8", "TN", 1600e12, 1.6e9);
-  add("gemm.int8", "TT", 1700e12, 0);
-  p.measurements.back().conditions.sm_clock_hz.reset();
-  p.measurements.push_back(sample::compute("gemm.int8", "burst", 1650e12, 1.65e9));
-  const auto curves = curves_of(p);
-  const Curve& variants = curve(curves, "product variants");
-  const auto share_of_burst = [&](const char* layout) {
-    return figure_of(variants,
-                     {.name = "share_of_burst", .by = {{"format", "int8"}, {"variant", layout}}});
-  };
-  EXPECT_NEAR(share_of_burst("NN"), 120.0 / 1.8 / (1650 / 1.65), 1e-9);
-  EXPECT_NEAR(share_of_burst("TN"), 1, 1e-9);
-  EXPECT_THROW(share_of_burst("TT"), std::out_of_range);  // its clock was not read
-}
-
 TEST(Curves, ASoakSaysWhetherItSettled) {
   auto p = sample::h200_run();
   EXPECT_EQ(curve(curves_of(p), "soak").title,

@@ -100,15 +100,6 @@ TEST(ComputeTable, LossesThatAreEachTooSmallAreNone) {
   EXPECT_EQ(why_burst(0.980, 0.996), "kernel: 98 %");
 }
 
-TEST(ComputeTable, TellsASlowChipFromALowPowerCap) {
-  auto sustained = compute(sample::h200_run(), kSustained);
-  EXPECT_NEAR(*sustained["per_clock_per_sm"].value, 692e12 / 1410e6 / 132, 1e-6);
-  EXPECT_NEAR(*sustained["per_joule"].value, 692e12 / 700, 1e-3);
-  auto layer = compute(sample::h200_run(), "tensor.bf16/model_shaped");
-  EXPECT_NEAR(*layer["per_clock_per_sm"].value, 665e12 / 1380e6 / 132, 1e-6);
-  EXPECT_EQ(layer["per_joule"].value, std::nullopt);  // power unknown
-}
-
 TEST(ComputeTable, WhatIsMissingHasAReason) {
   const auto missing = [](const std::function<void(Measurement&)>& spoil) {
     const Cell cell =

@@ -199,31 +199,6 @@ TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
 }
 
-TEST(FirstScreen, SaysHowLargeAGemmHasToBe) {
-  Profile profile = reference("nvidia-h200-x2");
-  for (std::size_t gpu = 0; gpu < 2; ++gpu) {
-    Curve& curve = profile.curves.emplace_back(
-        Curve{.device = profile.devices[gpu].uuid, .topic = "GEMM sizes"});
-    const auto add = [&](const char* role, const char* format, double size) {
-      curve.figures.push_back({.id = "gemm.size",
-                               .name = "n",
-                               .by = {{"format", format}},
-                               .value = size,
-                               .unit = "1",
-                               .role = role});
-    };
-    add(role::kFullRateSide, "bf16", gpu == 0 ? 4096 : 5100);
-    add(role::kFullRateSide, "fp8", 8200);
-    add(role::kFullRateTokens, "bf16", 1000);
-    add(role::kFullRateTokens, "fp8", 4100);
-  }
-  EXPECT_THAT(
-      screen(profile),
-      HasSubstr("  GEMMs of N x N x N reach 90 % of burst per clock from about N = 5100 in BF16, "
-                "8200 in FP8; a\n  transformer's layers from about 1000 tokens in BF16, 4100 in "
-                "FP8.\n"));
-}
-
 TEST(FirstScreen, GpusOfSeveralModelsHaveTablesOfTheirOwn) {
   Profile profile = reference("nvidia-h200-x2");
   profile.devices[1].name = "NVIDIA H300";

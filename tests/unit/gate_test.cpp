@@ -25,7 +25,6 @@ using sample::run_with;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -234,7 +233,6 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   const Profile without_gpu = run_with(sample::remove_gpus);
   const Gate gone = gate_of({good, good}, {good, without_gpu, without_gpu});
   EXPECT_THAT(reasons(gone), ElementsAre("missing gpu0"));
-  EXPECT_THAT(gone.reasons[0].text, HasSubstr("not in 2 of 3 new profiles"));
   // An old run lacked it too.
   EXPECT_TRUE(gate_of({good, without_gpu}, {good, without_gpu}).passed());
   const Profile skipped = run_with(skip_tf32);
@@ -254,7 +252,6 @@ TEST(Gate, SeesALossThatComesAndGoes) {
   sample::scale(slow, "hbm.read", Basis::kMeasured, 0.94);
   const Gate gate = gate_of({good, good}, {slow, good, good, good});
   EXPECT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
 }
 
 TEST(Gate, AsksOfARunWhatItWasAskedFor) {
@@ -327,9 +324,6 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick}).passed());
   EXPECT_TRUE(gate_of({quick}, {full}).passed());
-  EXPECT_THAT(
-      compare_text(compare(std::span(&full, 1), std::span(&quick, 1), {}), {.all = true}, {}),
-      HasSubstr("what it leaves out is not missing"));
   quick.mode = "full";
   EXPECT_THAT(reasons(gate_of({full}, {quick})),
               IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
@@ -348,7 +342,6 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
   filtered.asked.filter = "^hbm.read";
   const Gate gate = gate_of({full}, {filtered});
   EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("'^hbm.read'"));
   auto base = full;
   base.asked = filtered.asked;
   EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
@@ -415,16 +408,6 @@ TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
   EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
 }
 
-TEST(Gate, SaysHowUnsteadyAndCanExcuseIt) {
-  const Profile& good = sample::reference();
-  Profile bad = good;
-  sample::ceiling(bad, "hbm.read", Basis::kMeasured).spread->sittings = 0.19;
-  const Gate gate = gate_of({good}, {bad});
-  ASSERT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("scatters by 19.0 % within a new run"));
-  EXPECT_TRUE(gate_of({good}, {bad}, {"gpu0/hbm.read/measured"}).passed());
-}
-
 TEST(Gate, DoesNotPassWhatItCannotJudge) {
   EXPECT_THAT(reasons_after(everywhere([](auto& m) { m.method_version = 7; })),
               AllOf(Contains("method_changed gpu0/hbm.read"),
@@ -474,14 +457,6 @@ TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
                 Contains(StartsWith(fmt::format("slower node/{}/", id))));
   }
   EXPECT_TRUE(gate_of({good}, {good}).passed());
-}
-
-TEST(Gate, SharedHostLinksMayVary) {
-  const Profile good = sample::reference("nvidia-h200-x2");
-  Profile busy = good;
-  for (Measurement& m : busy.measurements)
-    if (m.id.starts_with("pcie.concurrent")) m.value.value() *= 0.94;
-  EXPECT_THAT(reasons(gate_of({good}, {busy})), IsEmpty());
 }
 
 TEST(Gate, ANewCeilingIsWhatWasMeasured) {

