@@ -1,19 +1,6 @@
 """The roofline of one device and of several in one frame."""
 
-from conftest import (
-    GPU,
-    ONE_GPU,
-    by_key,
-    ceiling,
-    document_of,
-    figure_of,
-    loaded,
-    only,
-    pictures_of,
-    scaled,
-)
-from drawing import lines
-from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
+from conftest import GPU, ONE_GPU, by_key, document_of, figure_of, loaded, only, pictures_of
 
 
 def test_roofs_of_one_colour_are_told_apart(profile):
@@ -27,31 +14,6 @@ def test_roofs_of_one_colour_are_told_apart(profile):
                 looks.setdefault(str(line.get_color()), []).append(dash)
     assert max(map(len, looks.values())) >= 2
     assert all(len(set(dashes)) == len(dashes) for dashes in looks.values())
-
-
-def test_overlay_of_profiles(profile):
-    slower = loaded(scaled(only(document_of()), 0.8, "hbm.", "tensor.", "cuda_core."))
-    items = [("a", profile, GPU), ("b", slower, GPU)]
-    picture = overlay(items)
-    found = lines(picture)
-    burst = ceiling("tensor.bf16", "burst")
-    assert {y for _, y in found["a tensor.bf16"]} == {burst}
-    assert {y for _, y in found["b tensor.bf16"]} == {0.8 * burst}
-    # The headline is neutral.
-    memory, tensor = (
-        ceiling(name, basis) for name, basis in (("hbm.read", "measured"), ("tensor.fp8", "burst"))
-    )
-    assert picture.headline == (
-        f"HBM read: a leads with {memory / 1e9:.0f} GB/s, 1.25 × b; "
-        f"FP8 Tensor Cores: a leads with {tensor / 1e12:.0f} TFLOP/s, 1.25 × b"
-    )
-    assert picture.stamp.startswith("a: NVIDIA H200, 20")
-    side = ceilings_side_by_side(items)
-    shares = {round(x) for x, _ in lines(side)["b"]}
-    assert shares == {80, 100}  # the link and the caches are equal
-    assert side.headline == "Furthest apart: HBM read, b at 80.0 % of a"
-    assert overlay(items[:1]) is None
-    assert ceilings_side_by_side(items[:1]) is None
 
 
 def test_two_speeds_explain_points_above_roof():

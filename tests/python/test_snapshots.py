@@ -76,9 +76,15 @@ def described(picture):
             yield f"  legend: {', '.join(text.get_text() for text in legend.get_texts())}"
         for text in axes.texts:
             yield f"  text: {text.get_text()!r}"
+        unnamed = []
         for line in axes.get_lines():
-            if not str(line.get_label()).startswith("_"):
-                yield f"  line: {line.get_label()!r} {shape(line.get_xydata().tolist())}"
+            points = line.get_xydata().tolist()
+            if str(line.get_label()).startswith("_"):
+                unnamed += points
+            else:
+                yield f"  line: {line.get_label()!r} {shape(points)}"
+        if unnamed:
+            yield f"  other lines: {shape(unnamed)}"
         if bars := [bar for group in axes.containers for bar in group]:
             yield f"  bars: {', '.join(f'{bar.get_width():.4g}' for bar in bars)}"
 
