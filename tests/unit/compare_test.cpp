@@ -9,6 +9,7 @@
 #include "harness/profile/profile.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/crowded_profile.hpp"
+#include "tests/unit/golden_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -531,6 +532,30 @@ TEST(Compare, AnEmptySideComparesWithNothing) {
   const auto result = compare({}, std::span(&p, 1), {});
   EXPECT_TRUE(result.devices.empty());
   EXPECT_EQ(result.only_next.size(), 2U);
+}
+
+TEST(CompareText, IsThatOfTheGoldenFile) {
+  const auto next = run_with([](Profile& p) {
+    auto& m = find(p, "gemm.bf16/load:sustained");
+    scale(m, 0.9);
+    m.conditions.sm_clock_hz = 1260e6;
+    for (Measurement& each : p.measurements)
+      if (each.id == "pcie.h2d.pinned" && *int_param(each.params, "bytes") <= 262144)
+        scale(each, 0.8);
+    std::erase_if(p.measurements, [](const Measurement& each) { return each.id == "gemm.tf32"; });
+    p.software.driver = "590.1";
+    p.devices[0].xids = {79};
+  });
+  auto other = sample::h200_run();
+  other.devices[0].name = "NVIDIA H100 80GB HBM3";
+  scale(other, "hbm.read", Basis::kMeasured, 0.7);
+  const std::vector<std::string> allowed = {"gpu0/health/xid", "gpu1"};
+  const ShowOptions wide{.color = false, .width = 100};
+  golden::expect_screen(
+      compare_text(compare_one(sample::h200_run(), next, {.allowed = allowed}),
+                   {.all = true, .gate = true}, wide) +
+          compare_text(compare_one(sample::h200_run(), other), {.all = true}, wide),
+      "compared");
 }
 
 TEST(CompareText, KeepsWithinTheTerminal) {

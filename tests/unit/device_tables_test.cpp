@@ -133,6 +133,12 @@ TEST(ComputeTable, OnlyUnfinishedRunsOweSustainedFigures) {
   EXPECT_EQ(compute(p, kSustained)["measured"].missing, "not measured in this run");
 }
 
+TEST(ComputeTable, HasALaterVersionsFormatsWithTheirPart) {
+  const Placed later = placed({.name = "tensor.fp2", .label = "", .unit = "", .precision = "fp2"});
+  EXPECT_EQ(later.format, "FP2");
+  EXPECT_EQ(later.engine, "Tensor Cores");
+}
+
 TEST(Headlines, NameTheirReference) {
   const auto cells = [](const Profile& p, const char* key) {
     return cells_of(p, "headlines", key);
