@@ -5,6 +5,7 @@ import functools
 import re
 
 import pytest
+import test_input_pictures
 import test_load_pictures
 import test_node
 from conftest import (
@@ -60,6 +61,8 @@ MADE = {
     "few-metrics": lambda: with_kernels("h200_ncu.csv", "$x^2 " * 50),
     "traced": lambda: with_kernels("h200_trace.json.gz", "k" * 200),
     "node-of-three": lambda: [test_node.links_of_three()],
+    "input-fast": lambda: [test_input_pictures.drawn(test_input_pictures.FAST)],
+    "input-slow": lambda: [test_input_pictures.drawn_with_need()],
     "soak": lambda: [by_key(loaded(test_load_pictures.with_soak()))["soak"]],
     "two": lambda: compared(2),
     "five": lambda: compared(5),
