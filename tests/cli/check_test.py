@@ -339,29 +339,3 @@ def test_lint_finds_what_judges_nothing(rules, rule, words):
     for option in ("--lint", "--rules"):
         profile = [REFERENCE] if option == "--rules" else []
         refused("check", *profile, option, rules(sound, rule), words=["rules.toml", *words])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("missing.json", ["missing.json", "no such file"]),
-        ("REFERENCE --against broken.json", ["broken.json", "populations"]),
-        ("--device none --against missing.json", ["missing.json", "no such file"]),
-        ("REFERENCE --rules missing.toml", ["missing.toml", "no such file"]),
-        ("--lint missing.toml --against missing.json", ["missing.json", "no such file"]),
-        ("REFERENCE --lint missing.toml", ["--lint"]),
-        ("REFERENCE --full", ["--full"]),
-        ("REFERENCE --time-limit 9", ["--time-limit"]),
-        ("--time-limit 0", ["--time-limit", "a number above 0"]),
-        ("--device none -o no/p.json", ["--output", "no/p.json"]),
-        ("REFERENCE --exit-codes rain", ["--exit-codes", "nagios"]),
-        ("REFERENCE --explain rain", ["--explain rain", "--all"]),
-        ("REFERENCE --rules=", ["--rules"]),
-        ("REFERENCE --junit no/such/folder/x.xml", ["no/such/folder/x.xml"]),
-    ],
-)
-def test_bad_usage(tmp_path, arguments, words):
-    broken = '{"schema": "peakline-population", "schema_version": 1}'
-    (tmp_path / "broken.json").write_text(broken)
-    split = arguments.replace("REFERENCE", str(REFERENCE)).split()
-    refused("check", *split, words=words, cwd=tmp_path)

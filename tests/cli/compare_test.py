@@ -143,20 +143,3 @@ def test_several_runs_a_side_and_the_document(scaled):
     found = document("compare", *runs[:3], "--", *runs[3:], "--threshold", "5")
     assert found["schema"] == "peakline-comparison"
     assert len(runs) // 2 in found.values()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("", ["BASE"]),
-        ("GOLDEN", ["BASE... -- NEW..."]),
-        ("GOLDEN --", []),
-        ("GOLDEN GOLDEN GOLDEN", ["BASE... -- NEW..."]),
-        ("GOLDEN -- missing.json", ["missing.json", "no such file"]),
-        ("GOLDEN GOLDEN --threshold -1", ["--threshold"]),
-        ("GOLDEN GOLDEN --threshold nan", ["--threshold", "nan"]),
-        ("GOLDEN GOLDEN --fail-on rain", ["--fail-on", "regression"]),
-    ],
-)
-def test_bad_usage(arguments, words):
-    refused("compare", *arguments.replace("GOLDEN", str(GOLDEN)).split(), words=words)

@@ -75,17 +75,15 @@ def test_a_machine_that_fails_is_named(demo):
     assert "limit 90.0 GB/s by the rules: checkpoints are written" in " ".join(failed.split())
 
 
-@pytest.mark.parametrize("name", ["empty", "empty/", "new", "new/", "link"])
+@pytest.mark.parametrize("name", [".", "empty", "empty/", "new", "new/", "link"])
 def test_a_new_or_empty_folder_is_filled(tmp_path, name):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "link").symlink_to("empty")
-    stdout_of("demo", tmp_path / name if name[-1] != "/" else f"{tmp_path}/{name}")
-    assert (tmp_path / name / "profiles/node1.json").is_file()
-
-
-def test_the_current_folder_is_filled(tmp_path):
-    stdout_of("demo", ".", cwd=tmp_path)
-    assert (tmp_path / "node7.json").is_file()
+    start = tmp_path / "start"
+    (start / "empty").mkdir(parents=True)
+    (start / "link").symlink_to("empty")
+    if name == ".":
+        start = start / "empty"
+    stdout_of("demo", name, cwd=start)
+    assert (start / name / "profiles/node1.json").is_file()
 
 
 def test_a_disk_that_is_full_leaves_nothing(tmp_path):

@@ -49,13 +49,44 @@ def empty(tmp_path):
         ("show GOLDEN --topic power --all", ["--topic", "--all"]),
         ("show GOLDEN --json --all", ["--json", "--all"]),
         ("worker", ["--device"]),
+        ("compare", ["BASE"]),
+        ("compare GOLDEN", ["BASE... -- NEW..."]),
+        ("compare GOLDEN --", []),
+        ("compare GOLDEN GOLDEN GOLDEN", ["BASE... -- NEW..."]),
+        ("compare GOLDEN -- missing.json", ["missing.json", "no such file"]),
+        ("compare GOLDEN GOLDEN --threshold -1", ["--threshold"]),
+        ("compare GOLDEN GOLDEN --threshold nan", ["--threshold", "nan"]),
+        ("compare GOLDEN GOLDEN --fail-on rain", ["--fail-on", "regression"]),
+        ("check missing.json", ["missing.json", "no such file"]),
+        ("check --device none --against missing.json", ["missing.json", "no such file"]),
+        ("check REFERENCE --rules missing.toml", ["missing.toml", "no such file"]),
+        ("check --lint missing.toml --against missing.json", ["missing.json", "no such file"]),
+        ("check REFERENCE --lint missing.toml", ["--lint"]),
+        ("check REFERENCE --full", ["--full"]),
+        ("check REFERENCE --time-limit 9", ["--time-limit"]),
+        ("check --time-limit 0", ["--time-limit", "a number above 0"]),
+        ("check --device none -o no/p.json", ["--output", "no/p.json"]),
+        ("check REFERENCE --exit-codes rain", ["--exit-codes", "nagios"]),
+        ("check REFERENCE --explain rain", ["--explain rain", "--all"]),
+        ("check REFERENCE --rules=", ["--rules"]),
+        ("check REFERENCE --junit no/such/folder/x.xml", ["no/such/folder/x.xml"]),
+        ("fleet", ["PATH"]),
+        ("fleet missing.json", ["missing.json", "no such file"]),
+        ("fleet .", [".", "*.json"]),
+        ("fleet GOLDEN --json --csv", ["--csv", "--json"]),
+        ("fleet GOLDEN --fail-on rain", ["--fail-on", "outlier"]),
+        ("fleet GOLDEN --threshold -1", ["--threshold"]),
+        ("fleet GOLDEN --threshold 16", ["--threshold", "15"]),
         ("run --quick --device GPU-00000000-0000-0000-0000-000000000000", ["--device"]),
         ("run --quick --device ''", ["--device"]),
         ("run --quick --device none --filter host.memroy.raed", ["host.memory.read"]),
     ],
 )
 def test_options(empty, arguments, words):
-    split = [{"GOLDEN": GOLDEN, "''": ""}.get(word, word) for word in arguments.split()]
+    split = [
+        {"GOLDEN": GOLDEN, "REFERENCE": REFERENCE, "''": ""}.get(word, word)
+        for word in arguments.split()
+    ]
     refused(*split, words=words, cwd=empty)
 
 
