@@ -72,11 +72,9 @@ def test_benchmark_lists_the_points_of_a_device():
     ("flags", "named"),
     [
         (["--benchmark_colour=1"], "--benchmark_colour"),
-        (["--benchmark_repetitions=0"], "--benchmark_repetitions"),
         (["--benchmark_format=bogus"], "--benchmark_format"),
         (["--benchmark_filter=nomatch"], "'nomatch'"),
         (["--benchmark_filter=" + "(" * 20_000], "not a regular expression"),
-        (["--benchmark_filter=(([a-z.:/0-9]+)+)+$!"], "matches no benchmark"),
         (["--benchmark_min_time=\x1b[31m"], "--benchmark_min_time"),
         (["--benchmark_out", "mine.json"], "already exists"),
         (["--device", "9"], "--device 9"),

@@ -7,16 +7,7 @@ import os
 import re
 
 import pytest
-from program import (
-    GOLDEN,
-    document,
-    peakline,
-    refused,
-    scale,
-    stdout_of,
-    write_cards,
-    write_changed,
-)
+from program import document, peakline, refused, scale, stdout_of, write_cards, write_changed
 
 GATE = ("--fail-on", "outlier")
 
@@ -124,20 +115,3 @@ def test_unreadable_file_of_many_is_left_out(folder):
     line = r"peakline: left out: [^\n]*broken.json: [^\n]+\n"
     assert re.fullmatch(line, partial.stderr)
     assert "6 profiles" in partial.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("", ["PATH"]),
-        ("missing.json", ["missing.json", "no such file"]),
-        (".", [".", "*.json"]),
-        ("GOLDEN --json --csv", ["--csv", "--json"]),
-        ("GOLDEN --fail-on rain", ["--fail-on", "outlier"]),
-        ("GOLDEN --threshold -1", ["--threshold"]),
-        ("GOLDEN --threshold 16", ["--threshold", "15"]),
-    ],
-)
-def test_bad_usage(tmp_path, arguments, words):
-    split = arguments.replace("GOLDEN", str(GOLDEN)).split()
-    refused("fleet", *split, words=words, cwd=tmp_path)

@@ -132,8 +132,11 @@ def test_arguments_are_tame(tmp_path):
     ):
         words = [str(GOLDEN) if word == "GOLDEN" else word for word in before.split()]
         last = words.pop() if before.endswith(("--", "/")) and before != "compare GOLDEN --" else ""
+        for text in (HOSTILE, "x" * 100_000, "\udcff"):
+            error = peakline(*words, last + text, cwd=tmp_path).stderr
+            assert_tame(error)
+            assert len(error) < 1100
         arguments = [*words, last + HOSTILE]
-        assert_tame(peakline(*arguments, cwd=tmp_path).stderr)
         assert_tame(on_terminal(COLUMNS, *arguments, code=None).replace("\r\n", "\n"))
 
 

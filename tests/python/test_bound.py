@@ -90,13 +90,10 @@ def test_the_host_has_bounds_too(profile):
         ({"flop": {"bf16": -1}}, "flop['bf16'] is -1, but must be a number from 0"),
         ({"flop": {"bf16": "1e12"}}, "flop['bf16'] is '1e12', but must be a number from 0"),
         ({"bytes": {"hbm": float("nan")}}, "bytes['hbm'] is nan, but must be a number from 0"),
-        ({"bytes": {"hbm": True}}, "bytes['hbm'] is True, but must be a number from 0"),
         ({"flop": {"bf16": 10**400}}, "but must be a number from 0"),
         ({"bytes": {"hbm": 10**5000}}, "is a number that is far too long, but must be"),
-        ({"launches": 10**400}, "but must be a whole number from 0"),
         ({"launches": 1.5}, "launches is 1.5, but must be a whole number from 0"),
         ({"launches": -1}, "launches is -1, but must be a whole number from 0"),
-        ({"launches": True}, "launches is True, but must be a whole number from 0"),
         ({"launches": 1, "load": "soak"}, "load is 'soak', but must be 'burst' or 'sustained'"),
     ],
 )

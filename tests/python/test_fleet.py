@@ -42,19 +42,6 @@ def fleet():
     return made_fleet()
 
 
-def test_page_names_what_is_wrong(fleet):
-    page = fleet_page(fleet)
-    assert "A fleet of 11 GPUs in 11 machines" in page
-    said = "11 devices judged: 1 FAIL (slow GPU 0), 10 PASS."
-    assert f'<div class="verdict fail"><p><b>FAIL</b> <span>{said}</span>' in page
-    assert '<td>slow GPU 0</td><td class="error"><b>FAIL</b></td>' in page
-    assert "HBM read −7.0 %: no cause known" in page
-    assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
-    # A strip has the smallest scale that holds its extremes.
-    assert "<small>scale ±10 %</small>" in page
-    assert "Not judged" not in page
-
-
 def test_strips_are_scaled_and_flat_ones_folded(fleet):
     (group,) = fleet["groups"]
     (first,) = group["ceilings"]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from conftest import DATA, TWO_GPUS, document_of, figure_of, loaded, only
-from drawing import CANVASES, on_both_canvases, texts
+from drawing import texts
 from peakline.pictures import draw, kernel_roofline
-from peakline.pictures.kernels import MOST_DRAWN, picture
+from peakline.pictures.kernels import picture
 from peakline.report import build
 from peakline.workload.kernel import Kernel
 from peakline.workload.placement import place
@@ -16,61 +16,6 @@ from peakline.workload.read import read_kernels as read
 def bars(axes):
     """Row and length of each bar: the whole, then the part in full colour."""
     return [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in axes.patches]
-
-
-def test_bar_shows_time_and_need(profile):
-    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
-    (axes,) = figure_of(picture(profile, placed)).axes
-    found = bars(axes)
-    assert axes.get_xlabel() == "ms over all launches"
-    for row, p in enumerate(placed):
-        seconds = p.kernel.seconds
-        whole, needed = (length for at, length in found if at == pytest.approx(row))
-        assert whole == pytest.approx(1e3 * seconds)
-        assert needed == pytest.approx(1e3 * (seconds - p.gain_s(p.as_written)))
-        strokes = [line for line in axes.get_lines() if row - 0.3 < line.get_ydata()[0] < row]
-        (stroke,) = strokes
-        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.gain_s(p.rewritten)))
-    # The colour shows the limiting unit: issue slots, Tensor Cores, memory.
-    colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
-    assert colours["cunn_SoftMaxForwardReg"] == colours["vectorized_layer_norm_kernel"]
-    assert colours["vectorized_gather_kernel"] == colours["vectorized_elementwise_kernel"]
-    assert len(set(colours.values())) == 4
-
-
-@on_both_canvases
-@pytest.mark.parametrize("name", ["h200_ncu_full.csv.gz", "h200_trace.json.gz", "h200_ncu.csv"])
-def test_kernels_not_drawn_are_named(profile, name, canvas):
-    placed = place(profile, read(DATA / name), "0")
-    shown = texts(picture(profile, placed), canvas)
-    rows = [int(found[1]) for text in shown if (found := re.match(r"(\d+)  \S", text))]
-    assert len(rows) == min(len(placed), MOST_DRAWN)
-    # The longest kernels are drawn, in the order and with the numbers of the table.
-    assert rows == sorted(rows)
-    times = [p.kernel.seconds or 0.0 for p in placed]
-    left = [t for number, t in enumerate(times, start=1) if number not in rows]
-    assert min(times[number - 1] for number in rows) >= max(left, default=0.0)
-    note = [text for text in shown if text.startswith("Not drawn")]
-    assert len(note) == bool(left)
-    for text in note:
-        share = 100 * sum(left) / sum(times)
-        assert text.startswith(f"Not drawn, in the table: {len(left)} kernels, {share:.1f} % of")
-        names = text.partition("time:")[2].replace("\n", " ").split(", ")
-        _, _, more = names.pop().partition(" and ")
-        named = len(names) + 1
-        assert named + int(more.removesuffix(" more") or 0) == len(left)
-
-
-def test_names_stand_beside_number_and_figures(profile):
-    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
-    for canvas in CANVASES:
-        (axes,) = figure_of(picture(profile, placed), canvas).axes
-        written = [(text.get_text(), text.xy[1]) for text in axes.texts]
-        for number, p in enumerate(placed, start=1):
-            row = [text for text, at in written if abs(at - (number - 1)) < 0.3]
-            name, figures = row
-            assert name.startswith(f"{number}  {p.label[:12]}")
-            assert " to gain: " in figures
 
 
 def test_unknown_kernels_are_drawn_as_unknown(profile):
@@ -126,3 +71,11 @@ def test_roofline_marks_share_a_kernels_height(profile):
     assert (
         kernel_roofline.picture(profile, placed[0].device, place(profile, [without], "0")) is None
     )
+
+
+def test_the_colour_shows_what_limits_a_kernel(profile):
+    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
+    (axes,) = figure_of(picture(profile, placed)).axes
+    colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
+    assert colours["vectorized_gather_kernel"] == colours["vectorized_elementwise_kernel"]
+    assert len(set(colours.values())) == 4  # issue slots, two kinds of Tensor Cores, memory

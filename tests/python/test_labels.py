@@ -5,6 +5,7 @@ import functools
 import re
 
 import pytest
+import test_input_pictures
 import test_load_pictures
 import test_node
 from conftest import (
@@ -12,7 +13,6 @@ from conftest import (
     GPU,
     REFERENCES,
     by_key,
-    ceiling,
     document_of,
     figure_of,
     loaded,
@@ -21,7 +21,7 @@ from conftest import (
     reference_page,
     scaled,
 )
-from drawing import crossed, cut, lines, on_both_canvases, outside, overlapping, texts
+from drawing import crossed, cut, on_both_canvases, outside, overlapping
 from peakline.pictures import pictures
 from peakline.pictures.labels import short_label
 from peakline.pictures.picture import add_frame
@@ -61,6 +61,8 @@ MADE = {
     "few-metrics": lambda: with_kernels("h200_ncu.csv", "$x^2 " * 50),
     "traced": lambda: with_kernels("h200_trace.json.gz", "k" * 200),
     "node-of-three": lambda: [test_node.links_of_three()],
+    "input-fast": lambda: [test_input_pictures.drawn(test_input_pictures.FAST)],
+    "input-slow": lambda: [test_input_pictures.drawn_with_need()],
     "soak": lambda: [by_key(loaded(test_load_pictures.with_soak()))["soak"]],
     "two": lambda: compared(2),
     "five": lambda: compared(5),
@@ -83,20 +85,6 @@ def check(picture, figure):
 def test_no_label_is_cut_or_overlaps(name, canvas):
     for picture in page(name):
         check(picture, figure_of(picture, canvas))
-
-
-def test_the_caches_are_on_the_first_roofline():
-    first, every = page("caches")
-    for picture, levels in ((first, "hbm l2 l1"), (every, "hbm l2 l1 shared")):
-        found = lines(picture)
-        for level in levels.split():
-            assert len(found[f"{level}.read"]) >= 2, (picture.key, level)
-    assert "shared.read" not in lines(first)
-    (axes,) = figure_of(first).axes
-    assert len([line for line in axes.get_lines() if line.get_linestyle() != "None"]) <= 12
-    for level in ("L1", "L2", "HBM"):
-        rate = ceiling(f"{level.lower()}.read", "measured")
-        assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
 
 
 def test_short_labels_keep_whole_words():
@@ -131,13 +119,3 @@ def test_labels_of_real_profiles(path):
         # The heading never breaks between a number and its unit.
         heading = figure.texts[0].get_text()
         assert not re.search(r"\d\n\D", heading), (picture.key, heading)
-
-
-@on_both_canvases
-def test_every_machine_of_an_overlay_is_named(canvas):
-    overlaid = page("five")[0]
-    named = [text for text in texts(overlaid, canvas) if text.endswith(" GB/s")]
-    assert [text.partition(":")[0] for text in named] == [
-        "reference-node",
-        *(f"node-{i}-of-the-second-row" for i in range(1, 5)),
-    ]

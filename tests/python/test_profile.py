@@ -156,12 +156,6 @@ def test_a_repeated_key_among_many_is_found_soon():
     assert time.process_time() - start < 5
 
 
-@CHECKS
-@given(st.integers(min_value=0, max_value=len(TEXT) - 1))
-def test_any_truncation_is_refused(length):
-    assert isinstance(load_or_error(TEXT[:length]), str)
-
-
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -11,7 +11,6 @@ from conftest import (
     ONE_GPU,
     REFERENCES,
     TWO_GPUS,
-    ceiling,
     document_of,
     loaded,
     only,
@@ -21,7 +20,6 @@ from conftest import (
     unfolded,
 )
 from peakline.page.sections import findings
-from peakline.pictures import sentence
 
 
 class Page(html.parser.HTMLParser):
@@ -82,25 +80,10 @@ def test_policy_allows_the_one_script_alone(page):
     assert policy.count("unsafe-inline") == 1
 
 
-def test_what_the_page_says(page, document):
+def test_the_page_has_every_figure(page, document):
+    """test_snapshots.py has its texts."""
     page = unfolded(page)
-    shown = "".join(Page(page).text)
-    write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
     curves = [c for c in document["curves"] if c["device"] == GPU]
-    # Titles without a picture are printed, too.
-    (alone,) = (c for c in curves if c["topic"] == "allocation")
-    for part in (
-        document["devices"][0]["name"],
-        f"{write / 1e9:.0f} GB/s",
-        f"{burst / 1e12:.0f} TFLOP/s",
-        *(finding["message"] for finding in document["findings"]),
-        "Provenance",
-        ONE_GPU.name,
-        f"revision {document['software']['git_revision']}",
-        *{m["reason"] for m in document["measurements"] if m["status"] == "skipped"},
-        f"allocation: {sentence(alone['title'])}",
-    ):
-        assert part in shown, part
     pictures = re.findall(r'data-picture="([^"]*)"', page)
     assert next(key for key in pictures if key != "answer") == "roofline"
     assert {"ceiling-table", "factors", "hbm", "pcie", "provenance", "raw", "host"} <= set(pictures)

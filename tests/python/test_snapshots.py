@@ -1,4 +1,4 @@
-"""Every text and axis of the pictures and the page, compared with the files in snapshots/.
+"""Every text, axis and line of the pictures and the page, compared with the files in snapshots/.
 
 After an intended change: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
 """
@@ -24,11 +24,13 @@ from conftest import (
     unfolded,
 )
 from drawing import written
-from peakline.page import tables
+from peakline.page import comparison_page, fleet_page, tables
 from peakline.profile import HOST, NODE
 from peakline.report import build, compared
 from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels as parse
+from test_comparison import compared as compared_machines
+from test_fleet import made_fleet
 from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as made
@@ -45,8 +47,15 @@ def check(name, lines):
     assert text == path.read_text(encoding="utf-8"), path
 
 
+def shape(points):
+    """The ends of a line, and the centre of its points."""
+    centre = tuple(sum(values) / len(values) for values in zip(*points, strict=True))
+    places = (points[0], points[-1], centre) if len(points) > 1 else points
+    return f"{len(points)} points: {', '.join(f'({x:.4g}, {y:.4g})' for x, y in places)}"
+
+
 def described(picture):
-    """A picture's texts and panels."""
+    """A picture's texts, panels and what they show."""
     for field in ("title", "headline", "stamp", "how"):
         yield f"{field}: {getattr(picture, field)}"
     figure = figure_of(picture)
@@ -67,6 +76,17 @@ def described(picture):
             yield f"  legend: {', '.join(text.get_text() for text in legend.get_texts())}"
         for text in axes.texts:
             yield f"  text: {text.get_text()!r}"
+        unnamed = []
+        for line in axes.get_lines():
+            points = line.get_xydata().tolist()
+            if str(line.get_label()).startswith("_"):
+                unnamed += points
+            else:
+                yield f"  line: {line.get_label()!r} {shape(points)}"
+        if unnamed:
+            yield f"  other lines: {shape(unnamed)}"
+        if bars := [bar for group in axes.containers for bar in group]:
+            yield f"  bars: {', '.join(f'{bar.get_width():.4g}' for bar in bars)}"
 
 
 def shown():
@@ -130,7 +150,15 @@ def node_tables():
     return unfolded(tables.ceilings(profile, NODE, "ceilings") + tables.curves(said, (), "curves"))
 
 
-TABLES = [kernels_table, compared_table, node_tables]
+def fleet():
+    return fleet_page(made_fleet())
+
+
+def comparison():
+    return unfolded(comparison_page(compared_machines()))
+
+
+TABLES = [kernels_table, compared_table, node_tables, fleet, comparison]
 
 
 @pytest.mark.parametrize("made", TABLES)

@@ -83,13 +83,6 @@ def test_shares_of_published_and_measured_peaks():
     )
 
 
-def test_sinks_get_each_step():
-    timer, device, got = timed()
-    list(run(timer, device, [0.1, 0.2, 0.3]))
-    assert [number for number, _ in got] == [1, 2, 3]
-    assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
-
-
 def test_failing_sink_does_not_end_training(caplog):
     def broken(number, figures):
         raise ConnectionError("no server")
@@ -130,16 +123,6 @@ def test_a_time_that_is_none_is_said_once(length, caplog):
     assert timer.latest["peakline/step_s"] == pytest.approx(0.1)
     (record,) = caplog.records
     assert f"step 2 took {length:g} s" in record.message
-
-
-def test_a_pause_is_no_step():
-    timer, device, _ = timed()
-    list(run(timer, device, [0.1]))
-    timer.pause()
-    device.now += 60
-    assert timer.step() == {}
-    device.now += 0.1
-    assert timer.step()["peakline/step_s"] == pytest.approx(0.1)
 
 
 def test_a_pause_keeps_the_steps_before_it():

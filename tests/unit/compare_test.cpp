@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/profile/profile.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/crowded_profile.hpp"
+#include "tests/unit/golden_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -20,7 +20,6 @@ using sample::find;
 using sample::run_with;
 using sample::scale;
 using ::testing::Contains;
-using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -162,31 +161,6 @@ TEST(Compare, AVirtualMachinesHostIsNotJudged) {
   EXPECT_EQ(verdicts(), std::set{Verdict::kNotJudged});
 }
 
-std::vector<Profile> runs_at(std::initializer_list<double> factors) {
-  std::vector<Profile> runs;
-  for (const double f : factors) runs.push_back(with_scaled("gemm.bf16/load:burst", f));
-  return runs;
-}
-
-TEST(Compare, SeveralRunsBringTheirSpread) {
-  // Runs that scatter by 10 % cannot show a change of 5 %; runs that agree can.
-  const auto scattered = compare(runs_at({0.95, 0.98, 1.0, 1.02, 1.05, 1.0}),
-                                 runs_at({0.90, 0.93, 0.95, 0.97, 1.0, 0.95}), {});
-  EXPECT_EQ(ceiling(scattered, "tensor.bf16/burst").verdict, Verdict::kUneven);
-  EXPECT_EQ(ceiling(scattered, "tensor.bf16/burst").base.runs, 6U);
-  const auto steady = compare(runs_at({0.999, 1.0, 1.001, 1.0, 1.0, 1.0}),
-                              runs_at({0.949, 0.95, 0.951, 0.95, 0.95, 0.95}), {});
-  EXPECT_EQ(ceiling(steady, "tensor.bf16/burst").verdict, Verdict::kSlower);
-  EXPECT_NEAR(ceiling(steady, "tensor.bf16/burst").ratio, 0.95, 1e-6);
-}
-
-TEST(Compare, OneOutlierAmongManyRunsIsUnsteadyAndNotSlower) {
-  const auto result = compare(runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}),
-                              runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5}), {});
-  EXPECT_EQ(ceiling(result, "tensor.bf16/burst").verdict, Verdict::kUnsteady);
-  EXPECT_EQ(ceiling(result, "tensor.fp16/burst").verdict, Verdict::kSame);
-}
-
 TEST(Compare, SaysWhatMovedWithACeiling) {
   const auto next = run_with([](Profile& p) {
     auto& m = find(p, "gemm.bf16/load:sustained");
@@ -271,8 +245,6 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
   const auto& c = curve(result, "gemm.skinny.bf16");
   EXPECT_NEAR(c.median_ratio, 0.9, 1e-9);
   EXPECT_NEAR(*c.median_ratio_per_clock, 1, 1e-9);
-  EXPECT_THAT(compare_text(result, {.all = true}, {.width = 100}),
-              ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
 // Two clock steps explain differences of figures that the clock bounds, but not of memory.
@@ -407,9 +379,6 @@ TEST(Compare, DifferentModelsGiveRatiosAndNoVerdict) {
   EXPECT_LT(ceiling(result, "hbm.read/measured").ratio, 1);
   EXPECT_THAT(reasons(result), ElementsAre("different_model gpu0/model"));
   EXPECT_TRUE(result.devices[1].same_model);  // the same host
-  const auto text = compare_text(result, {.all = true}, {});
-  EXPECT_THAT(text, HasSubstr("different models: ratios only, no verdicts"));
-  EXPECT_THAT(text, HasSubstr("base faster"));
 }
 
 Profile two_devices(const char* first, const char* second) {
@@ -441,18 +410,13 @@ TEST(Compare, AnAnonymizedRunIsOfTheSameCard) {
   }
 }
 
-TEST(Compare, TwoCardsWhoseNamesBeginAlikeStayTwo) {
-  const Profile run = anonymized(two_devices("GPU-01234567-89ab-cdef-0123-456789abcdef",
-                                             "GPU-01234567-ba98-cdef-0123-456789abcdef"));
-  EXPECT_EQ(compare_one(run, run).devices.size(), 3U);
-}
-
 TEST(Compare, AnotherCardIsAnotherCondition) {
   const auto first = two_devices("GPU-01234567-89ab", "GPU-2"),
              second = two_devices("GPU-76543210-89ab", "GPU-2");
   const auto result = compare_one(first, second);
-  EXPECT_THAT(compare_text(result, {.all = true}, {}),
-              ContainsRegex("card +GPU-01234567 → GPU-76543210"));
+  const Difference& card = result.devices[0].differences.at(0);
+  EXPECT_EQ(card.what, "card");
+  EXPECT_EQ(card.base + card.next, "GPU-01234567GPU-76543210");
 }
 
 // The last point of a sweep over threads uses all of them, so it differs between hosts.
@@ -568,21 +532,30 @@ TEST(Compare, AnEmptySideComparesWithNothing) {
   const auto result = compare({}, std::span(&p, 1), {});
   EXPECT_TRUE(result.devices.empty());
   EXPECT_EQ(result.only_next.size(), 2U);
-  EXPECT_THAT(compare_text(result, {.all = true}, {}), HasSubstr("no ceilings in common"));
 }
 
-TEST(CompareText, ShowsTableVerdictsAndTally) {
+TEST(CompareText, IsThatOfTheGoldenFile) {
   const auto next = run_with([](Profile& p) {
     auto& m = find(p, "gemm.bf16/load:sustained");
     scale(m, 0.9);
     m.conditions.sm_clock_hz = 1260e6;
+    for (Measurement& each : p.measurements)
+      if (each.id == "pcie.h2d.pinned" && *int_param(each.params, "bytes") <= 262144)
+        scale(each, 0.8);
+    std::erase_if(p.measurements, [](const Measurement& each) { return each.id == "gemm.tf32"; });
     p.software.driver = "590.1";
+    p.devices[0].xids = {79};
   });
-  const auto text = compare_text(compare_one(sample::h200_run(), next), {.all = true}, {});
-  for (const char* part : {"base: 1 profile, new: 1 profile", "0.900", "slower", "same per clock",
-                           "580.159.03 → 590.1", "ceilings: 1 slower, "})
-    EXPECT_THAT(text, HasSubstr(part));
-  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  auto other = sample::h200_run();
+  other.devices[0].name = "NVIDIA H100 80GB HBM3";
+  scale(other, "hbm.read", Basis::kMeasured, 0.7);
+  const std::vector<std::string> allowed = {"gpu0/health/xid", "gpu1"};
+  const ShowOptions wide{.color = false, .width = 100};
+  golden::expect_screen(
+      compare_text(compare_one(sample::h200_run(), next, {.allowed = allowed}),
+                   {.all = true, .gate = true}, wide) +
+          compare_text(compare_one(sample::h200_run(), other), {.all = true}, wide),
+      "compared");
 }
 
 TEST(CompareText, KeepsWithinTheTerminal) {
@@ -616,13 +589,6 @@ TEST(CompareJson, SaysTheSame) {
   }
   EXPECT_THAT(slower, ElementsAre("tensor.bf16"));
   EXPECT_FALSE(document["devices"][0]["curves"].empty());
-}
-
-TEST(Compare, ARunCountsOnceForEachCeiling) {
-  auto p = sample::h200_run();
-  p.ceilings.insert(p.ceilings.end(), p.ceilings.begin(), p.ceilings.end());
-  const auto result = compare_one(p, p);
-  EXPECT_EQ(ceiling(result, "tensor.bf16/burst").base.runs, 1U);
 }
 
 TEST(Compare, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {

@@ -36,57 +36,10 @@ std::map<std::string, double> factors(const Profile& p, std::string_view resourc
   return found;
 }
 
-TEST(Factors, MixedTrafficLosesByTurningRound) {
-  const auto p = run_with(everywhere([](Measurement& m) {
-    if (m.id == "hbm.write" || m.id == "hbm.memset") m.work = {.bytes_written = 4e9};
-    if (m.id == "hbm.copy" || m.id == "hbm.memcpy")
-      m.work = {.bytes_read = 2e9, .bytes_written = 2e9};
-    if (m.id == "hbm.triad") m.work = {.bytes_read = 4e9, .bytes_written = 2e9};
-  }));
-  const auto read = factors(p, "hbm.read", Basis::kMeasured);
-  EXPECT_FALSE(read.contains("turnaround"));
-  EXPECT_NEAR(read.at("DRAM"), 4583e9 / 4814e9, 1e-3);
-  const auto turnaround = [&](const char* resource) {
-    return factors(p, resource, Basis::kMeasured).at("turnaround");
-  };
-  EXPECT_NEAR(turnaround("hbm.copy"), 4254 / (2 / (1 / 4583.0 + 1 / 4639.0)), 1e-6);
-  // A triad reads twice what it writes.
-  EXPECT_NEAR(turnaround("hbm.triad"), 4359 / (3 / (2 / 4583.0 + 1 / 4639.0)), 1e-6);
-}
-
-TEST(Factors, TheFixedPartOfALaunchComesFromTheFootprints) {
-  auto p = sample::h200_run();
-  std::erase_if(p.measurements, [](const Measurement& m) { return m.id == "hbm.read"; });
-  constexpr double kFixed = 4e-6, kSlope = 4600e9;
-  for (const std::int64_t gib : {1, 2, 8}) {
-    const double bytes = static_cast<double>(gib << 30), seconds = kFixed + bytes / kSlope;
-    Measurement m = sample::measurement("hbm.read", {{"width", 16}, {"bytes", gib << 30}},
-                                        Quantity::kByteRate, bytes / seconds);
-    m.work = {.bytes_read = bytes};
-    m.summary = Summary{seconds, seconds, seconds, seconds, seconds, 20};
-    p.measurements.push_back(std::move(m));
-  }
-  p = sample::derived(p);
-  const double seconds = kFixed + static_cast<double>(8LL << 30) / kSlope;
-  EXPECT_NEAR(factors(p, "hbm.read", Basis::kMeasured).at("launch"), 1 - kFixed / seconds, 1e-6);
-}
-
 Measurement instruction(double rate, double clock_hz) {
   Measurement m = sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, rate);
   m.conditions.sm_clock_hz = clock_hz;
   return m;
-}
-
-TEST(Factors, AProductIsClockWavesAndInstructionRate) {
-  const auto p = run_with(
-      all_of(each("gemm.bf16", [](auto& m) { m.launch.emplace_back("tiles", std::int64_t{200}); }),
-             sample::with(instruction(900e12, 1755e6))));
-  const Ceiling& burst = *find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kBurst);
-  const auto of_burst = factors(p, "tensor.bf16", Basis::kBurst);
-  EXPECT_NEAR(of_burst.at("clock"), *burst.conditions.sm_clock_hz / 1980e6, 1e-9);
-  EXPECT_NEAR(of_burst.at("waves"), 200 / 264.0, 1e-9);
-  EXPECT_NEAR(of_burst.at("instruction"), factors(p, "tensor.bf16", Basis::kInstruction).at("rest"),
-              1e-9);
 }
 
 // A GeForce RTX 5090: 2820 MHz observed, 2407 by datasheet, 3090 by NVML.
@@ -155,12 +108,6 @@ TEST(Factors, TheLastWaveLeavesSmsIdle) {
 TEST(Factors, WithoutAClockThereIsNothingToExplainARateBy) {
   const auto p = run_with(everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); }));
   EXPECT_TRUE(factors(p, "tensor.bf16", Basis::kBurst).empty());
-}
-
-TEST(Factors, TheLinkLosesTheHeadersOfItsPackets) {
-  EXPECT_FALSE(factors(sample::h200_run(), "pcie.h2d", Basis::kMeasured).contains("packets"));
-  const auto p = run_with(gpu([](auto& d) { d.pcie.max_payload_bytes = 256; }));
-  EXPECT_NEAR(factors(p, "pcie.h2d", Basis::kMeasured).at("packets"), 256.0 / 280, 1e-9);
 }
 
 }  // namespace

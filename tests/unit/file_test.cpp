@@ -90,13 +90,6 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
   EXPECT_EQ(count(), 3);
 }
 
-TEST_F(ProfileFile, MayHaveANameOfAnyLength) {
-  const auto file = folder_ / (std::string(NAME_MAX - 5, 'a') + ".json");
-  EXPECT_TRUE(create_profile(example(), file));
-  write_profile(example(), file);
-  EXPECT_EQ(read_profile(file), example());
-}
-
 TEST_F(ProfileFile, ReportsReplaceNothingButEarlierReports) {
   const std::filesystem::path file = folder_ / "a.report", link = folder_ / "link";
   const auto write = [&](const std::filesystem::path& to, const std::string& text) {

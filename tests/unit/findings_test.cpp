@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -109,21 +108,17 @@ struct Cause {
   const char* code;
   Severity severity;
   Change change;
-  const char* message = "";                           // a part of it
   std::pair<const char*, const char*> evidence = {};  // name and value
 };
 
 TEST(Findings, AppearWithTheirCause) {
   const Cause causes[] = {
-      {"power_limit_lowered", kWarning, gpu([](auto& d) { d.power_limit_w = 500; }),
-       "500 W, below the default of 700 W"},
-      {"thermal_limit", kWarning, at("gemm.bf16/load:sustained", overheat), "88 °C"},
-      {"thermal_limit", kWarning, at("gemm.bf16/load:sustained", overheat), "1410 of 1980 MHz"},
-      {"clocks_below_max", kWarning, everywhere(lock_clock), "1410 of 1980 MHz"},
+      {"power_limit_lowered", kWarning, gpu([](auto& d) { d.power_limit_w = 500; })},
+      {"thermal_limit", kWarning, at("gemm.bf16/load:sustained", overheat)},
+      {"clocks_below_max", kWarning, everywhere(lock_clock)},
       {"pcie_link_narrow",
        kWarning,
        gpu([](auto& d) { d.pcie.width = 8; }),
-       "5.0 x8",
        {"link_maximum", "5.0 x16"}},
       {"pcie_link_narrow", kWarning, gpu([](auto& d) { d.pcie.generation = 4; })},
       {"other_process",
@@ -131,9 +126,8 @@ TEST(Findings, AppearWithTheirCause) {
        gpu([](auto& d) {
          d.processes = {{4711, "python", 12 * kGiB}};
        }),
-       "python (4711)",
        {"python (4711)", "12 GiB"}},
-      {"mps", kWarning, gpu(serve_mps), "nvidia-cuda-mps-control"},
+      {"mps", kWarning, gpu(serve_mps)},
       {"no_datasheet",
        kInfo,
        gpu([](auto& d) {
@@ -141,10 +135,8 @@ TEST(Findings, AppearWithTheirCause) {
          d.pci_device_id = "10de:ffff";
          d.pci_subsystem_id = "10de:0001";
        }),
-       "not in the table (peakline peaks)",
        {"pci_ids", "10de:ffff 10de:0001"}},
-      {"no_datasheet", kInfo, gpu([](auto& d) { d.mig_enabled = true; }),
-       "a slice of a GPU has none"},
+      {"no_datasheet", kInfo, gpu([](auto& d) { d.mig_enabled = true; })},
       {"mig", kWarning, gpu([](auto& d) { d.mig_enabled = true; })},
       {"ecc_disabled", kWarning, gpu([](auto& d) { d.ecc_enabled = false; })},
       {"ecc_errors", kError, ecc({0, 0}, {0, 1})},
@@ -161,24 +153,19 @@ TEST(Findings, AppearWithTheirCause) {
        })},
       {"xid", kError, gpu([](auto& d) {
          d.xids = {63, 79};
-       }),
-       "2 errors during the run (Xid 63, 79)"},
+       })},
       // Code that was never run may cause some Xids; no program can cause the others.
-      {"xid_of_peakline", kInfo, never_run_fails({13, 43}), "(Xid 13, 43)"},
+      {"xid_of_peakline", kInfo, never_run_fails({13, 43})},
       {"xid", kError, never_run_fails({13, 79})},
       {"confidential_computing", kWarning,
-       gpu([](auto& d) { d.confidential_computing = "protected PCIe"; }),
-       "is on (protected PCIe): copies between host and GPU"},
-      {"fabric_not_ready", kWarning, gpu([](auto& d) { d.fabric = "in progress"; }),
-       "systemctl start nvidia-fabricmanager"},
-      {"device_unusable", kError, gpu([](auto& d) { d.unusable = "no permission"; }),
-       "no permission"},
-      {"memory_untested", kWarning, memory_soak(0.1), "of memory, 10.0 %: the rest was occupied"},
+       gpu([](auto& d) { d.confidential_computing = "protected PCIe"; })},
+      {"fabric_not_ready", kWarning, gpu([](auto& d) { d.fabric = "in progress"; })},
+      {"device_unusable", kError, gpu([](auto& d) { d.unusable = "no permission"; })},
+      {"memory_untested", kWarning, memory_soak(0.1)},
       {"environment", kWarning,
        [](Profile& run) {
          run.software.environment = {{"NVIDIA_TF32_OVERRIDE", "0"}};
-       },
-       "NVIDIA_TF32_OVERRIDE=0"},
+       }},
       {"dirty_build", kInfo, [](Profile& run) { run.software.git_revision = "0123abc-dirty"; }},
       {"debug_build", kWarning, [](Profile& run) { run.software.build_type = "Debug"; }},
       {"unverified", kError, at("fma.fp32/load:burst", [](auto& m) { m.verified = false; })},
@@ -190,7 +177,6 @@ TEST(Findings, AppearWithTheirCause) {
             m.value = 6000e9;
             m.flags.implausible = true;
           }),
-       "",
        {"hbm.read/width:16/bytes:268435456", "6000 GB/s measured, 4838 GB/s possible"}},
       {"failed",
        kError,
@@ -199,66 +185,38 @@ TEST(Findings, AppearWithTheirCause) {
             m.status = Status::kError;
             m.reason = "the worker was killed by signal 9";
           }),
-       "1 measurement failed: fma.fp32/load:burst",
        {"fma.fp32/load:burst", "the worker was killed by signal 9"}},
       {"no_thermal_equilibrium",
        kWarning,
        at("gemm.bf16/load:soak", keep_heating),
-       "gemm.bf16/load:soak did not reach thermal equilibrium in 120 s of load (38 °C at the "
-       "start, 71 °C at the end).",
        {"rate", "680 TFLOP/s"}},
-      {"no_thermal_equilibrium",
-       kWarning,
-       at("gemm.bf16/load:soak", keep_heating),
-       "",
-       {"power", "699 W"}},
       {"no_thermal_equilibrium", kWarning,
        at("gemm.bf16/load:soak",
           [](auto& m) {
             m.launch.clear();
             m.series = {};
-          }),
-       "thermal equilibrium. Soak for longer"},
+          })},
       {"noisy",
        kWarning,
        widened("hbm.write/width:16/bytes:4294967296", 0.03),
-       "",
        {"hbm.write/width:16/bytes:4294967296", "±3.0 %"}},
       {"noisy", kWarning, at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })},
-      {"noisy", kWarning, widened("gemm.bf16/load:burst", 0.03)},
-      {"noisy", kWarning, widened("gemm.bf16/load:sustained", 0.03)},
       {"noisy", kWarning, widened("gemm.model.bf16/load:sustained", 0.03)},
       {"varying", kInfo,
-       all_of(at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; }),
-              at("gemm.bf16/load:burst", [](auto& m) { m.flags.unstable = true; })),
-       "1 measurement that no ceiling comes from varied within the run: "
-       "pcie.h2d.pinned/bytes:4096."},
-      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; }),
-       "virtual machine (kvm)"},
-      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "docker"; }),
-       "a container (docker)"},
-      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm, docker"; }),
-       "a container in a virtual machine (kvm, docker)"},
+       at("pcie.h2d.pinned/bytes:4096", [](auto& m) { m.flags.unstable = true; })},
+      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "kvm"; })},
+      {"virtualized", kInfo, host([](auto& h) { h.virtualization = "docker"; })},
       {"cpu_governor", kInfo, host([](auto& h) { h.cpu_governor = "powersave"; })},
-      {"cpu_quota", kWarning, on_cpus(384, 64, {}, 0.2),
-       "The container may use only 0.2 of 64 CPUs: host figures are bound by that quota."},
-      {"cpu_binding", kWarning, on_cpus(1, 16, 16),
-       "peakline was bound to 1 of 16 CPUs: host figures are that CPU's alone. Start it unbound "
-       "(mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless that is all that its job "
-       "was given."},
-      // The cpuset's size may be unknown.
-      {"cpu_binding", kWarning, on_cpus(4, 16, {}),
-       "bound to 4 of 16 CPUs: host figures are those CPUs' alone."},
-      {"cpu_binding", kWarning, on_cpus(1, 64, 4), "bound to 1 of 4 CPUs"},
+      {"cpu_quota", kWarning, on_cpus(384, 64, {}, 0.2)},
+      {"cpu_binding", kWarning, on_cpus(1, 16, 16)},
+      {"cpu_binding", kWarning, on_cpus(4, 16, {})},  // the cpuset's size may be unknown
+      {"cpu_binding", kWarning, on_cpus(1, 64, 4)},
       {"cpu_binding", kWarning, on_cpus(1, 64, 64, 2.0)},
-      {"cpuset", kInfo, on_cpus(4, 64, 4),
-       "The container or job has 4 of the machine's 64 CPUs (its cpuset): host figures are "
-       "those of its share."},
+      {"cpuset", kInfo, on_cpus(4, 64, 4)},
       {"cpuset", kInfo, on_cpus(1, 64, 4)},
   };
   for (const Cause& cause : causes) {
     const Finding found = appears(cause.code, cause.severity, cause.change);
-    EXPECT_THAT(found.message, HasSubstr(cause.message));
     if (cause.evidence.first) {
       EXPECT_EQ(evidence(found, cause.evidence.first), cause.evidence.second);
     }
@@ -373,15 +331,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
 }
 
-TEST(Findings, PowerCapNamesTheWorstCase) {
-  const Finding& f = *finding(sample::h200_run(), "power_cap");
-  EXPECT_EQ(f.device, kUuid);
-  EXPECT_THAT(f.message, HasSubstr("power cap of 700 W"));
-  EXPECT_THAT(f.message, HasSubstr("1395 of 1980 MHz"));
-  EXPECT_EQ(evidence(f, "measurement"), "gemm.fp16/load:sustained");
-  EXPECT_EQ(evidence(f, "power"), "701 W");
-  EXPECT_EQ(evidence(f, "measurements_affected"), "4");
-  // The cap is also named if the numbers are unreadable.
+TEST(Findings, APowerCapIsNamedWithoutItsNumbers) {
   const auto p = run_with(all_of(gpu([](auto& d) { d.power_limit_w.reset(); }),
                                  everywhere([](auto& m) { m.conditions.sm_clock_hz.reset(); })));
   ASSERT_NE(finding(p, "power_cap"), nullptr);
@@ -419,10 +369,6 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   };
   const auto f = appears("wrong_results", Severity::kError, [&](Profile& run) { soaked(run, 2); });
   EXPECT_EQ(f.device, kUuid);
-  EXPECT_EQ(f.message,
-            "The device gives wrong results: 2 of 1.6 × 10¹⁰ words that were compared. First in "
-            "soak.products.bf16: row 8, column 114: 0x3f800000 instead of 0x3f880000, bits "
-            "0x00080000; SM 17. Take it out of service.");
   const auto has = [&](const char* what, const char* value) {
     return std::ranges::find(f.evidence, std::pair<std::string, std::string>(what, value)) !=
            f.evidence.end();
@@ -432,9 +378,7 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   EXPECT_TRUE(has("ECC errors, uncorrected", "0 before, 0 after"));
   const auto p = run_with([&](Profile& run) { soaked(run, 2); });
   EXPECT_EQ(finding(p, "unverified"), nullptr);  // reported once
-  const auto right =
-      appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
-  EXPECT_EQ(right.message, "The verifying soak compared 1.6 × 10¹⁰ words: all were right.");
+  appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
 }
 
 TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {

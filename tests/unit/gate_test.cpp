@@ -25,7 +25,6 @@ using sample::run_with;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -85,12 +84,6 @@ void be_quick(Profile& p) {
                 [](const Measurement& m) { return m.id.starts_with("divergence"); });
 }
 
-TEST(Gate, PassesWhatIsAsItWas) {
-  const auto p = sample::h200_run();
-  EXPECT_TRUE(gate_of({p}, {p}).passed());
-  EXPECT_THAT(reasons(gate_of({p, p}, {p, p, p})), IsEmpty());
-}
-
 TEST(Gate, NamesWhatIsLostOrLess) {
   using Reasons = std::vector<std::string>;
   const Reasons no_tf32 = {"missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"},
@@ -130,8 +123,15 @@ TEST(Gate, NamesWhatIsLostOrLess) {
       {gpu([](auto& d) { d.mig_enabled = true; }), "fact gpu0/mig"},
       {gpu([](auto& d) { *d.l2_bytes /= 2; }), "fact gpu0/l2"},
       {gpu([](auto& d) { *d.memory_bus_bits /= 2; }), "fact gpu0/memory_bus"},
+      {gpu([](auto& d) { d.pcie.width = 8; }), "fact gpu0/pcie_width"},
   };
   for (const auto& [change, found] : less) EXPECT_THAT(reasons_after(change), Contains(found));
+
+  Profile linked = sample::h200_run();
+  linked.devices[0].nvlinks.count = 18;
+  Profile down = linked;
+  down.devices[0].nvlinks.down = {0};
+  EXPECT_THAT(reasons(gate_of({linked}, {down})), Contains("fact gpu0/nvlinks"));
 
   EXPECT_THAT(reasons_of(sample::remove_gpus), ElementsAre("missing gpu0"));
   EXPECT_THAT(reasons_of([](Profile& p) {
@@ -195,16 +195,6 @@ TEST(Gate, SaysOnceThatADeviceCannotBeMeasured) {
               ElementsAre("device_unusable gpu0"));
 }
 
-TEST(Gate, SeesFailedMeasurements) {
-  EXPECT_THAT(reasons_after([](Profile& p) {
-                for (Measurement& m : p.measurements)
-                  if (m.id == "hbm.read" || m.id == "gemm.bf16") fail(m, "out of memory");
-              }),
-              IsSupersetOf({"failed gpu0/hbm.read", "failed gpu0/gemm.bf16",
-                            "missing gpu0/hbm.read/measured", "missing gpu0/tensor.bf16/burst",
-                            "missing gpu0/tensor.bf16/sustained"}));
-}
-
 TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
   const auto good = sample::h200_run();
   const auto bad = run_with(at("launch.submit", [](auto& m) { fail(m, "the launch failed"); }));
@@ -243,7 +233,6 @@ TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
   const Profile without_gpu = run_with(sample::remove_gpus);
   const Gate gone = gate_of({good, good}, {good, without_gpu, without_gpu});
   EXPECT_THAT(reasons(gone), ElementsAre("missing gpu0"));
-  EXPECT_THAT(gone.reasons[0].text, HasSubstr("not in 2 of 3 new profiles"));
   // An old run lacked it too.
   EXPECT_TRUE(gate_of({good, without_gpu}, {good, without_gpu}).passed());
   const Profile skipped = run_with(skip_tf32);
@@ -263,7 +252,6 @@ TEST(Gate, SeesALossThatComesAndGoes) {
   sample::scale(slow, "hbm.read", Basis::kMeasured, 0.94);
   const Gate gate = gate_of({good, good}, {slow, good, good, good});
   EXPECT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
 }
 
 TEST(Gate, AsksOfARunWhatItWasAskedFor) {
@@ -326,13 +314,6 @@ TEST(Gate, ImplausibleWithoutAClockCannotBeJudged) {
             "cannot_judge");
 }
 
-TEST(Gate, ACeilingOfNothingIsMissing) {
-  auto next = sample::h200_run();
-  sample::ceiling(next, "hbm.read", Basis::kMeasured).value = 0;
-  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {next})),
-              ElementsAre("missing gpu0/hbm.read/measured"));
-}
-
 TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   auto quick = run_with([](Profile& p) {
     p.mode = "quick";
@@ -343,9 +324,6 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick}).passed());
   EXPECT_TRUE(gate_of({quick}, {full}).passed());
-  EXPECT_THAT(
-      compare_text(compare(std::span(&full, 1), std::span(&quick, 1), {}), {.all = true}, {}),
-      HasSubstr("what it leaves out is not missing"));
   quick.mode = "full";
   EXPECT_THAT(reasons(gate_of({full}, {quick})),
               IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
@@ -364,7 +342,6 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
   filtered.asked.filter = "^hbm.read";
   const Gate gate = gate_of({full}, {filtered});
   EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("'^hbm.read'"));
   auto base = full;
   base.asked = filtered.asked;
   EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
@@ -431,16 +408,6 @@ TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
   EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
 }
 
-TEST(Gate, SaysHowUnsteadyAndCanExcuseIt) {
-  const Profile& good = sample::reference();
-  Profile bad = good;
-  sample::ceiling(bad, "hbm.read", Basis::kMeasured).spread->sittings = 0.19;
-  const Gate gate = gate_of({good}, {bad});
-  ASSERT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
-  EXPECT_THAT(gate.reasons[0].text, HasSubstr("scatters by 19.0 % within a new run"));
-  EXPECT_TRUE(gate_of({good}, {bad}, {"gpu0/hbm.read/measured"}).passed());
-}
-
 TEST(Gate, DoesNotPassWhatItCannotJudge) {
   EXPECT_THAT(reasons_after(everywhere([](auto& m) { m.method_version = 7; })),
               AllOf(Contains("method_changed gpu0/hbm.read"),
@@ -457,20 +424,6 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
   auto nothing = host;
   nothing.measurements.clear();
   EXPECT_FALSE(gate_of({sample::derived(nothing)}, {sample::h200_run()}).passed());
-}
-
-TEST(Gate, ALinkThatIsDownIsSeen) {
-  const auto run = [](int width, std::vector<int> down) {
-    return run_with([&](Profile& p) {
-      p.devices[0].pcie_read_under_load = true;
-      p.devices[0].pcie.generation = 5;
-      p.devices[0].pcie.width = width;
-      p.devices[0].nvlinks.count = 18;
-      p.devices[0].nvlinks.down = down;
-    });
-  };
-  EXPECT_THAT(reasons(gate_of({run(16, {})}, {run(8, {})})), Contains("fact gpu0/pcie_width"));
-  EXPECT_THAT(reasons(gate_of({run(16, {})}, {run(16, {0})})), Contains("fact gpu0/nvlinks"));
 }
 
 TEST(Gate, ExcusesByName) {
@@ -492,20 +445,6 @@ TEST(Gate, ExcusesByName) {
   EXPECT_THAT(unused.unused, ElementsAre("gpu0"));
 }
 
-TEST(Gate, IsShownWithItsReasons) {
-  const auto base = sample::h200_run();
-  const auto next = run_with(gpu([](auto& d) { d.xids = {79}; }));
-  const auto text = [&](std::vector<std::string> allowed) {
-    return compare_text(compare(std::span(&base, 1), std::span(&next, 1), {.allowed = allowed}),
-                        {.gate = true}, {});
-  };
-  EXPECT_THAT(text({}), AllOf(StartsWith("FAIL  gpu0/health/xid: The driver reported 1 error"),
-                              HasSubstr("gpu0/health/xid: health: The driver reported 1 error")));
-  EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}),
-              AllOf(StartsWith("PASS  "), HasSubstr("gpu0/health/xid: allowed, health: "),
-                    HasSubstr("--allow gpu1: no reason has that name")));
-}
-
 TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
   const Profile good = sample::reference("nvidia-h200-x2");
   for (const auto& [id, factor] : {std::pair("hbm.concurrent", 0.9), std::pair("p2p.latency", 1.1),
@@ -518,14 +457,6 @@ TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
                 Contains(StartsWith(fmt::format("slower node/{}/", id))));
   }
   EXPECT_TRUE(gate_of({good}, {good}).passed());
-}
-
-TEST(Gate, SharedHostLinksMayVary) {
-  const Profile good = sample::reference("nvidia-h200-x2");
-  Profile busy = good;
-  for (Measurement& m : busy.measurements)
-    if (m.id.starts_with("pcie.concurrent")) m.value.value() *= 0.94;
-  EXPECT_THAT(reasons(gate_of({good}, {busy})), IsEmpty());
 }
 
 TEST(Gate, ANewCeilingIsWhatWasMeasured) {

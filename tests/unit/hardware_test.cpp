@@ -22,12 +22,6 @@ TEST(Spec, ItsUnitsAreTheResourcesWithPeaksOfTheirOwn) {
   EXPECT_EQ(own, std::set<std::string_view>(kSmUnits.begin(), kSmUnits.end()));
 }
 
-TEST(Spec, L1AndSharedMemoryMove128BytesPerClock) {
-  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 0), 128);
-  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(7, 5), 64);
-  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 1), std::nullopt);
-}
-
 TEST(Spec, InstructionsHaveTheRateOfTheTable) {
   EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "fp32_add").value(), 128);
   EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "fp64_fma").value(), 64);
@@ -38,32 +32,6 @@ TEST(Spec, InstructionsHaveTheRateOfTheTable) {
   EXPECT_FALSE(results_per_clock_per_sm(7, 5, "reduce"));
   EXPECT_FALSE(results_per_clock_per_sm(9, 0, "match"));
   EXPECT_FALSE(results_per_clock_per_sm(13, 0, "fp32_add"));
-}
-
-TEST(OpsPerClock, FollowsTheArchitecture) {
-  const auto ops = [](int major, int minor, const char* resource) {
-    return ops_per_clock_per_sm(major, minor, resource).value().ops;
-  };
-  EXPECT_DOUBLE_EQ(ops(9, 0, "tensor.bf16"), 4096);
-  EXPECT_DOUBLE_EQ(ops(9, 0, "cuda_core.fp64"), 128);
-  EXPECT_DOUBLE_EQ(ops(8, 0, "cuda_core.fp16"), 512);
-  EXPECT_DOUBLE_EQ(ops(10, 0, "tensor.fp4"), 32768);
-  EXPECT_DOUBLE_EQ(ops(10, 0, "cuda_core.fp16"), 256);
-  // What runs on a unit has its peak.
-  EXPECT_DOUBLE_EQ(ops(9, 0, "gemm.fp32"), 256);
-  EXPECT_DOUBLE_EQ(ops(8, 9, "tensor.fp16_acc16"), 1024);
-  // Uncertain where a GeForce differs.
-  const auto uncertain = [](int major, int minor, const char* resource) {
-    return ops_per_clock_per_sm(major, minor, resource).value().uncertain;
-  };
-  EXPECT_TRUE(uncertain(8, 9, "tensor.fp16"));
-  EXPECT_TRUE(uncertain(8, 6, "tensor.tf32"));
-  EXPECT_TRUE(uncertain(8, 9, "tensor.fp8"));
-  EXPECT_TRUE(uncertain(7, 5, "tensor.fp16"));
-  EXPECT_FALSE(uncertain(8, 9, "tensor.fp16_acc16"));
-  EXPECT_FALSE(uncertain(9, 0, "tensor.bf16"));
-  EXPECT_FALSE(uncertain(8, 9, "tensor.int8"));
-  EXPECT_FALSE(uncertain(8, 9, "cuda_core.fp32"));
 }
 
 TEST(OpsPerClock, NeverGuesses) {
@@ -79,36 +47,6 @@ TEST(OpsPerClock, NeverGuesses) {
   DeviceFacts device;
   device.compute_major = 9;
   EXPECT_EQ(theoretical_flops(device, "tensor.bf16", 1e9), std::nullopt);
-}
-
-TEST(MemoryBandwidth, FollowsFromClockAndBus) {
-  DeviceFacts device;
-  device.memory_clock_max_hz = 3201e6;  // H200
-  device.memory_bus_bits = 6016;
-  EXPECT_NEAR(*theoretical_memory_bandwidth(device), 4814e9, 0.5e9);
-  device.memory_clock_max_hz = 1215e6;  // A100
-  device.memory_bus_bits = 5120;
-  EXPECT_NEAR(*theoretical_memory_bandwidth(device), 1555e9, 0.5e9);
-  device.memory_bus_bits.reset();
-  EXPECT_EQ(theoretical_memory_bandwidth(device), std::nullopt);
-  device.memory_clock_max_hz = 8533e6;  // GB10's transfers, of memory shared with the CPU
-  device.memory_bus_bits = 256;
-  device.integrated = true;
-  EXPECT_EQ(theoretical_memory_bandwidth(device), std::nullopt);
-}
-
-TEST(MemoryName, IsThatOfTheArchitecture) {
-  const auto name = [](int major, int minor) {
-    DeviceFacts device;
-    device.compute_major = major;
-    device.compute_minor = minor;
-    return memory_name(device);
-  };
-  EXPECT_EQ(name(9, 0), "HBM");
-  EXPECT_EQ(name(8, 9), "GDDR");
-  EXPECT_EQ(name(12, 0), "GDDR");
-  EXPECT_EQ(name(12, 1), "LPDDR");
-  EXPECT_EQ(name(13, 0), "device memory");
 }
 
 TEST(PcieBandwidth, FollowsFromGenerationAndWidth) {

@@ -126,26 +126,6 @@ TEST(Population, RunsWhoseFactsContradictAreApart) {
   EXPECT_EQ(populations[0].facts.power_limit_w, 700);
 }
 
-// One of five cards is slow: the limit stays, and the card is named.
-TEST(Population, ASlowCardWidensNoLimit) {
-  std::map<std::string, CardRun> cards;
-  for (const CardRun& run : h200s())
-    if (run.mode == "full" && !run.facts.gpus) cards.try_emplace(run.card, run);
-  for (const double loss : {0.05, 0.2, 0.5}) {
-    std::vector<CardRun> runs;
-    // The last five cards by name have one level of HBM.
-    for (auto card = cards.rbegin(); runs.size() < 5; ++card) runs.push_back(card->second);
-    for (RunFigure& figure : runs[2].figures)
-      if (figure.resource == "hbm.read") figure.value *= 1 - loss;
-    const Population population = populations_of(runs)[0];
-    ASSERT_EQ(population.left_out.size(), 1u);
-    EXPECT_EQ(population.left_out[0].card, runs[2].card);
-    EXPECT_EQ(population.left_out[0].figure, "hbm.read/measured");
-    const PopulationFigure* read = find_figure(population, {"hbm.read"});
-    EXPECT_GE(read->limit / read->lowest_state, 0.959);
-  }
-}
-
 // Another method's figures do not count.
 TEST(Population, TheNewestMethodCounts) {
   std::mt19937_64 random(1);

@@ -59,17 +59,5 @@ TEST(Progress, AFurtherSittingCountsNoFurtherPoint) {
   EXPECT_THAT(next, HasSubstr("[2/2, 0:07 left] GPU-a hbm.copy"));
 }
 
-TEST(Progress, LineFitsTheTerminalWithoutControlCharacters) {
-  const std::string line = last_line([](Progress& progress) {
-    progress.expect(1, 1);
-    progress.started("host\033[2J", std::string(200, 'x'));
-  });
-  const std::string text = line.substr(0, line.find("\033[K"));
-  EXPECT_THAT(text, Not(HasSubstr("\033")));
-  EXPECT_THAT(text, HasSubstr("xxx"));
-  // 80 columns without a terminal; U+FFFD and "…" take three bytes each.
-  EXPECT_LE(text.size(), 79 + 4);
-}
-
 }  // namespace
 }  // namespace peakline::bench

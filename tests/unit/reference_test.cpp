@@ -80,6 +80,9 @@ TEST_P(Reference, SaysWhatFollowsFromItsMeasurements) {
   EXPECT_THAT(differences(stored_.ceilings, derived.ceilings), IsEmpty());
   EXPECT_THAT(differences(stored_.findings, derived.findings), IsEmpty());
   EXPECT_THAT(differences(stored_.memory_map, derived.memory_map), IsEmpty());
+  EXPECT_EQ(stored_.rooflines, derived.rooflines);
+  EXPECT_EQ(stored_.headlines, derived.headlines);
+  EXPECT_EQ(stored_.missing_ceilings, derived.missing_ceilings);
 }
 
 TEST_P(Reference, HasEachFigureOnce) {

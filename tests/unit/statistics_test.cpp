@@ -63,29 +63,6 @@ TEST(MedianInterval, RanksMatchTheSignTest) {
   EXPECT_NEAR(median_interval_coverage(5, 1, 5), 0.9375, 1e-12);
 }
 
-// The basis of intervals: blocks longer than the correlation give honest coverage.
-TEST(MedianInterval, BlocksOfCorrelatedSamplesCoverTheMedian) {
-  std::mt19937_64 random(7);
-  std::normal_distribution<double> normal;
-  constexpr int kTrials = 400;
-  constexpr double kCorrelation = 0.9;
-  int covered_by_blocks = 0, covered_by_samples = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> samples;
-    double state = normal(random);
-    for (int i = 0; i < 4000; ++i) {
-      state = kCorrelation * state + std::sqrt(1 - kCorrelation * kCorrelation) * normal(random);
-      samples.push_back(10 + state);
-    }
-    const Summary blocks = summarize(block_medians(samples, 20));
-    covered_by_blocks += blocks.ci_low <= 10 && 10 <= blocks.ci_high;
-    const Summary plain = summarize(std::span(samples).first(400));
-    covered_by_samples += plain.ci_low <= 10 && 10 <= plain.ci_high;
-  }
-  EXPECT_GT(covered_by_blocks, 0.91 * kTrials);
-  EXPECT_LT(covered_by_samples, 0.60 * kTrials);
-}
-
 TEST(CorrelationLength, TellsIndependentFromCorrelated) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -155,32 +132,6 @@ TEST(TwoLevels, AreSeenWhereTheyStandApart) {
   // Brief points have six trains.
   EXPECT_TRUE(has_two_levels(std::vector{1.0, 1.05, 1.001, 1.05, 1.0, 1.051}, 0.01));
   EXPECT_FALSE(has_two_levels(std::vector{1.0, 1.05, 1.01, 1.04, 1.0, 1.051}, 0.01));
-}
-
-TEST(StandardError, IsThatOfAMedianAndGrowsWithCorrelation) {
-  std::mt19937_64 random(4);
-  std::normal_distribution<double> normal;
-  constexpr int kBlocksOfTrial = 40;
-  double independent = 0, correlated = 0, actual = 0;
-  constexpr int kTrials = 300;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> white, red;
-    double state = normal(random);
-    for (int i = 0; i < kBlocksOfTrial; ++i) {
-      white.push_back(100 + normal(random));
-      state = 0.8 * state + 0.6 * normal(random);
-      red.push_back(100 + state);
-    }
-    independent += standard_error(white) / kTrials;
-    correlated += standard_error(red) / kTrials;
-    actual += std::pow(median(red) / 100 - 1, 2) / kTrials;
-  }
-  EXPECT_NEAR(independent, 0.0125 / std::sqrt(kBlocksOfTrial), 2e-4);
-  // Few blocks underestimate the correlation.
-  EXPECT_NEAR(correlated, std::sqrt(actual), 0.35 * std::sqrt(actual));
-  EXPECT_GT(correlated, 1.8 * independent);
-  EXPECT_EQ(standard_error(std::vector{3.0}), 0);
-  EXPECT_THROW(standard_error({}), std::invalid_argument);
 }
 
 TEST(StudentQuantile, IsThatOfTheTables) {

@@ -1,6 +1,5 @@
 // Plain values: measurements, facts, figures and titles.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,38 +54,6 @@ TEST(DeviceView, FindsTheRowsOfItsDevice) {
   EXPECT_EQ(std::ranges::find(sweep, &wrong), sweep.end());
 }
 
-TEST(Names, AreThoseOfTheProfile) {
-  EXPECT_EQ(to_string(Status::kOk), "ok");
-  EXPECT_EQ(to_string(Status::kSkipped), "skipped");
-  EXPECT_EQ(to_string(Status::kError), "error");
-  EXPECT_EQ(to_string(Basis::kTheoretical), "theoretical");
-  EXPECT_EQ(to_string(Basis::kMeasured), "measured");
-  EXPECT_EQ(to_string(Basis::kBurst), "burst");
-  EXPECT_EQ(to_string(Basis::kSustained), "sustained");
-  EXPECT_EQ(to_string(Basis::kModelBurst), "model_burst");
-  EXPECT_EQ(to_string(Basis::kModelShaped), "model_shaped");
-  EXPECT_EQ(to_string(Severity::kInfo), "info");
-  EXPECT_EQ(to_string(Severity::kWarning), "warning");
-  EXPECT_EQ(to_string(ClockSource::kKernel), "kernel");
-  EXPECT_EQ(to_string(ClockSource::kProbe), "probe");
-  EXPECT_EQ(to_string(ClockSource::kNvml), "nvml");
-  EXPECT_EQ(to_string(Resource::Kind::kMemory), "memory");
-  EXPECT_EQ(to_string(Resource::Kind::kCompute), "compute");
-  EXPECT_EQ(to_string(Written::kTime), "time");
-  EXPECT_EQ(to_string(Written::kInteger), "integer");
-  EXPECT_EQ(to_string(Scale::kLog2), "log2");
-  EXPECT_EQ(to_string(PanelKind::kBars), "bars");
-  EXPECT_EQ(to_string(Naming::kLegend), "legend");
-}
-
-TEST(Quantity, NamesItsUnit) {
-  EXPECT_EQ(unit_of(Quantity::kTime), "s");
-  EXPECT_EQ(unit_of(Quantity::kByteRate), "B/s");
-  EXPECT_EQ(unit_of(Quantity::kFlopRate), "FLOP/s");
-  EXPECT_EQ(unit_of(Quantity::kOpRate), "OP/s");
-  EXPECT_DOUBLE_EQ((Work{.bytes_read = 3, .bytes_written = 4, .flops = 5}.bytes()), 7);
-}
-
 TEST(Merge, TheFirstGoesFirst) {
   DeviceFacts nvml, cuda;
   nvml.name = "NVIDIA H200";
@@ -139,16 +106,6 @@ TEST(NvLinks, OfASwitchLeadToAllOthers) {
   gpu.nvlinks.to_switch = true;
   gpu.peers = {{.index = 1, .nvlinks = 18}, {.index = 2, .nvlinks = 18}};
   EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 18);
-}
-
-TEST(Facts, FootprintsFollowTheL2) {
-  constexpr std::size_t kMiB = 1 << 20;
-  DeviceFacts device;
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // L2 unknown
-  device.l2_bytes = 4.0 * kMiB;
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);
-  device.l2_bytes = 132644864;  // a B200's
-  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 506 * kMiB);
 }
 
 Figure a_figure(std::string name, Params by, double value, std::string role = {}) {

@@ -10,9 +10,8 @@
 //               exit:N     the process ends
 // and of a worker's answer
 //               say:TEXT   it answers the text instead, of which each @ is a newline
-//               print:N    it prints so many bytes in lines first; printraw:N: in one line
+//               print:N    it prints so many bytes in lines first
 //               flood      it prints without end, and answers nothing more
-//               drip       it answers a byte now and then
 //               swell:N    it answers so many bytes without end
 //               repeat     it answers twice
 //               close      it answers nothing more, and hangs
@@ -102,9 +101,9 @@ void put(int fd, std::string_view text) {
   }
 }
 
-void put_much(int fd, long bytes, bool lines) {
+void put_lines(int fd, long bytes) {
   std::string chunk(4096, 'x');
-  if (lines) chunk.back() = '\n';
+  chunk.back() = '\n';
   for (long put_bytes = 0; put_bytes < bytes; put_bytes += std::ssize(chunk)) put(fd, chunk);
 }
 
@@ -117,11 +116,9 @@ void answer(std::string_view text) {
       if (c == '@') c = '\n';
     return put(kAnswers, said);
   }
-  if (f.kind == "print" || f.kind == "printraw")
-    put_much(STDERR_FILENO, f.number, f.kind == "print");
-  for (; f.kind == "flood"; ::usleep(10'000)) put_much(STDERR_FILENO, 1 << 20, true);
-  for (; f.kind == "drip"; ::usleep(10'000)) put(kAnswers, "x");
-  if (f.kind == "swell") return put_much(kAnswers, f.number, false);
+  if (f.kind == "print") put_lines(STDERR_FILENO, f.number);
+  for (; f.kind == "flood"; ::usleep(10'000)) put_lines(STDERR_FILENO, 1 << 20);
+  if (f.kind == "swell") return put(kAnswers, std::string(static_cast<std::size_t>(f.number), 'x'));
   if (f.kind == "close") {
     ::close(kAnswers);
     while (true) ::pause();
