@@ -10,7 +10,7 @@ from peakline.profile.errors import shown
 from peakline.profile.untrusted import Limit, opened, require_regular
 from peakline.text import OneLine
 
-_MOST_OF_FILE = Limit(1 << 20, "config.json")
+_MOST_OF_FILE = Limit(16 << 20, "config.json")
 
 # Far above any model, and low enough for every count to fit a float.
 _MOST = 1 << 40
@@ -30,6 +30,19 @@ def parsed(path: str | os.PathLike[str]) -> Any:
             return json.load(file)
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{path}: not JSON: {error}") from error
+
+
+# Where models of images or sound describe their language model.
+_TEXTS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+
+
+def text_of(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The nested description of a language model and its name, with a dot; both empty without."""
+    for key in _TEXTS:
+        if isinstance(text := values.get(key), Mapping):
+            where, inner = text_of(text)
+            return f"{key}.{where}", inner or text
+    return "", {}
 
 
 def config_path(path: str | os.PathLike[str]) -> Path:
