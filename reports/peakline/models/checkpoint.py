@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.models.fields import ConfigError, config_path, parsed, text_of
+from peakline.models.fields import MOST_PARTS, ConfigError, config_path, parsed, text_of
 from peakline.models.formats import LAYER_PARTS, WEIGHT_FORMATS, Formats
 from peakline.models.modules import Named, part_of, spellings
 from peakline.models.transformer import Transformer
@@ -18,7 +18,6 @@ from peakline.profile.untrusted import Limit, require_regular
 
 # A header of every tensor of DeepSeek-V3 would take 12 MiB. Parsed, it may take 16 times as much.
 _MOST_OF_HEADER = Limit(32 << 20, "header")
-_MOST_PARTS = 1 << 20  # objects and lists, which take more
 _MOST_BYTES = 1 << 62
 # Format by the prevailing type, if no quantization is stated.
 _BY_TYPE = {"BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8"}
@@ -329,8 +328,8 @@ def _types(path: Path, parts: dict[tuple[int, str], Counter[str]]) -> Counter[st
             text = file.read(length) if length <= _MOST_OF_HEADER.bytes else b""
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if text.count(b"{") + text.count(b"[") > _MOST_PARTS:
-        raise ConfigError(f"{path}: its header has more than {_MOST_PARTS} objects and lists")
+    if text.count(b"{") + text.count(b"[") > MOST_PARTS:
+        raise ConfigError(f"{path}: its header has more than {MOST_PARTS} objects and lists")
     try:
         header = json.loads(text) if len(text) == length else None
     except (ValueError, RecursionError):
