@@ -253,7 +253,7 @@ def test_model_shaped_peaks_are_named(mfu, ceilings_path, profile):
     [
         ("{", "not JSON"),
         ("[]", "not a config.json of a model"),
-        ("{}", "model_type is null: known are 7"),
+        ("{}", "model_type is null: known are 8"),
         ('{"model_type": "gpt9"}', "families, such as gptj, gpt2, and"),
         ('{"model_type": ["llama"]}', "model_type is an array: known are"),
         ('{"model_type": "deepseek_v3"}', "num_hidden_layers is missing"),

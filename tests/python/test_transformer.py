@@ -412,6 +412,7 @@ def test_layers_with_a_window(name, changes, windows):
             {"model_type": "step3p7", "layer_types": ["full_attention", "sliding_attention"]},
             "layers with a window have heads of their own, which this file does not state",
         ),
+        ({"model_type": "llada", "architectures": ["LLaDAModelLM"]}, "a diffusion language model"),
         ({"model_type": "mine", "layer_types": ["a", "b"]}, "no known family whose layers differ"),
         ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
     ],

@@ -19,6 +19,7 @@ from peakline.profile.errors import short, shown
 _COMMON = ("llama", "qwen3", "deepseek_v3")
 
 _TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
+_MASKED = "a diffusion language model: a pass predicts all masked tokens instead of the next one"
 _IMAGES = "an encoder of images: it has patches instead of tokens"
 _STATES = (
     "a model whose layers keep a state of a kind that is not counted, as Mamba-2 (Nemotron-H, "
@@ -62,6 +63,8 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
     names = [str(name) for name in architectures] if isinstance(architectures, list) else []
     if any(name.endswith(("ForMaskedLM", "EncoderModel")) for name in names):
         return ENCODER
+    if str(values.get("model_type")).lower() in ("llada", "llada_moe", "dream"):
+        return _MASKED
     if values.get("is_encoder_decoder") is True:
         return _TWO_STACKS
     kinds = values.get("layer_types")

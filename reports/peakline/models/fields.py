@@ -42,11 +42,10 @@ _TEXTS = ("text_config", "llm_config", "language_config", "thinker_config", "lan
 
 def text_of(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The nested description of a language model and its name, with a dot; both empty without."""
-    for key in _TEXTS:
-        if isinstance(text := values.get(key), Mapping):
-            where, inner = text_of(text)
-            return f"{key}.{where}", inner or text
-    return "", {}
+    where, text = "", values
+    while key := next((key for key in _TEXTS if isinstance(text.get(key), Mapping)), None):
+        where, text = f"{where}{key}.", text[key]
+    return where, text if where else {}
 
 
 def config_path(path: str | os.PathLike[str]) -> Path:
