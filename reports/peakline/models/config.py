@@ -33,6 +33,7 @@ _OTHER_HEADS = (
 )
 # Classes of other names that have the layers of a family.
 _ALIASES = {
+    "Yi": "llama",
     "baichuan": "llama",
     "deepseek_vl_v2": "deepseek_v2",
     "glm4v_moe_text": "glm4_moe",
@@ -65,7 +66,7 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
         return ENCODER
     if str(values.get("model_type")).lower() in ("llada", "llada_moe", "dream"):
         return _MASKED
-    if values.get("is_encoder_decoder") is True:
+    if values.get("is_encoder_decoder") is True or "encoder_layers" in values:
         return _TWO_STACKS
     kinds = values.get("layer_types")
     different = set(map(str, kinds)) if isinstance(kinds, list) else set()

@@ -131,6 +131,9 @@ FAMILIES: Mapping[str, Family] = {
         prepare=rules.flat,
         inner=Mixture(count=("moe_num_experts",), inner="ffn_hidden_size", chosen="moe_top_k"),
     ),
+    "deepseek": Family(
+        inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0)), **_ATTENTION_BIAS
+    ),
     "deepseek_v2": dataclasses.replace(
         _LATENT, inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0))
     ),
@@ -248,6 +251,7 @@ FAMILIES: Mapping[str, Family] = {
         **_BIASES,
     ),
     "iquestcoder": Family(kv_heads=8, **_BIASES),
+    "internlm": Family(**_biases("bias", True)),
     "internlm2": Family(**_biases("bias", True)),
     "internlm3": Family(kv_heads=2, **_BIASES),
     "jais2": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=("mlp_bias", True)),
@@ -278,6 +282,7 @@ FAMILIES: Mapping[str, Family] = {
         inner=Mixture(**_ROUTED, shared=shared_experts("n_shared_experts"), sparse=first_dense(1)),
         prepare=rules.mimo_kinds,
     ),
+    "minicpm": Family(tied=True),
     "minimax_m2": Family(**_WHOLE_NORMS, head_dim=128, kv_heads=8, inner=Mixture()),
     "ministral": Family(kv_heads=8, window=window_of(4096)),
     "ministral3": Family(head_dim=128, kv_heads=8, window=window_of()),
@@ -337,6 +342,7 @@ FAMILIES: Mapping[str, Family] = {
         inner=Mixture(),
         **_ATTENTION_BIAS,
     ),
+    "qwen": Family(qkv_bias=True, prepare=rules.halved),
     "qwen2": Family(qkv_bias=True, kv_heads=32, **_QWEN),
     "qwen2_moe": Family(
         kv_heads=16,

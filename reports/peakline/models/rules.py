@@ -137,6 +137,12 @@ def chatglm_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**values, "num_key_value_heads": values.get(groups)}
 
 
+def halved(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Qwen's width of an MLP, which counts gate and up together."""
+    both = values.get("intermediate_size")
+    return {**values, "intermediate_size": both // 2 if type(both) is int else both}
+
+
 MPT_NAMES = {
     "hidden_size": "d_model",
     "num_hidden_layers": "n_layers",
