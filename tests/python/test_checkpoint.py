@@ -1,11 +1,14 @@
 """Formats, bytes and types of weights from config.json and synthetic safetensors files."""
 
+import dataclasses
 import json
 import os
 import tracemalloc
 
 import pytest
-from peakline import Formats, checkpoint
+from conftest import ONE_GPU, config_of, reference
+from peakline import Checkpoint, Formats, Serving, checkpoint, decode_bound, from_hf_config
+from peakline.models.inference import weights_stored
 
 
 def header(tensors):
@@ -57,7 +60,8 @@ def packed(layout, ignore, **weights):
     return {**stated, "ignore": ignore}
 
 
-EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]
+_DENSE = "re:.*mlp\\.(gate|up|gate_up|down)_proj.*"
+EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*", _DENSE]
 FP8_CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
 # quantization_config and formats, as in the files of these models.
 FP8_BY_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
@@ -73,7 +77,10 @@ STATED = {
         Formats("fp8", "fp8"),
     ),
     "Kimi-K2.5-NVFP4": ({"quant_method": "modelopt", **NVFP4}, Formats("nvfp4", "fp8")),
-    "GLM-5.2-NVFP4": ({**NVFP4, "ignore": GLM_IGNORES}, Formats("bf16", "fp8", experts="nvfp4")),
+    "GLM-5.2-NVFP4": (
+        {**NVFP4, "ignore": GLM_IGNORES},
+        Formats("bf16", "fp8", experts="nvfp4", dense="nvfp4"),
+    ),
     "Kimi-K2.5": (packed("pack-quantized", EXPERTS_ALONE, **INT4), Formats(experts="int4g32sym")),
     "Kimi-K3": (packed("mxfp4-pack-quantized", EXPERTS_ALONE, **FP4), Formats(experts="mxfp4")),
     "W8A8": (packed("int-quantized", ["lm_head"], num_bits=8, type="int"), Formats("int8")),
@@ -154,3 +161,159 @@ def test_large_headers_are_refused_cheaply(tmp_path, unit, mebibytes, said):
         checkpoint(tmp_path)
     assert tracemalloc.get_traced_memory()[1] < 70 << 20
     tracemalloc.stop()
+
+
+def sized(name, stated, **fields):
+    """Bytes of all weights in GB and formats of a model with these statements."""
+    values = {**config_of(name), **fields}
+    model = from_hf_config(values)
+    formats = Checkpoint("config.json", stated, {}, None).formats(model)
+    return round(weights_stored(model, formats) / 1e9, 2), formats
+
+
+EACH = range(48)
+ATTENTION = ["lm_head", *(f"model.layers.{i}.self_attn*" for i in EACH)]
+ALGORITHM = {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "group_size": 16}
+LINEAR = {"weights": {"num_bits": 4, "type": "float", "group_size": 16}, "targets": ["Linear"]}
+FP8_WEIGHTS = {"weights": {"num_bits": 8, "type": "float"}}
+QWEN_EXPERTS = Formats("bf16", "fp8", experts="nvfp4")
+
+
+@pytest.mark.parametrize(
+    ("stated", "gigabytes", "formats"),
+    [
+        ({**ALGORITHM, "exclude_modules": ATTENTION}, 19.39, QWEN_EXPERTS),
+        ({**ALGORITHM, "quant_method": "modelopt", "ignore": ATTENTION}, 19.39, QWEN_EXPERTS),
+        ({**ALGORITHM, "ignore": ["re:.*self_attn.*"]}, 19.39, QWEN_EXPERTS),
+        ({**ALGORITHM, "modules_to_not_convert": ["self_attn"]}, 19.39, QWEN_EXPERTS),
+        ({**ALGORITHM, "ignore": ["*.self_attn.*"]}, 19.39, QWEN_EXPERTS),
+        # Encoders' layers have the same names.
+        ({**ALGORITHM, "ignore": ["vision_tower.layers.*.self_attn*"]}, 18.09, None),
+        # Modules of a layer, one by one; and only some layers.
+        (
+            {
+                **ALGORITHM,
+                "ignore": [
+                    f"model.layers.{i}.self_attn.{name}_proj" for i in (0, 1) for name in "qkvo"
+                ],
+            },
+            18.14,
+            Formats(
+                "nvfp4",
+                "fp8",
+                layers=((0, "attention", "bf16", 1.0), (1, "attention", "bf16", 1.0)),
+            ),
+        ),
+        (
+            {
+                "quant_algo": "MIXED_PRECISION",
+                "quantized_layers": {
+                    name: {"quant_algo": how, "group_size": 16}
+                    for i in EACH
+                    for name, how in (
+                        (f"model.layers.{i}.self_attn", "FP8"),
+                        (f"model.layers.{i}.mlp.experts", "NVFP4"),
+                    )
+                },
+            },
+            18.48,
+            Formats("fp8", experts="nvfp4"),
+        ),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "format": "nvfp4-pack-quantized",
+                "config_groups": {
+                    "group_0": {**FP8_WEIGHTS, "targets": ["re:.*self_attn.*"]},
+                    "group_1": LINEAR,
+                },
+                "ignore": ["lm_head"],
+            },
+            18.48,
+            Formats("fp8", experts="nvfp4"),
+        ),
+        # compressed-tensors quantizes an output head that it does not ignore.
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"group_0": {**FP8_WEIGHTS, "targets": ["Linear"]}},
+                "ignore": [],
+            },
+            30.86,
+            Formats("fp8", head="fp8"),
+        ),
+        (
+            {
+                "quant_method": "gptq",
+                "bits": 4,
+                "group_size": 128,
+                "dynamic": {r"-:.*\.self_attn\..*": {}},
+            },
+            18.14,
+            Formats("bf16", experts="int4g128"),
+        ),
+    ],
+)
+def test_formats_of_modules_by_name(stated, gigabytes, formats):
+    found, made = sized("qwen3-30b-a3b", stated)
+    assert found == gigabytes
+    assert formats is None or made == formats
+
+
+def test_a_dense_model_with_plain_attention():
+    # nvidia/Gemma-4-31B-IT-NVFP4 is stated like this.
+    stated = {**ALGORITHM, "exclude_modules": ["lm_head", "model.layers.*.self_attn*"]}
+    _, made = sized("llama-3-8b", stated)
+    assert made == Formats("bf16", "fp8", dense="nvfp4")
+    assert str(made) == "bf16 with nvfp4 MLPs"
+    assert made.precision == "nvfp4"
+
+
+def test_a_bound_reads_modules_in_their_formats():
+    stated = {**ALGORITHM, "exclude_modules": ATTENTION}
+    _, formats = sized("qwen3-30b-a3b", stated)
+    model = from_hf_config(config_of("qwen3-30b-a3b"))
+    step = decode_bound(reference(ONE_GPU), model, Serving(formats=formats))
+    assert step.weight_bytes / 1e9 == pytest.approx(3.479, abs=5e-4)
+    assert step.tokens_per_s <= 1335
+
+
+def test_headers_decide_about_modules(tmp_path):
+    config(tmp_path, **config_of("qwen3-30b-a3b"), quantization_config=ALGORITHM)
+    names = {"self_attn.q_proj.weight": "BF16", "mlp.experts.0.up_proj.weight": "U8"}
+    names |= {"mlp.experts.0.up_proj.weight_scale": "F8_E4M3"}
+    tensors = {
+        f"model.layers.{i}.{name}": tensor(dtype, 0, 64)
+        for i in EACH
+        for name, dtype in names.items()
+    }
+    (tmp_path / "a.safetensors").write_bytes(header(tensors))
+    model = from_hf_config(tmp_path)
+    found = checkpoint(tmp_path).formats(model)
+    assert dataclasses.replace(found, stored_bytes=None) == QWEN_EXPERTS
+    config(tmp_path, **config_of("qwen3-30b-a3b"))
+    with pytest.raises(ValueError, match=r"layer 0's experts, stored as U8, is not stated"):
+        checkpoint(tmp_path).formats(model)
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"ignore": ["model.layers.3.self_attn.o_proj"]}, r"at layers\.3\.self_attn\.o_proj"),
+        ({"exclude_modules": ["re:(.*)*x"]}, "is too complex"),
+        ({"exclude_modules": ["re:("]}, "no regular expression"),
+        ({"exclude_modules": ["*a*a*a*a*a*a*a*a"]}, "is too complex"),
+        ({"exclude_modules": [f"*{i}x" for i in range(9999)]}, "are too many"),
+        (
+            {"quantized_layers": {"model.layers.0.mlp": {"quant_algo": "W9"}}},
+            "of model.layers.0.mlp",
+        ),
+        (
+            {"quant_algo": "", "quant_method": "gptq", "dynamic": {"+:.*down.*": {"bits": 2}}},
+            "is not known",
+        ),
+    ],
+)
+def test_unclear_modules_are_refused_by_name(stated, said):
+    with pytest.raises(ValueError, match=rf"config.json: .*{said}.*name --weights"):
+        sized("qwen3-30b-a3b", {**ALGORITHM, **stated})

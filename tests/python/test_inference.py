@@ -354,7 +354,8 @@ def test_the_command_answers_in_one_line(llm, config):
 
 
 def test_command_reads_checkpoint_formats(llm, config, tmp_path):
-    out = llm.stdout(*config(quantization_config={"quant_method": "mxfp4"}))
+    fields = {"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}
+    out = llm.stdout(*config(**fields, quantization_config={"quant_method": "mxfp4"}))
     assert " bf16 with mxfp4 experts, batch 1" in out.splitlines()[-1]
     stated = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))

@@ -66,7 +66,7 @@ except ValueError as error:
 """
 MOST = {
     "fleet": None,
-    "hf_config": "1 MiB, the most that is read of a config.json",
+    "hf_config": "16 MiB, the most that is read of a config.json",
     "kernels": "64 MiB, the most that is read of a CSV of kernels",
     "population": "32 MiB, the most that is read of a profile",
     "profile": "32 MiB, the most that is read of a profile",
@@ -109,7 +109,8 @@ NCU = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n'
             100,
             "more than 4194304 objects and lists, the most that are read",
         ),
-        ("hf_config", b"[", b"{},", 500, "larger than 1 MiB, the most that is read of a config"),
+        ("hf_config", b"[", b"{},", 500, "larger than 16 MiB, the most that is read of a config"),
+        ("hf_config", b"[", b"{},", 15, "more than 1048576 objects and lists"),
     ],
     ids=lambda value: value.decode()[:12] if isinstance(value, bytes) else None,
 )

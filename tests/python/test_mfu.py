@@ -242,10 +242,10 @@ def test_model_shaped_peaks_are_named(mfu, ceilings_path, profile):
     [
         ("{", "not JSON"),
         ("[]", "not a config.json of a model"),
-        ("{}", "model_type is null: known are 7"),
+        ("{}", "model_type is null: known are 8"),
         ('{"model_type": "gpt9"}', "families, such as gptj, gpt2, and"),
         ('{"model_type": ["llama"]}', "model_type is an array: known are"),
-        ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
+        ('{"model_type": "deepseek_v3"}', "num_hidden_layers is missing"),
         ('{"model_type": "llama4"}', "text_config is missing"),
         ('{"model_type": "nemotron_h", "hybrid_override_pattern": "MQ"}', "has the letter 'Q'"),
         ({"vocab_size": "many"}, 'vocab_size is "many", but must be a'),

@@ -41,6 +41,97 @@ def test_text_config_takes_class_defaults():
     assert scout == from_hf_config(config("llama-4-scout"))
 
 
+QWEN2_VL = {
+    **{key: value for key, value in config("qwen2-7b").items() if key != "architectures"},
+    "model_type": "qwen2_vl",
+    "vision_config": {"depth": 32, "embed_dim": 1280, "model_type": "qwen2_vl"},
+}
+AUDIO = {"intermediate_size": 11008, "model_type": "qwen2", "vocab_size": 156032}
+LLAMA_FIELDS = {**LLAMA3_8B, "architectures": ["LlamaForCausalLM"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "total", "left_out"),
+    [
+        # Qwen2-VL and Qwen2.5-VL: the text part at the top level beside vision_config.
+        (QWEN2_VL, 7615616512, "its encoder of images"),
+        ({**QWEN2_VL, "model_type": "qwen2_5_vl"}, 7615616512, "its encoder of images"),
+        # Qwen2-Audio: what text_config omits has the defaults of Qwen2Config.
+        (
+            {"model_type": "qwen2_audio", "audio_config": {}, "text_config": AUDIO},
+            7754878976,
+            "its encoder of sound",
+        ),
+        # LLaVA-1.5, InternVL, DeepSeek-VL2, Qwen2.5-Omni.
+        (
+            {"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064}},
+            6738939904,
+            "its encoder of images",
+        ),
+        (
+            {"model_type": "internvl_chat", "vision_config": {}, "llm_config": LLAMA_FIELDS},
+            8030261248,
+            "its encoder of images",
+        ),
+        (
+            {"model_type": "deepseek_vl_v2", "language_config": config("moonlight-16b-a3b")},
+            15960108544,
+            "its encoder of images",
+        ),
+        (
+            {
+                "model_type": "qwen2_5_omni",
+                "thinker_config": {
+                    "text_config": {**config("qwen2-7b"), "model_type": "qwen2_5_omni_text"}
+                },
+            },
+            7615616512,
+            "its encoder of images",
+        ),
+    ],
+    ids=lambda case: case["model_type"] if isinstance(case, dict) else "",
+)
+def test_text_parts_of_other_models(values, total, left_out):
+    model = from_hf_config(values)
+    assert (model.params().total, model.left_out) == (total, left_out)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0"},
+            r"a part of a diffusion pipeline \(_class_name FluxTransformer2DModel\), no language",
+        ),
+        ({"_class_name": "UNet2DConditionModel", "patch_size": 1}, "a part of a diffusion"),
+        (
+            {"_class_name": "FluxPipeline", "_diffusers_version": "0.30.0"},
+            r"^the config: a diffusion pipeline \(_class_name FluxPipeline\), no language model",
+        ),
+        ({"model_type": "deepseek_v3"}, "num_hidden_layers is missing, which must be a whole"),
+        (
+            {"model_type": "x", "llm_config": {"model_type": "internlm2"}},
+            r"llm_config\.num_hidden_layers is missing",
+        ),
+    ],
+)
+def test_what_is_missing_or_no_language_model(values, said):
+    with pytest.raises(ValueError, match=said):
+        from_hf_config(values)
+
+
+def test_a_folder_of_a_diffusion_pipeline(tmp_path):
+    (tmp_path / "model_index.json").write_text('{"_class_name": "FluxPipeline"}')
+    with pytest.raises(ValueError, match=r"model_index.json: .*_class_name FluxPipeline"):
+        from_hf_config(tmp_path)
+
+
+def test_a_config_of_several_mebibytes(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA3_8B, "id2label": {str(i): "x" * 50 for i in range(60000)}}))
+    assert from_hf_config(path) == from_hf_config(LLAMA3_8B)
+
+
 def test_all_configs_are_tested():
     assert {path.stem for path in CONFIGS.iterdir()} == set(MODELS)
     texts = [values.get("text_config", values) for values in map(config, MODELS)]
@@ -321,6 +412,7 @@ def test_layers_with_a_window(name, changes, windows):
             {"model_type": "step3p7", "layer_types": ["full_attention", "sliding_attention"]},
             "layers with a window have heads of their own, which this file does not state",
         ),
+        ({"model_type": "llada", "architectures": ["LLaDAModelLM"]}, "a diffusion language model"),
         ({"model_type": "mine", "layer_types": ["a", "b"]}, "no known family whose layers differ"),
         ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
     ],

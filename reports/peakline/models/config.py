@@ -2,20 +2,24 @@
 
 import dataclasses
 import difflib
+import json
 import os
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from peakline.models.families import FAMILIES
-from peakline.models.fields import ConfigError, config_path, parsed
+from peakline.models.fields import ConfigError, config_path, parsed, text_of
 from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
-from peakline.profile.errors import shown
+from peakline.profile.errors import short, shown
 
 # Suggested if no family's name is similar.
 _COMMON = ("llama", "qwen3", "deepseek_v3")
 
 _TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
+_MASKED = "a diffusion language model: a pass predicts all masked tokens instead of the next one"
 _IMAGES = "an encoder of images: it has patches instead of tokens"
 _STATES = (
     "a model whose layers keep a state of a kind that is not counted, as Mamba-2 (Nemotron-H, "
@@ -27,6 +31,23 @@ _BLOCKS = "a model that chooses blocks of keys, whose cost is not counted"
 _OTHER_HEADS = (
     "a model whose layers with a window have heads of their own, which this file does not state"
 )
+# Classes of other names that have the layers of a family.
+_ALIASES = {
+    "Yi": "llama",
+    "baichuan": "llama",
+    "deepseek_vl_v2": "deepseek_v2",
+    "glm4v_moe_text": "glm4_moe",
+    "glm4v_text": "glm4",
+    "phi3_v": "phi3",
+    "qwen2_5_omni_text": "qwen2",
+    "qwen2_5_vl": "qwen2",
+    "qwen2_5_vl_text": "qwen2",
+    "qwen2_vl": "qwen2",
+    "qwen2_vl_text": "qwen2",
+    "qwen3_omni_moe_text": "qwen3_vl_moe_text",
+}
+# Configurations of encoders beside that of a language model.
+_ENCODERS = {"vision_config": "images", "img_processor": "images", "audio_config": "sound"}
 _FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
     "linear_num_key_heads",
     "linear_attn_config",
@@ -43,7 +64,9 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
     names = [str(name) for name in architectures] if isinstance(architectures, list) else []
     if any(name.endswith(("ForMaskedLM", "EncoderModel")) for name in names):
         return ENCODER
-    if values.get("is_encoder_decoder") is True:
+    if str(values.get("model_type")).lower() in ("llada", "llada_moe", "dream"):
+        return _MASKED
+    if values.get("is_encoder_decoder") is True or "encoder_layers" in values:
         return _TWO_STACKS
     kinds = values.get("layer_types")
     different = set(map(str, kinds)) if isinstance(kinds, list) else set()
@@ -83,24 +106,25 @@ def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transf
 
 def _transformer(values: Mapping[str, Any]) -> Transformer:
     given = values.get("model_type")
-    if (family := _family(values)) is not None:
-        return FAMILIES[family].read(values)
-    text = values.get("text_config")
-    if isinstance(text, Mapping):
+    if isinstance(name := values.get("_class_name"), str):
+        whole = "" if "_diffusers_version" in values and "Pipeline" in name else "a part of "
+        raise ValueError(
+            f"{whole}a diffusion pipeline (_class_name {short(name)}), no language model"
+        )
+    where, text = text_of(values)
+    if where:
         # Vision-language models state there what differs from the text class's defaults.
         text = {"model_type": f"{given}_text", **text}
+        if isinstance(tied := values.get("tie_word_embeddings"), bool):
+            text.setdefault("tie_word_embeddings", tied)
         if (family := _family(text)) is not None:
-            whole = {**FAMILIES[family].defaults, **text}
-            if isinstance(tied := values.get("tie_word_embeddings"), bool):
-                whole["tie_word_embeddings"] = tied
-            model = FAMILIES[family].read(whole, "text_config.")
-            heard = values.get("vision_config") is None and values.get("audio_config")
-            encoder = "sound" if heard else "images"
-            left_out = " and ".join(filter(None, (f"its encoder of {encoder}", model.left_out)))
-            return dataclasses.replace(model, left_out=left_out)
-    elif f"{given}_text" in FAMILIES:
+            return _part(FAMILIES[family].read(_filled(family, text, part=True), where), values)
+    if (family := _family(values)) is not None:
+        model = FAMILIES[family].read(_filled(family, values))
+        return _part(model, values) if values.keys() & _ENCODERS.keys() else model
+    if not where and f"{given}_text" in FAMILIES:
         raise ValueError("text_config is missing, which describes the layers")
-    described = text if isinstance(text, Mapping) else values
+    described = text or values
     if reason := _refusal(described):
         raise refused(shown(given), reason)
     close = difflib.get_close_matches(given, FAMILIES) if isinstance(given, str) else []
@@ -112,10 +136,35 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
     )
 
 
+def _part(model: Transformer, values: Mapping[str, Any]) -> Transformer:
+    """The language model of one that sees or hears."""
+    kinds = [title for key, title in _ENCODERS.items() if values.get(key) is not None]
+    encoder = f"its encoder of {' and '.join(dict.fromkeys(kinds)) or 'images'}"
+    return dataclasses.replace(
+        model, left_out=" and ".join(filter(None, (encoder, model.left_out)))
+    )
+
+
+@cache
+def _defaults() -> Mapping[str, Mapping[str, int]]:
+    """Of the config classes of transformers 5.24: sizes that their files may omit."""
+    found: dict[str, dict[str, int]] = json.loads(
+        Path(__file__).with_name("defaults.json").read_text("utf-8")
+    )
+    return found
+
+
+def _filled(family: str, values: Mapping[str, Any], part: bool = False) -> Mapping[str, Any]:
+    """With the defaults of the class, unless a whole file states no size at all."""
+    if not part and not values.keys() & _defaults().get(family, {}).keys():
+        return values
+    return {**_defaults().get(family, {}), **FAMILIES[family].defaults, **values}
+
+
 def _family(values: Mapping[str, Any]) -> str | None:
     """The family by model_type, else by the first class of `architectures`."""
     kind, names = values.get("model_type"), values.get("architectures")
-    if isinstance(kind, str) and kind in FAMILIES:
+    if isinstance(kind, str) and (kind := _ALIASES.get(kind, kind)) in FAMILIES:
         return kind
     first = names[0] if isinstance(names, list) and names else None
     if not isinstance(first, str) or not first.endswith("ForCausalLM"):

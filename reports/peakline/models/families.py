@@ -104,12 +104,48 @@ FAMILIES: Mapping[str, Family] = {
         bounded=lambda fields: lambda layer: layer % 4 != 0,
         mlp_bias=("mlp_bias", False),
     ),
+    "bloom": Family(
+        **_PLAIN,
+        **_ALL_BIASES,
+        mlp_ratio=4,
+        tied=True,
+        names={"num_hidden_layers": "n_layer", "num_attention_heads": "n_head"},
+        prepare=rules.bloom_width,
+        finish=rules.bloom,
+    ),
+    "chatglm": Family(
+        names={
+            "num_hidden_layers": "num_layers",
+            "intermediate_size": "ffn_hidden_size",
+            "vocab_size": "padded_vocab_size",
+            "head_dim": "kv_channels",
+        },
+        qkv_bias=("add_qkv_bias", False),
+        out_bias=("add_bias_linear", False),
+        mlp_bias=("add_bias_linear", False),
+        prepare=rules.chatglm_heads,
+    ),
     "codegen": _GPTJ,
+    "dbrx": Family(
+        names=rules.MPT_NAMES,
+        prepare=rules.flat,
+        inner=Mixture(count=("moe_num_experts",), inner="ffn_hidden_size", chosen="moe_top_k"),
+    ),
+    "deepseek": Family(
+        inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0)), **_ATTENTION_BIAS
+    ),
     "deepseek_v2": dataclasses.replace(
         _LATENT, inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0))
     ),
     "deepseek_v3": _LATENT,
     "deepseek_v32": _LATENT,
+    "dots1": Family(
+        head_norms=True,
+        **_ATTENTION_BIAS,
+        inner=dataclasses.replace(
+            _DEEPSEEK, shared=shared_experts("n_shared_experts"), sparse=first_dense(0)
+        ),
+    ),
     "ernie4_5": Family(tied=True, head_dim=128, **_biases("use_bias", False, "mlp")),
     "ernie4_5_moe": Family(
         tied=True,
@@ -215,6 +251,7 @@ FAMILIES: Mapping[str, Family] = {
         **_BIASES,
     ),
     "iquestcoder": Family(kv_heads=8, **_BIASES),
+    "internlm": Family(**_biases("bias", True)),
     "internlm2": Family(**_biases("bias", True)),
     "internlm3": Family(kv_heads=2, **_BIASES),
     "jais2": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=("mlp_bias", True)),
@@ -245,6 +282,7 @@ FAMILIES: Mapping[str, Family] = {
         inner=Mixture(**_ROUTED, shared=shared_experts("n_shared_experts"), sparse=first_dense(1)),
         prepare=rules.mimo_kinds,
     ),
+    "minicpm": Family(tied=True),
     "minimax_m2": Family(**_WHOLE_NORMS, head_dim=128, kv_heads=8, inner=Mixture()),
     "ministral": Family(kv_heads=8, window=window_of(4096)),
     "ministral3": Family(head_dim=128, kv_heads=8, window=window_of()),
@@ -252,6 +290,8 @@ FAMILIES: Mapping[str, Family] = {
         defaults=_shape(32000, 4096, 14336, 32, 32), kv_heads=8, window=window_of(4096)
     ),
     "mixtral": Family(kv_heads=8, window=window_of(), inner=Mixture()),
+    "mpt": Family(gated=False, mlp_ratio=4, tied=True, names=rules.MPT_NAMES, prepare=rules.flat),
+    "nemotron": Family(gated=False, norm_biases=True, **_BIASES),
     "nemotron-nas": Family(norms=0, attention=rules.searched_attention, inner=rules.searched_inner),
     "nemotron_h": Family(
         mlp_bias=("mlp_bias", False),
@@ -302,6 +342,7 @@ FAMILIES: Mapping[str, Family] = {
         inner=Mixture(),
         **_ATTENTION_BIAS,
     ),
+    "qwen": Family(qkv_bias=True, prepare=rules.halved),
     "qwen2": Family(qkv_bias=True, kv_heads=32, **_QWEN),
     "qwen2_moe": Family(
         kv_heads=16,

@@ -10,7 +10,8 @@ from peakline.profile.errors import shown
 from peakline.profile.untrusted import Limit, opened, require_regular
 from peakline.text import OneLine
 
-_MOST_OF_FILE = Limit(1 << 20, "config.json")
+_MOST_OF_FILE = Limit(16 << 20, "config.json")
+MOST_PARTS = 1 << 20  # objects and lists, which take 16 times their text
 
 # Far above any model, and low enough for every count to fit a float.
 _MOST = 1 << 40
@@ -26,17 +27,34 @@ class ConfigError(OneLine, ValueError):
 
 def parsed(path: str | os.PathLike[str]) -> Any:
     with opened(path, _MOST_OF_FILE, ConfigError) as file:
+        text = file.read()
+        if text.count(b"{") + text.count(b"[") > MOST_PARTS:
+            raise ConfigError(f"{path}: more than {MOST_PARTS} objects and lists")
         try:
-            return json.load(file)
+            return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{path}: not JSON: {error}") from error
+
+
+# Where models of images or sound describe their language model.
+_TEXTS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+
+
+def text_of(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The nested description of a language model and its name, with a dot; both empty without."""
+    where, text = "", values
+    while key := next((key for key in _TEXTS if isinstance(text.get(key), Mapping)), None):
+        where, text = f"{where}{key}.", text[key]
+    return where, text if where else {}
 
 
 def config_path(path: str | os.PathLike[str]) -> Path:
     """The config.json of a folder, or the path itself. Raises ConfigError."""
     if not os.path.isdir(path):
         return Path(path)
-    return require_regular(Path(path, "config.json"), ConfigError)
+    config = require_regular(Path(path, "config.json"), ConfigError)
+    pipeline = Path(path, "model_index.json")  # of diffusers
+    return pipeline if pipeline.is_file() and not config.exists() else config
 
 
 class Fields:
@@ -56,10 +74,10 @@ class Fields:
         return self.values.get(self.names.get(key, key), default)
 
     def error(self, key: str, wanted: str) -> ValueError:
-        found = shown(self.get(key))
-        return ValueError(
-            f"{self.where}{self.names.get(key, key)} is {found}, but must be {wanted}"
-        )
+        name = self.names.get(key, key)
+        if name not in self.values:
+            return ValueError(f"{self.where}{name} is missing, which must be {wanted}")
+        return ValueError(f"{self.where}{name} is {shown(self.get(key))}, but must be {wanted}")
 
     def number(self, key: str, default: int | None = None, *, least: int = 1) -> int:
         """A whole number; `default` replaces null, too."""

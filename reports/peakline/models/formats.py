@@ -1,7 +1,8 @@
 """Formats of weights and KV cache: bytes of an element, and the precision that computes."""
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -40,13 +41,20 @@ def _weights(name: str) -> _Format:
     return _WEIGHTS[name]
 
 
+# Of a layer: attention or state; its MLP, or what all tokens use beside routed experts; those.
+LAYER_PARTS = ("attention", "dense", "shared", "experts")
+_SPEEDS = ("bf16", "fp8", "nvfp4")  # precisions, the fastest last
+
+
 @dataclass(frozen=True, slots=True)
 class Formats:
     """Formats of a model's parts, named as in WEIGHT_FORMATS and CACHE_FORMATS.
 
-    experts: of routed ones, by default as `weights`. head: of the output head, BF16 in most
-    quantized models. compute: precision of the GEMMs, by default that of `weights`. stored_bytes:
-    memory of all weights, by default computed from shape and formats.
+    attention, dense (an MLP of all tokens), shared and (routed) experts: by default as `weights`.
+    head, embedding: BF16 in most quantized models. layers: parts of single layers that differ from
+    it, as (layer, part, format, share of the part's weights). compute: precision of the GEMMs, by
+    default the fastest of these. stored_bytes: memory of all weights, by default computed from
+    shape and formats.
     """
 
     weights: str = "bf16"
@@ -55,26 +63,43 @@ class Formats:
     experts: str | None = None
     compute: str | None = None
     stored_bytes: int | None = None
+    attention: str | None = None
+    dense: str | None = None
+    shared: str | None = None
+    embedding: str = "bf16"
+    layers: tuple[tuple[int, str, str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in (self.weights, self.head, self.experts or self.weights):
+        for name in self._names():
             _weights(name)
         if self.kv_cache not in _CACHE:
             raise ValueError(
                 f"KV cache {self.kv_cache!r}: --kv-cache takes {', '.join(CACHE_FORMATS)}"
             )
 
+    def of(self, part: str) -> str:
+        return getattr(self, part) or self.weights
+
+    def sizes(self) -> Callable[[int, str], float]:
+        """Bytes of an element by layer and part."""
+        usual = {part: _weights(self.of(part)).nbytes for part in LAYER_PARTS}
+        usual["router"] = _WEIGHTS["bf16"].nbytes
+        own = defaultdict[tuple[int, str], float](float)
+        for layer, part, name, share in self.layers:
+            own[layer, part] += share * _weights(name).nbytes
+        return lambda layer, part: own.get((layer, part), usual[part])
+
     @property
     def dense_bytes(self) -> float:
         return _weights(self.weights).nbytes
 
     @property
-    def expert_bytes(self) -> float:
-        return _weights(self.experts or self.weights).nbytes
-
-    @property
     def head_bytes(self) -> float:
         return _weights(self.head).nbytes
+
+    @property
+    def embedding_bytes(self) -> float:
+        return _weights(self.embedding).nbytes
 
     @property
     def kv_bytes(self) -> float:
@@ -82,8 +107,28 @@ class Formats:
 
     @property
     def precision(self) -> str:
-        return self.compute or _weights(self.experts or self.weights).computes
+        made = (_weights(name).computes for name in self._names())
+        return self.compute or max(made, key=_SPEEDS.index)
+
+    def _names(self) -> set[str]:
+        usual = {self.of(part) for part in (*LAYER_PARTS, "head", "embedding")}
+        return usual | {name for _, _, name, _ in self.layers}
 
     def __str__(self) -> str:
         """ "bf16", "bf16 with mxfp4 experts"."""
-        return f"{self.weights}{f' with {self.experts} experts' if self.experts else ''}"
+        parts = [(part, getattr(self, part)) for part in LAYER_PARTS]
+        parts += [(part, self.of(part)) for part in ("head",) if self.of(part) != "bf16"]
+        text = " and ".join(f"{name} {_TITLES[part]}" for part, name in parts if name)
+        count = len({layer for layer, *_ in self.layers})
+        others = f"other formats in {count} layer{'s' if count > 1 else ''}" if count else ""
+        text = " and ".join(filter(None, (text, others)))
+        return f"{self.weights}{f' with {text}' if text else ''}"
+
+
+_TITLES = {
+    "attention": "attention",
+    "dense": "MLPs",
+    "shared": "shared experts",
+    "experts": "experts",
+    "head": "output head",
+}

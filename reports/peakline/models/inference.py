@@ -137,7 +137,7 @@ class Turns:
 
 def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ONE) -> Turns:
     """The batches above which reading weights is not the limit; ignores `serving.batch`."""
-    used, work = serving.formats, _Work(profile, model, dataclasses.replace(serving, batch=1))
+    work = _Work(profile, model, dataclasses.replace(serving, batch=1))
     rate = work.tensor.value / work.memory.value
     mixture = next((layer.experts for layer in model.layers if layer.experts), None)
 
@@ -145,11 +145,21 @@ def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ON
         step = decode_bound(profile, model, dataclasses.replace(serving, batch=batch))
         return step.limiter != work.memory.resource
 
+    def nbytes(experts: bool) -> float:
+        """Mean of an element, by parts."""
+        counts = [
+            count
+            for layer in model.layers
+            for part, count in layer.parts.items()
+            if (part == "experts") is experts
+        ]
+        return sum(one[experts] for one in work.layer_bytes) / max(1, sum(counts))
+
     kv_cache = sum(work.kv_step(layer) for layer in model.layers)
     first = 1 + bisect_left(range(1, _LARGEST_BATCH + 1), True, key=leaves_memory)
     return Turns(
-        rate * used.dense_bytes / 2,
-        rate * used.expert_bytes / 2 * mixture.count / mixture.chosen if mixture else None,
+        rate * nbytes(experts=False) / 2,
+        rate * nbytes(experts=True) / 2 * mixture.count / mixture.chosen if mixture else None,
         serving.tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
         first if first <= _LARGEST_BATCH else None,
     )
@@ -162,6 +172,7 @@ class _Work:
         self.batch, self.context, self.tp = serving.batch, serving.context, serving.tp
         self.device = profile.select_devices(serving.device)[0]
         self.gpu, self.roofs = profile.gpu(self.device), Roofs(profile, self.device)
+        self.layer_bytes = _bytes_of_layers(model, serving.formats)
         self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")
         self.tensor = self._tensor()
 
@@ -193,16 +204,12 @@ class _Work:
 
     def weights_read(self, together: int) -> float:
         """Bytes of weights that a GPU reads for `together` tokens with independent experts."""
-        dense = experts = 0.0
-        for layer in self.model.layers:
-            dense += sum(n * k for n, k in layer.products)
-            if layer.experts:
-                one = layer.experts
-                missed = (1.0 - one.chosen / one.count) ** together
-                experts += one.count * (1.0 - missed) * one.one.products
-        used = self.formats
-        total = dense * used.dense_bytes + experts * used.expert_bytes
-        return (total + self.model.table * used.head_bytes) / self.tp
+        total = self.model.table * self.formats.head_bytes
+        for layer, (dense, experts) in zip(self.model.layers, self.layer_bytes, strict=True):
+            total += dense
+            if one := layer.experts:
+                total += experts * (1.0 - (1.0 - one.chosen / one.count) ** together)
+        return total / self.tp
 
     def stored(self) -> float:
         """Bytes of all weights on a GPU, with the input table."""
@@ -315,10 +322,25 @@ def require_divided(model: Transformer, tp: int) -> None:
 
 def weights_stored(model: Transformer, formats: Formats) -> float:
     """Bytes of all weights in these formats, with the input table."""
-    experts = sum(e.count * e.one.products for layer in model.layers if (e := layer.experts))
-    dense = sum(n * k for layer in model.layers for n, k in layer.products)
-    rest = model.params().total - experts - dense
-    return dense * formats.dense_bytes + experts * formats.expert_bytes + rest * formats.head_bytes
+    counted = sum(sum(layer.parts.values()) for layer in model.layers)
+    head = 0 if model.tied_embeddings else model.table
+    small = model.params().total - counted - head - model.table
+    return (
+        sum(map(sum, _bytes_of_layers(model, formats)))
+        + head * formats.head_bytes
+        + model.table * formats.embedding_bytes
+        + small * _BF16.head_bytes
+    )
+
+
+def _bytes_of_layers(model: Transformer, formats: Formats) -> list[tuple[float, float]]:
+    """Bytes of each layer's matrices: those of all tokens, and those of all routed experts."""
+    size, found = formats.sizes(), []
+    for index, layer in enumerate(model.layers):
+        parts = {part: count * size(index, part) for part, count in layer.parts.items()}
+        experts = parts.pop("experts", 0.0)
+        found.append((sum(parts.values()), experts))
+    return found
 
 
 def all_reduced_bytes(model: Transformer, rows: int) -> float:

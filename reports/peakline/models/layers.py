@@ -293,7 +293,11 @@ class Family:
             positions = (fields.number("max_position_embeddings") + self.positions) * width
         return Transformer(
             tuple(
-                dataclasses.replace(mixer, weights=mixer.weights + inner(i) + norms)
+                dataclasses.replace(
+                    mixer,
+                    weights=mixer.weights + inner(i) + norms,
+                    mixing=len(mixer.weights.matrices),
+                )
                 for i, mixer in enumerate(mixers)
             ),
             vocabulary * width,

@@ -119,6 +119,50 @@ def bigcode_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**values, "n_kv": 1 if values.get("multi_query", True) else values.get("n_head")}
 
 
+def bloom_width(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"hidden_size": values.get("n_embed"), **values}
+
+
+def bloom(fields: Fields, model: Transformer) -> Transformer:
+    """A norm follows the embedding."""
+    return dataclasses.replace(model, rest=model.rest + Weights(small=2 * model.hidden))
+
+
+def chatglm_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """ChatGLM2 and later, whose cache has groups of heads."""
+    if "ffn_hidden_size" not in values:
+        raise ValueError("ffn_hidden_size is missing, which ChatGLM2 and later have")
+    shared = values.get("multi_query_attention") is True
+    groups = "multi_query_group_num" if shared else "num_attention_heads"
+    return {**values, "num_key_value_heads": values.get(groups)}
+
+
+def halved(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Qwen's width of an MLP, which counts gate and up together."""
+    both = values.get("intermediate_size")
+    return {**values, "intermediate_size": both // 2 if type(both) is int else both}
+
+
+MPT_NAMES = {
+    "hidden_size": "d_model",
+    "num_hidden_layers": "n_layers",
+    "num_attention_heads": "n_heads",
+    "num_key_value_heads": "kv_n_heads",
+}
+
+
+def flat(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the fields of MPT's attn_config and DBRX's ffn_config."""
+    if values.get("no_bias") is False:
+        raise ValueError("no_bias is false, but must be true: biases are not counted")
+    parts = [values.get(key) for key in ("attn_config", "ffn_config")]
+    inner = [part for part in parts if isinstance(part, Mapping)]
+    ratio, width = values.get("expansion_ratio"), values.get("d_model")
+    if type(ratio) is int and type(width) is int:
+        inner.append({"intermediate_size": ratio * width})
+    return {key: value for part in (*inner, values) for key, value in part.items()}
+
+
 def opt(fields: Fields, model: Transformer) -> Transformer:
     """Allows embeddings narrower than the model."""
     width, narrow = fields.number("hidden_size"), fields.number("word_embed_proj_dim", model.hidden)

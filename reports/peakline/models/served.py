@@ -54,7 +54,7 @@ def served(
     """The model in a folder or a config.json; formats are the stated ones, unless given. Raises
     ValueError for an unknown model or quantization."""
     files, model = checkpoint(path), from_hf_config(path)
-    formats = Formats(weights, kv_cache or "bf16") if weights else files.formats()
+    formats = Formats(weights, kv_cache or "bf16") if weights else files.formats(model)
     if kv_cache:
         formats = dataclasses.replace(formats, kv_cache=kv_cache)
     serving = dataclasses.replace(serving, formats=formats)

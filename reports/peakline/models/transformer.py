@@ -146,6 +146,20 @@ class Layer:
     indexer: Indexer | None = field(default=None, kw_only=True)  # None: another layer's choice
     state: int = field(default=0, kw_only=True)  # elements of a sequence's constant state
     state_flops: int = field(default=0, kw_only=True)  # per token, to update and read the state
+    mixing: int = field(default=0, kw_only=True)  # of the matrices: those of attention or state
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Elements of the matrices by `formats.LAYER_PARTS`, and of the router."""
+        sizes = [n * k for n, k in self.products]
+        experts = self.experts
+        found = {
+            "attention": sum(sizes[: self.mixing]),
+            "shared" if experts else "dense": sum(sizes[self.mixing :]),
+            "router": experts.count * experts.one.matrices[0][1] if experts else 0,
+            "experts": experts.count * experts.one.products if experts else 0,
+        }
+        return {part: size for part, size in found.items() if size}
 
     @property
     def products(self) -> tuple[tuple[int, int], ...]:
@@ -191,11 +205,20 @@ def grouped_layer(
     window: Window | None = None,
     *,
     v_dim: int | None = None,
+    mixing: int = 0,
 ) -> Layer:
     """A layer of (grouped-query) attention. v_dim: per head of values, by default head_dim."""
     value = head_dim if v_dim is None else v_dim
-    cached = kv_heads * (head_dim + value)
-    return Layer(weights, heads, head_dim, value, window, kv_heads=kv_heads, cached=cached)
+    return Layer(
+        weights,
+        heads,
+        head_dim,
+        value,
+        window,
+        kv_heads=kv_heads,
+        cached=kv_heads * (head_dim + value),
+        mixing=mixing,
+    )
 
 
 def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
@@ -287,6 +310,7 @@ class Transformer:
             groups,
             head_dim,
             None if window is None else Window(window),
+            mixing=len(attention.matrices),
         )
         return cls(
             (layer,) * layers,
