@@ -37,7 +37,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
 
 
 def _advice(analysis: Analysis) -> str:
-    texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
+    texts = (with_signs(said(one)) for one in advice(analysis))
     found = "".join(f"<li>{escape(text)}</li>" for text in texts)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
     nothing = "<p>Nothing found that would save 2 % of a step.</p>"

@@ -40,7 +40,7 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
             {
                 "part": one.code,
                 "saving_s": one.saving_s,
-                "text": said(one, analysis.step_s),
+                "text": said(one),
                 **({"rank": one.rank} if one.rank is not None else {}),
                 **({"topic": one.topic} if one.topic else {}),
             }

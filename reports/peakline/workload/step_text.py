@@ -68,7 +68,7 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
     first = next(iter(advice(analysis)), None)
     if first is not None:
         rank = "" if first.rank is None or first.names_rank else f" on rank {first.rank}"
-        share = first.saving_s / analysis.step_s
+        share = first.saving_s / first.step_s
         name = first.subject or _NAMES[Part(first.code)]
         saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
         return share, f"the most to save is {name}{rank}, {saving}"
@@ -144,15 +144,15 @@ def spread(analysis: Analysis) -> str:
     return text + "."
 
 
-def said(found: TraceFinding, step_s: float) -> str:
+def said(found: TraceFinding) -> str:
     """An advice as a sentence, with its saving and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
     text = rank + found.text
     text = text[0].upper() + text[1:]
     return (
-        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(step_s)} "
-        f"({units.percent(found.saving_s / step_s)})."
+        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(found.step_s)} "
+        f"({units.percent(found.saving_s / found.step_s)})."
     )
 
 
@@ -172,7 +172,7 @@ def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> 
     if reached:
         found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
-        found += wrapped(said(one, analysis.step_s), width, f"{number}. ")
+        found += wrapped(said(one), width, f"{number}. ")
     for note in analysis.notes:
         found += wrapped(note, width)
     return [*found, "", *printed(module_table(analysis), width)]

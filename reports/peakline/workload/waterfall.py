@@ -44,6 +44,10 @@ class Waterfall:
         return sum(step.length for step in self.steps)
 
     @property
+    def step_s(self) -> float:
+        return self.nanoseconds / len(self.steps) * 1e-9
+
+    @property
     def idle(self) -> int:
         return sum(time for part, time in self.parts.items() if part.is_idle)
 
