@@ -8,7 +8,9 @@ import pytest
 from conftest import ONE_GPU, idle, reference
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
+from peakline.workload.document import kernel_rows
 from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel_text import table
 from peakline.workload.model import Did, did
 from peakline.workload.part import Part
 from peakline.workload.read import parse_kernels, read, read_kernels
@@ -288,6 +290,44 @@ def test_a_long_kernel_is_believed(analyzed):
     made.kernel(CALLED, CALLED + 9e6, CALLED - 5)
     found = analyzed(made)
     assert (codes(found), found.nanoseconds) == ({}, 9_000_000_000)
+
+
+# Three steps of ten kernels; the third, of 500 µs, is recorded with this length.
+@pytest.mark.parametrize(
+    ("length", "second", "cut"),
+    [
+        (9000, {}, 1500),  # over its successors
+        (1600, {}, 1500),
+        (1519, {}, None),  # a programmatic launch
+        (9000, {"stream": 8}, 3000),  # up to the next kernel of its own stream
+        (9000, {"stream": 8, "every": True}, None),  # of other streams
+        (9000, {"graph": True}, None),  # branches of a graph
+    ],
+)
+def test_kernels_of_a_stream_are_serial(analyzed, length, second, cut):
+    made = Made()
+    made.steps(*(20_000 * step for step in range(3)))
+    call = "cudaGraphLaunch" if second.get("graph") else "cudaLaunchKernel"
+    for step in range(3):
+        for number in range(10):
+            at = 100 + 20_000 * step + 1500 * number
+            late = number == 2 and step < 2
+            name = "fmha" if number == 2 else "gemm"
+            streams = number > 2 if second.get("every") else number == 3
+            stream = second.get("stream", 7) if streams else 7
+            lasts = length if late else 500
+            made.kernel(at, at + lasts, at - 20, name, call, stream=stream)
+    found = analyzed(made)
+    (fmha,) = [p.kernel for p in found.kernels_of_step if p.kernel.name == "fmha"]
+    assert fmha.seconds == pytest.approx((cut or length) * 1e-6)
+    assert fmha.clipped == (cut is not None)
+    said = [f for f in found.findings if f.code == "overlap_in_a_stream"]
+    assert [(f.count, f.of) for f in said] == ([(2, 30)] if cut else [])
+    assert all("the time of fmha and that of all kernels are upper limits" in f.text for f in said)
+    row, _ = sorted(kernel_rows(reference(), found.kernels), key=lambda row: row["name"])
+    assert row.get("time_is_upper_limit", False) == fmha.clipped
+    marked = any("≤" in line for line in table(reference(), found.kernels))
+    assert marked == fmha.clipped
 
 
 def test_no_trace_of_invalid_times_alone(analyzed):

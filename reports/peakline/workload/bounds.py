@@ -161,6 +161,7 @@ def _kernel(
         load_s=load / nanoseconds * 1e-9 if nanoseconds else 0.0,
         device=timeline.trace.models.get(timeline.device, ""),
         capability=timeline.trace.capabilities.get(timeline.device),
+        clipped=name in timeline.trace.clipped,
     )
 
 

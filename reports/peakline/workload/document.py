@@ -139,6 +139,7 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
         "device": p.kernel.device,
         "launches": p.kernel.launches,
         "time_s": p.kernel.seconds,
+        "time_is_upper_limit": p.kernel.clipped or None,
         "sm_clock_hz": p.clock_hz,
         "load": p.load,
         "load_s": p.kernel.load_s,

@@ -79,6 +79,7 @@ class Kernel:
     load_s: float | None = None  # mean time that the device had been busy without a rest
     device: str = ""  # model
     capability: float | None = None  # compute capability, if stated
+    clipped: bool = False  # of launches cut short: the seconds are an upper limit
 
     def flops_known(self) -> bool:
         """Whether `flops` is complete."""
@@ -142,6 +143,7 @@ def _merged(group: Sequence[Kernel]) -> Kernel:
         mean(lambda k: k.load_s),
         first.device,
         first.capability,
+        any(k.clipped for k in group),
     )
 
 

@@ -171,6 +171,11 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
             f"ceilings: at most {units.percent(rewritten.share)} to gain."
         )
     yield _conditions(placements)
+    if any(p.kernel.clipped for p in placements):
+        yield (
+            "≤: an upper limit, as the trace lets the kernel run on beside the next one of its "
+            "stream, where it is cut."
+        )
     if any(p.as_written and not p.as_written.complete for p in placements):
         yield (
             '"At least": not every unit was counted; if another is busier, there is less to gain.'
@@ -293,7 +298,7 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
     for number, p in enumerate(placements, start=1):
         time, share = "–", "–"
         if p.kernel.seconds is not None:
-            time = units.time(p.kernel.seconds)
+            time = taken(p)
             share = units.percent(p.kernel.seconds / whole)
         lines.append(
             f"{number:3}  {names[p.label]:{name_width}}  {launches(p):>8}  {time:>9}  {share:>8}"
@@ -303,6 +308,11 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
     return lines
+
+
+def taken(p: Placement) -> str:
+    """A kernel's time; "≤" before an upper limit."""
+    return ("≤ " if p.kernel.clipped else "") + units.time(p.kernel.seconds or 0.0)
 
 
 def launches(p: Placement) -> str:

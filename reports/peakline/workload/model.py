@@ -213,6 +213,7 @@ class Trace:
     vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
     findings: list[TraceFinding] = field(default_factory=list)
+    clipped: set[int] = field(default_factory=set)  # names of activities cut short
     skewed: bool = False  # clocks of host and device differ, so that gaps have no causes
     _ids: dict[str, int] = field(default_factory=dict)
     _work_ids: dict[tuple[OpWork, ...], int] = field(default_factory=dict)
