@@ -10,9 +10,10 @@ from made_traces import Made, export
 from peakline.workload.analysis import analyze
 from peakline.workload.document import kernel_rows
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.kernel_text import table
+from peakline.workload.kernel_text import advice, table
 from peakline.workload.model import Did, did
 from peakline.workload.part import Part
+from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels, read, read_kernels
 
 FIRST, SECOND = 1 << 24, 2 << 24  # processes of one export
@@ -102,7 +103,7 @@ def test_times_are_read_to_the_nanosecond(tmp_path):
     [
         ('{"traceEvents": []}', "holds no GPU kernel"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": -1, "dur": 1}]}', "ts is '-1'"),
-        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e9, "dur": 1}]}', "ts is '1e9'"),
+        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e-, "dur": 1}]}', "Expecting ','"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": null}]}', "dur is 'None'"),
         ("name,flop\n", "neither an ncu CSV nor a plain one"),
         ("\xff", "not UTF-8 text, so neither a CSV nor a trace"),
@@ -228,6 +229,92 @@ def codes(found):
 
 def test_a_whole_trace_has_no_warning(analyzed):
     assert codes(analyzed(regular(20))) == {}
+
+
+ONE = {"damaged_events": (1, 40)}
+
+
+# In a text of 40 events, the kernel of the second launch is the fourth.
+@pytest.mark.parametrize(
+    ("old", "new", "found", "said"),
+    [
+        (b'"name": "kernel"', b'"name": "k\xff\x80"', {}, ""),
+        (b'"name": "kernel"', b'"name": "k\n\x01"', {}, ""),
+        (b'"dur": 50.0', b'"dur": 5.0e1', {}, ""),
+        (b'"dur": 50.0', b'"dur": 500000000000e-10', {}, ""),
+        (b'"dur": 50.0', b'"dur": 50, "x": ' + b"9" * 5000, {}, ""),
+        (b'"dur": 50.0', b'"dur": NaN', ONE, "is traceEvents[3]: dur is 'NaN', but must be"),
+        (b'"dur": 50.0', b'"dur": -1e-05', ONE, "is traceEvents[3]: dur is '-1e-05', but must be"),
+        (b'"dur": 50.0', b'"dur": 1e99', ONE, "is traceEvents[3]: dur is out of range"),
+        (b'"dur": 50.0', b'"dur": nan', ONE, "is traceEvents[3]: Expecting value at character"),
+        (b'"dur": 50.0', b'"dur" 50', ONE, "is traceEvents[3]: Expecting ':' delimiter at"),
+        (b'"args": {', b'"args": {"flops": 1e-200, ', ONE, "traceEvents[3]: flops is out of range"),
+        (b'"args": {', b'"args": {"flops": 1' + b"0" * 400 + b", ", ONE, "flops is out of range"),
+    ],
+)
+def test_a_damaged_event_is_left_out(tmp_path, old, new, found, said):
+    path = regular(20).write(tmp_path / "t.json")
+    events = path.read_bytes().split(b'{"ph"')
+    events[4] = events[4].replace(old, new)
+    path.write_bytes(b'{"ph"'.join(events))
+    trace = read(path)
+    assert len(trace.activities) == 20 - len(found)
+    assert set((trace.activities["end"] - trace.activities["start"]).tolist()) == {50_000}
+    damage = [f for f in trace.findings if f.code in ("damaged_events", "cut_off")]
+    assert {f.code: (f.count, f.of) for f in damage} == found
+    assert all(said in f.text for f in damage)
+    # --kernels has the same warning.
+    notes = advice(reference(), place(reference(), read_kernels(path)))
+    assert any(said in note for note in notes)
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("left", "events"),
+    [
+        (lambda text: text[: text.rindex(b'"dur"')], 39),
+        (lambda text: text[: text.rindex(b'{"ph"')], 39),
+        (lambda text: text[: text.rindex(b"]")], 40),
+        (lambda text: text[:-1] + b"nul", 40),
+    ],
+)
+def test_a_cut_off_file_says_where(tmp_path, as_list, packed, left, events):
+    made = regular(20)
+    path = made.write(tmp_path / "t.json")
+    text = left(json.dumps(made.events).encode() if as_list else path.read_bytes())
+    path.write_bytes(gzip.compress(text)[:-8] if packed else text)
+    trace = read(path)
+    assert len(trace.activities) + len(trace.calls) == events
+    found = {f.code: f.text for f in trace.findings}
+    assert f"cut off or damaged after event {events}: " in found["cut_off"]
+    assert ("broken_gzip" in found) == packed
+    assert any("cut off" in note for note in analyze(reference(), [path]).notes)
+
+
+@pytest.mark.parametrize("host", [(11, 22), ("[TP00] 11", "[TP01] 22"), (1, 1)])
+@pytest.mark.parametrize("devices", [(0, 1), (0, 0)])
+@pytest.mark.parametrize("calls", [True, False])
+@pytest.mark.parametrize("reader", [read_kernels, lambda path: analyze(reference(), [path])])
+def test_merged_ranks_are_refused(tmp_path, host, devices, calls, reader):
+    merged = Made()
+    for rank, process in enumerate(host):
+        for event in regular(20).events:
+            event["ts"] += 7 * rank
+            on_device = event["cat"] == "kernel"
+            if on_device:
+                event["args"] |= {"device": devices[rank]}
+                event["pid"] = f"{str(process)[:7]}{devices[rank]}" if calls else process
+            else:
+                event["pid"] = process
+            if on_device or calls:
+                merged.events.append(event)
+    path = merged.write(tmp_path / "merged.json")
+    if calls or (devices == (0, 0) and host[0] != host[1]):
+        with pytest.raises(WorkloadError, match=r"holds several ranks.*: give one file per rank"):
+            reader(path)
+    else:  # one process may use several GPUs
+        assert reader(path)
 
 
 def test_launches_without_kernels_are_counted(analyzed):

@@ -28,6 +28,7 @@ _SKEW_NS = 20_000
 # Programmatic launches let a kernel begin microseconds before the end of the one before it.
 _OVERLAP_NS = 20_000
 _NAME, _NAMED = 48, 3  # characters of a kernel's name; names
+_MERGED = 0.1  # of launches: of one process, a single one may be damaged
 _AMD = re.compile(r"hip[A-Z]|hsa_")
 _AMD_NAME = re.compile(r"\b(AMD|Instinct|Radeon)\b")
 # Calls that launch exactly one kernel.
@@ -37,6 +38,7 @@ _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 def doubt(trace: Trace) -> Trace:
     """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
     _check_vendor(trace)
+    _check_ranks(trace)
     sizes = trace.activities["bytes"]
     np.maximum(sizes, 0, out=sizes)  # a size below 0 is not known
     _leave_out(trace)
@@ -52,6 +54,23 @@ def _check_vendor(trace: Trace) -> None:
         raise WorkloadError(
             f"{trace.name}: recorded{on} with AMD's ROCm, and profiles of peakline are of NVIDIA "
             "GPUs: give a trace of the profile's machine"
+        )
+
+
+def _check_ranks(trace: Trace) -> None:
+    """Merged ranks have several processes, or launches of the same correlation."""
+    processes = max(trace.processes.values(), key=len, default=set())
+    launches = trace.named(trace.calls, _ONE_KERNEL.match) & (trace.calls["correlation"] > 0)
+    rows = trace.activities
+    ran, launched = keys(trace, rows, trace.calls)
+    different = np.unique(np.column_stack([ran, rows["start"]])[rows["correlation"] > 0], axis=0)
+    ids, counts = np.unique(different[:, 0], return_counts=True)
+    twice = np.isin(ids[counts > 1], launched[launches]).sum()
+    if len(processes) > 1 or twice > _MERGED * launches.sum():
+        which = f" (processes {listed(sorted(processes), _NAMED)})" if len(processes) > 1 else ""
+        raise WorkloadError(
+            f"{trace.name}: holds several ranks{which}, whose launches cannot be told apart: give "
+            "one file per rank, as they were before somebody merged them"
         )
 
 

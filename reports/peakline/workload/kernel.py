@@ -80,6 +80,7 @@ class Kernel:
     device: str = ""  # model
     capability: float | None = None  # compute capability, if stated
     clipped: bool = False  # of launches cut short: the seconds are an upper limit
+    notes: tuple[str, ...] = ()  # doubts about the file
 
     def flops_known(self) -> bool:
         """Whether `flops` is complete."""
@@ -144,6 +145,7 @@ def _merged(group: Sequence[Kernel]) -> Kernel:
         first.device,
         first.capability,
         any(k.clipped for k in group),
+        first.notes,
     )
 
 

@@ -161,6 +161,7 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
     ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
     if ran and (warning := other_device(profile, placements[0].device, list(ran))):
         yield warning
+    yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if written.answered_s:
         rest = f"; nothing is known of {units.percent(written.unanswered)} of the time"
         rest = rest if written.unanswered > _WORTH_A_WORD / 10 else ""
@@ -171,11 +172,6 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
             f"ceilings: at most {units.percent(rewritten.share)} to gain."
         )
     yield _conditions(placements)
-    if any(p.kernel.clipped for p in placements):
-        yield (
-            "≤: an upper limit, as the trace lets the kernel run on beside the next one of its "
-            "stream, where it is cut."
-        )
     if any(p.as_written and not p.as_written.complete for p in placements):
         yield (
             '"At least": not every unit was counted; if another is busier, there is less to gain.'

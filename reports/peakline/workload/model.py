@@ -212,6 +212,8 @@ class Trace:
     capabilities: dict[int, float] = field(default_factory=dict)  # of devices
     vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
+    # Of one rank: those of the host (-1), and as traces state them of each device.
+    processes: dict[int, set[str]] = field(default_factory=dict)
     findings: list[TraceFinding] = field(default_factory=list)
     clipped: set[int] = field(default_factory=set)  # names of activities cut short
     skewed: bool = False  # clocks of host and device differ, so that gaps have no causes
