@@ -21,7 +21,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
-from peakline.workload.step_text import module_table, said, spread
+from peakline.workload.step_text import module_table, phase_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
@@ -32,7 +32,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
     body.append(_figures(analysis))
-    body.append(amounts(module_table(analysis)))
+    body += [amounts(phase_table(analysis)), amounts(module_table(analysis))]
     return "".join(body)
 
 

@@ -12,7 +12,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.modules import Module, modules
 from peakline.workload.part import Part
 from peakline.workload.placement import Answer, Placement
-from peakline.workload.step_text import headline, losses, said
+from peakline.workload.step_text import by_phase, headline, losses, said
 from peakline.workload.waterfall import Waterfall
 
 
@@ -45,6 +45,15 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
                 **({"topic": one.topic} if one.topic else {}),
             }
             for one in advice(analysis)
+        ],
+        "phases": [
+            {
+                "phase": name,
+                "steps": count,
+                "step_s": sum(parts.values()) / count * 1e-9,
+                "parts": {part.value: time for part, time in parts.items()},
+            }
+            for name, (count, parts) in by_phase(analysis).items()
         ],
         "ranks": [_rank(rank) for rank in analysis.ranks],
         "modules": [_module(module, len(leading.steps)) for module in modules(leading, 0.0)],
