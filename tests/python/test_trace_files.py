@@ -507,6 +507,44 @@ def test_what_nsight_systems_warned_of_is_quoted(analyzed):
         analyzed({**rows, KERNEL: []})
 
 
+LOST = "Not all CUDA events might have been collected."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["No NVTX events collected. Does the process use NVTX?"] * 4 + [LOST],
+        [f"No {of} data collected." for of in ("OpenGL", "NVTX", "Vulkan", "DX12", "WDDM")]
+        + [LOST],
+        [f"Not all {of} events might have been collected." for of in ("NVTX", "OpenGL")] * 9
+        + [LOST],
+    ],
+)
+@pytest.mark.parametrize("kernels", [True, False])
+def test_noise_hides_no_warning(analyzed, said, kernels):
+    started = "CUDA profiling might have not been started correctly."
+    rows = {"StringIds": [(1, "k")], "DIAGNOSTIC_EVENT": [(2, text) for text in [*said, started]]}
+    rows[KERNEL] = [(1000, 2000, 0, 7, 1, 0, 1, 1, None)] * kernels
+    if kernels:
+        (text,) = [f.text for f in analyzed(rows).findings if f.code == "profiler_warned"]
+    else:
+        with pytest.raises(WorkloadError) as raised:
+            analyzed(rows)
+        text = str(raised.value)
+    assert f"“{LOST}” “{started}” “N" in text
+
+
+def test_advice_on_nsys_is_about_nsys(analyzed, tmp_path):
+    """Its files lack shapes, steps and calls, which options of torch.profiler do not add."""
+    found = analyzed({"StringIds": [(1, "k")], KERNEL: [(1000, 2000, 0, 7, 1, 0, 1, 1, None)]})
+    text = " ".join(found.notes)
+    assert all(word not in text for word in ("record_shapes", "activities=", "profiler.step()"))
+    assert all(word in text for word in ("NVTX range", "nsys profile", "Nsight Systems records no"))
+    notes = advice(reference(), place(reference(), read_kernels(tmp_path / "made.sqlite")))
+    assert any("Nsight Systems records no shapes" in note for note in notes)
+    assert not any("record_shapes" in note for note in notes)
+
+
 def test_unified_memory_is_named(tmp_path):
     rows = {
         "StringIds": [(1, "k")],

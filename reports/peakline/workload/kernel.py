@@ -68,7 +68,7 @@ class Kernel:
     # "hbm.read" and "hbm.write", or "hbm" for their sum; "l2.read", "l2.write".
     bytes: Mapping[str, float]
     # Uncounted work: "tensor.bf16", "cuda_core.fp32", "hbm", "flops"; "tensor" for activity of the
-    # tensor pipe without a counter; "shapes" if a trace lacks them.
+    # tensor pipe without a counter; "shapes" if a trace lacks them, "nsys" if its tool does.
     unknown: tuple[str, ...] = ()
     from_shapes: bool = False  # FLOPs and compulsory bytes follow from operand shapes
     # Seconds that each unit, and ncu's summaries of units, would need at their peak.

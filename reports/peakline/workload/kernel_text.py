@@ -10,6 +10,7 @@ from peakline.workload.busy import LABELS, SUMMARY_LABELS
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.kernel_names import shortened
+from peakline.workload.model import RECORDING
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 _LABELS = {**LABELS, CACHE: "L2 at the least", UNKNOWN_UNIT: "the fastest format"}
@@ -22,6 +23,7 @@ _MISSING = {
     "flops": "FLOPs",
     "hbm": "bytes",
     "shapes": "the shapes of its operands",
+    "nsys": "the shapes of its operands",
     "time": "time",
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
@@ -231,6 +233,7 @@ _REMEDIES = {
     "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, for the work of GEMMs, "
     "attention and convolutions and the bytes of elementwise operators; ncu counts the work of "
     "every kernel.",
+    "nsys": RECORDING["nsys"]["shapes"],
     "flops": "A trace gives FLOPs of GEMMs, attention and convolutions only, inside a CUDA graph "
     "only if it holds the capture; ncu counts the FLOPs of every kernel.",
     "dtype": "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
@@ -249,7 +252,7 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
             f"Missing: {words}."
         )
     yield from (text for reason, text in _REMEDIES.items() if reason in reasons)
-    metrics = metrics_for(reasons) if not {"flops", "shapes"} & set(reasons) else []
+    metrics = metrics_for(reasons) if not {"flops", "shapes", "nsys"} & set(reasons) else []
     if metrics:
         yield f"Profile with ncu --set full, or add --metrics {','.join(metrics)}."
 

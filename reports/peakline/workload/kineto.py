@@ -12,6 +12,7 @@ from peakline.workload.events import Damage, trace_events
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import (
     MODULE,
+    RECORDING,
     Activity,
     Call,
     HostMemory,
@@ -95,8 +96,7 @@ def read_kineto(file: TextIO, name: str) -> Trace:
         trace.findings.append(TraceFinding("cut_off", "warning", text))
     if not len(trace.activities):
         raise WorkloadError(
-            f"{name}: the trace holds no GPU kernel or copy: record with "
-            "activities=[CPU, CUDA] and record_shapes=True"
+            f"{name}: the trace holds no GPU kernel or copy: {RECORDING[trace.tool]['kernels']}"
         )
     return trace
 
