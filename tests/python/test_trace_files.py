@@ -431,21 +431,93 @@ def test_gaps_have_no_cause_where_clocks_differ(analyzed):
     assert {part for part in found.parts if part.is_idle} == {Part.NOT_RECORDED}
 
 
+BOTH = pytest.mark.parametrize(
+    "reader", [read_kernels, lambda path: analyze(reference(), [path])], ids=["kernels", "trace"]
+)
+
+
 @pytest.mark.parametrize(
-    ("call", "device"),
+    ("call", "device", "vendor"),
     [
-        ("hipLaunchKernel", {}),
-        ("cudaLaunchKernel", {"name": "AMD Instinct MI300X"}),
-        ("cudaLaunchKernel", {"warpSize": 64}),
+        ("hipLaunchKernel", {}, "AMD's ROCm"),
+        ("cudaLaunchKernel", {"warpSize": 64}, "AMD's ROCm"),
+        ("cudaLaunchKernel", {"name": "AMD Instinct MI300X"}, "on AMD Instinct MI300X with AMD's"),
+        ("urEnqueueKernelLaunch", {}, "Intel's XPU"),
+        ("zeCommandListAppendLaunchKernel", {}, "Intel's XPU"),
+        ("cudaLaunchKernel", {"name": "Intel(R) Data Center GPU Max 1550"}, "with Intel's XPU"),
+        ("cnInvokeKernel", {}, "Cambricon's MLU"),
     ],
 )
-@pytest.mark.parametrize("reader", [read_kernels, lambda path: analyze(reference(), [path])])
-def test_another_vendor_is_refused(tmp_path, call, device, reader):
+@BOTH
+def test_another_vendor_is_refused(tmp_path, call, device, vendor, reader):
     made = regular(2)
     made.call(call, CALLED, CALLED + 2)
     path = made.write(tmp_path / "t.json", deviceProperties=[{"id": 0, "name": "", **device}])
-    with pytest.raises(WorkloadError, match="with AMD's ROCm"):
+    with pytest.raises(WorkloadError, match=f"recorded .*{vendor}.* of NVIDIA GPUs: give a trace"):
         reader(path)
+
+
+@pytest.mark.parametrize(
+    ("category", "args", "vendor"),
+    [
+        ("xpu_runtime", {}, "Intel's XPU"),
+        ("cuda_runtime", {"sycl queue": 64}, "Intel's XPU"),
+        ("mlu_runtime", {}, "Cambricon's MLU"),
+        ("mtia_runtime", {}, "Meta's MTIA"),
+        ("mtia_ccp_events", {}, "Meta's MTIA"),
+        ("privateuse1_runtime", {}, "another vendor's"),
+    ],
+)
+@pytest.mark.parametrize("kernels", [True, False])
+@BOTH
+def test_vendors_are_told_by_category(tmp_path, category, args, vendor, kernels, reader):
+    made = regular(2 * kernels)
+    made.event(category, "launch", CALLED, CALLED + 2, args=args)
+    with pytest.raises(WorkloadError, match=f"recorded with {vendor}"):
+        reader(made.write(tmp_path / "t.json", deviceProperties=[]))
+
+
+JAX = {"name": "gemm_fusion_dot_3", "args": {"kernel_details": "regs:255", "hlo_op": "dot.3"}}
+SESSION = {"cat": "Session", "name": "session_initialization", "args": {}}
+NODE = {
+    "cat": "Node",
+    "name": "n",
+    "args": {"provider": "CUDAExecutionProvider", "op_name": "Gemm"},
+}
+ORT = {"cat": "Kernel", "name": "gemm", "args": {"stream": "7", "grid_x": "64"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([JAX], "a trace of JAX/XLA, which is not read: record with nsys"),
+        ([{"name": "PjitFunction(step)"}], "a trace of JAX/XLA"),
+        ([SESSION, ORT], "a profile of ONNX Runtime, which is not read: record with nsys"),
+        ([NODE, ORT], "a profile of ONNX Runtime"),
+        ([{"cat": "gpu", "name": "uprobe:cuLaunchKernel"}], "a trace by eBPF, .* or with torch"),
+        ([{"cat": "ebpf", "name": "launch"}], "a trace by eBPF"),
+        ({"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1}]}, "(Chakra), .* recorded beside it"),
+        ({"schema": "1.0.1", "pid": 1, "nodes": []}, "an execution trace (Chakra)"),
+    ],
+)
+@BOTH
+def test_other_tools_are_named(tmp_path, events, said, reader):
+    path = tmp_path / "t.json"
+    times = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    document = events
+    if isinstance(events, list):
+        document = {"traceEvents": [times | event for event in events]}
+    path.write_text(json.dumps(document))
+    said = said.replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(WorkloadError, match=f"t.json: .*{said}"):
+        reader(path)
+    # PyTorch's own traces may have such names.
+    if isinstance(events, list):
+        made = regular(3)
+        made.events += [
+            times | event | {"ts": CALLED, "cat": "python_function"} for event in events
+        ]
+        assert reader(made.write(path))
 
 
 @pytest.mark.parametrize("text", ["²", "9" * 5000, "-1", "x", "", None, [1], 1.5, True, 10**30])

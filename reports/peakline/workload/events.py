@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 # Other keys of the document to keep.
-_BESIDE = ("deviceProperties", "distributedInfo")
+_BESIDE = ("deviceProperties", "distributedInfo", "schema", "nodes")
 
 
 @dataclass
@@ -78,8 +78,10 @@ def _events(text: _Json, beside: dict[str, Any]) -> Iterator[Any]:
             found = True
             yield from text.elements()
         else:
-            value = text.value()
             if key in _BESIDE:
+                beside[key] = None  # too long to be read, perhaps
+            value = text.value()
+            if key in beside:
                 beside[key] = value
         more = text.take(",}") == ","
     if not found:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from peakline import units
 from peakline.text import listed
+from peakline.workload.foreign import refuse_other_vendors
 from peakline.workload.kernel import WorkloadError, short_name
 from peakline.workload.kernel_names import shortened
 from peakline.workload.model import Did, Int, Kind, Trace, TraceFinding, Way, at
@@ -29,15 +30,13 @@ _SKEW_NS = 20_000
 _OVERLAP_NS = 20_000
 _NAME, _NAMED = 48, 3  # characters of a kernel's name; names
 _MERGED = 0.1  # of launches: of one process, a single one may be damaged
-_AMD = re.compile(r"hip[A-Z]|hsa_")
-_AMD_NAME = re.compile(r"\b(AMD|Instinct|Radeon)\b")
 # Calls that launch exactly one kernel.
 _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 
 
 def doubt(trace: Trace) -> Trace:
     """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
-    _check_vendor(trace)
+    refuse_other_vendors(trace)
     _check_ranks(trace)
     sizes = trace.activities["bytes"]
     np.maximum(sizes, 0, out=sizes)  # a size below 0 is not known
@@ -45,16 +44,6 @@ def doubt(trace: Trace) -> Trace:
     _clip(trace)
     trace.findings += [*_lost_kernels(trace), *_lost_launches(trace), *_skew(trace)]
     return trace
-
-
-def _check_vendor(trace: Trace) -> None:
-    models = sorted({model for model in trace.models.values() if _AMD_NAME.search(model)})
-    if models or trace.vendor == "AMD" or any(_AMD.match(name) for name in trace.names):
-        on = f" on {', '.join(models)}" if models else ""
-        raise WorkloadError(
-            f"{trace.name}: recorded{on} with AMD's ROCm, and profiles of peakline are of NVIDIA "
-            "GPUs: give a trace of the profile's machine"
-        )
 
 
 def _check_ranks(trace: Trace) -> None:

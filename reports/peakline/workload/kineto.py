@@ -9,6 +9,7 @@ from typing import Any, TextIO
 from peakline import units
 from peakline.text import whole
 from peakline.workload.events import Damage, trace_events
+from peakline.workload.foreign import CHAKRA, tool_of, vendor_of
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import (
     MODULE,
@@ -77,7 +78,11 @@ def read_kineto(file: TextIO, name: str) -> Trace:
             except (ValueError, RecursionError, TypeError, OverflowError) as error:
                 damage.add(index, error)
     except (ValueError, RecursionError, OverflowError) as error:
+        if {"schema", "nodes"} <= beside.keys():
+            raise WorkloadError(f"{name}: {CHAKRA}") from error
         raise WorkloadError(f"{name}: not a torch.profiler trace: {error}") from error
+    if reader.tool and not (len(trace.calls) or len(trace.operators)):
+        raise WorkloadError(f"{name}: {reader.tool}")
     _devices(trace, beside)
     distributed = beside.get("distributedInfo")
     rank = _integer(distributed.get("rank") if isinstance(distributed, dict) else None, -1)
@@ -94,7 +99,7 @@ def read_kineto(file: TextIO, name: str) -> Trace:
     if damage.end:
         text = f"The file is cut off or damaged {damage.end}. Only what stands before it is read."
         trace.findings.append(TraceFinding("cut_off", "warning", text))
-    if not len(trace.activities):
+    if not len(trace.activities) and not trace.vendor:
         raise WorkloadError(
             f"{name}: the trace holds no GPU kernel or copy: {RECORDING[trace.tool]['kernels']}"
         )
@@ -112,7 +117,7 @@ def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
         if 0 < major < 100 and 0 <= minor < 10:
             trace.capabilities[number] = major + minor / 10
         if _integer(device.get("warpSize")) == _AMD_WARP:
-            trace.vendor = "AMD"
+            trace.vendor = "AMD's ROCm"
 
 
 class _Reader:
@@ -122,6 +127,8 @@ class _Reader:
         self._trace = trace
         # Work by an operator's name and shapes; -1 if unknown.
         self._seen: dict[tuple[str, ...], int] = {}
+        self._others = 0  # events of other categories that were examined
+        self.tool = ""  # what the trace is, if not one of PyTorch's profiler
 
     def take(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         """Adds an event with a duration, if its kind is used."""
@@ -139,6 +146,10 @@ class _Reader:
         elif category == "overhead" and "Loading" not in str(event.get("name")):
             # Loading a kernel's code is the driver's work, inside the call that needs it.
             self._trace.overhead.add(self._named(event))
+        elif not self.tool and self._others < _MOST_SEEN:
+            self._others += 1
+            self.tool = tool_of(event)
+        self._trace.vendor = self._trace.vendor or vendor_of(category, arguments)
 
     def _span(self, event: Mapping[str, Any]) -> tuple[int, int]:
         start = _nanoseconds(event.get("ts"), "ts")
