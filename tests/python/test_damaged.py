@@ -60,7 +60,7 @@ TRACES = {
     '{"traceEvents": {}}': "it has no traceEvents",
     "{}": "it has no traceEvents",
     "{": "Expecting value at character 1",
-    '{"traceEvents": [1' + "0" * 5000 + "]}": "not a torch.profiler trace: ",
+    '{"traceEvents": [1' + "0" * 5000 + "]}": "holds no GPU kernel",
 }
 # (reader, name of the file, content, what is wrong)
 CASES = [

@@ -97,7 +97,7 @@ def test_ncu_summaries_cap_the_gain(placed):
         left = (1 - max(maxima) / 100) * p.kernel.seconds
         # Only an L2 stage that ncu does not name is busier than the named units.
         assert p.gain_s(p.as_written) <= left * (1 + 1e-9)
-        named = max(p.shares[unit] for unit in p.kernel.busy)
+        named = max(p.shares[unit] for unit in p.kernel.busy if unit in p.shares)
         assert p.as_written.capped_by == ("l2" if "gather" in p.label else "")
         assert max(maxima[:2]) / 100 - named < 0.03
 
@@ -174,6 +174,31 @@ def test_equally_busy_units_are_named_together(profile):
     kernel = Kernel("k", 1, 1e-3, {}, {}, busy={u: s * 1e-3 for u, s in tensor.items()})
     (p,) = place(profile, [kernel])
     assert p.as_written.units == ("tensor hmma",)
+
+
+@pytest.mark.parametrize(
+    ("parts", "unit", "shares"),
+    [
+        # Active shares: converted, the part is now above, now below the whole's 72 %.
+        ([80.0015, 79.9985, 80.0015, 79.9985], "tensor hmma", 1),
+        ([79.9985] * 2, "tensor hmma", 1),
+        ([80.0015, 70.0, 79.9], "tensor", 2),
+        ([0.0, 0.0], "tensor", 2),
+    ],
+)
+def test_launches_of_a_kernel_are_one_row(profile, parts, unit, shares):
+    whole, part = "sm__pipe_tensor_cycles_active", "sm__pipe_tensor_op_hmma_cycles_active"
+    table = [["ID", "Kernel Name", "gpu__time_duration.sum"], ["", "", "ns"]]
+    table[0] += ["sm__cycles_active.avg", "sm__cycles_elapsed.avg"]
+    table[0] += [f"{whole}.avg.pct_of_peak_sustained_elapsed"]
+    table[0] += [f"{part}.avg.pct_of_peak_sustained_active"]
+    table[1] += ["cycle", "cycle", "%", "%"]
+    for number, active in enumerate(parts):
+        table.append([number, "gemm(float *)", 400_000 + number, 900_000, 1_000_000, 72.0, active])
+    (p,) = place(profile, parse(text_of(table)))
+    assert (p.kernel.name, p.kernel.launches, p.as_written.units) == ("gemm", len(parts), (unit,))
+    assert p.as_written.share == pytest.approx(0.72, abs=1e-4)
+    assert sum(name.startswith("tensor") for name in p.shares) == shares
 
 
 def metrics_alone(pattern):

@@ -11,11 +11,13 @@ from made_traces import Made
 from peakline.workload.advice import advice
 from peakline.workload.analysis import analyze
 from peakline.workload.costs import costs_of
+from peakline.workload.document import document
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Kind
 from peakline.workload.owners import divide
 from peakline.workload.part import Part
-from peakline.workload.step_text import headline, microseconds, spread, table
+from peakline.workload.step_names import PHASES
+from peakline.workload.step_text import headline, microseconds, phase_table, spread, table
 
 COSTS = costs_of(reference(ONE_GPU), GPU)
 LATENCY = COSTS.latency
@@ -147,6 +149,70 @@ def test_ranges_by_name(analyzed):
     assert [step.length for step in analyzed(made, "eval").ranks[0].steps] == [20_000]
     with pytest.raises(WorkloadError, match="no range 'log' launches work on device 0"):
         analyzed(made, "log")
+
+
+VLLM = ["execute_context_0(0)_generation_16(16)", "execute_context_1(8)_generation_0(0)"]
+VLLM += ["execute_context_2(16)_generation_14(14)", "execute_context_0(0)_generation_9(9)"]
+SGLANG = [
+    "step[DECODE bs=16]",
+    "step[EXTEND bs=1 toks=100]",
+    "step[MIXED bs=3]",
+    "step[DECODE bs=1]",
+]
+LIGHTNING = "[pl][profile]run_training_batch"
+STRATEGY = "[pl][profile][Strategy]DDPStrategy.training_step"
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "by", "lengths", "phases"),
+    [
+        (VLLM, "", "execute_context", [100, 110, 120], ["decode", "prefill", "mixed"]),
+        (
+            VLLM,
+            "execute_context",
+            "execute_context",
+            [100, 110, 120],
+            ["decode", "prefill", "mixed"],
+        ),
+        (VLLM, "decode", "execute_context", [100], ["decode"]),
+        (VLLM, "*_generation_0(*", "execute_context", [110], ["prefill"]),
+        (VLLM, "execute_context_2(", "execute_context", [120], ["mixed"]),
+        (SGLANG, "", "step", [100, 110, 120], ["decode", "prefill", "mixed"]),
+        (SGLANG, "step[EXTEND", "step", [110], ["prefill"]),
+        (SGLANG, "step[*bs=?]", "step", [120], ["mixed"]),
+        (
+            ["execute_new_2_cached_0", "execute_new_0_cached_2"],
+            "",
+            "execute_new",
+            [100],
+            ["prefill"],
+        ),
+        ([LIGHTNING] * 3, "", LIGHTNING, [100, 110], []),
+        ([STRATEGY] * 3, "", STRATEGY, [100, 110], []),
+        (["iteration7", "iteration8", "iteration9"], "", "iteration", [100, 110], []),
+        (["train_step"] * 3, "", "train_step", [100, 110], []),
+        (["f(1)_g(2)", "f(2)_g(30)", "f(3)_g(4)"], "f(*)_g(?)", "f(1)_g(2)", [210], []),
+    ],
+)
+def test_steps_of_frameworks_are_found(analyzed, names, wanted, by, lengths, phases):
+    """Steps of 100 µs, 110 µs and so on; the last has no end."""
+    made, at = Made(), 0
+    for number, name in enumerate(names):
+        made.event("user_annotation", name, at, at + 90)
+        made.kernel(at + 20, at + 40, at + 10)
+        at += 100 + 10 * number
+    found = analyzed(made, wanted)
+    (rank,) = found.ranks
+    assert (found.one, rank.by) == ("step", by)
+    assert [step.length for step in rank.steps] == [1000 * length for length in lengths]
+    assert [step.phase for step in rank.steps if step.phase] == phases
+    of_phase = {row["phase"]: row for row in document(found)["phases"]}
+    assert list(of_phase) == [name for name in PHASES if name in phases]
+    for name, length in zip(phases, lengths, strict=False):
+        assert of_phase[name]["step_s"] == pytest.approx(length * 1e-6)
+        assert sum(of_phase[name]["parts"].values()) == 1000 * length * of_phase[name]["steps"]
+    shown = [line.name for line in phase_table(found).lines]
+    assert shown == (list(of_phase) if len(of_phase) > 1 else [])
 
 
 def test_trace_without_steps_counts_whole(analyzed):

@@ -148,6 +148,18 @@ def test_elementwise_chains_are_to_be_fused(analyzed):
     assert first.saving_s == pytest.approx(800e-6 * 0.6)
 
 
+def test_chains_end_with_their_step(analyzed):
+    """Each step ends with a kernel of the chain and the next begins with two, or with one."""
+    for first in (1, 2):
+        made = elementwise(*(("aten::gelu", 1, f"e{number}") for number in range(13)))
+        for event in made.events:
+            if event["cat"] == "cuda_runtime":  # launched in its own step
+                event["ts"] = max(0, 200 * (event["args"]["correlation"] - 1001) - 5)
+        made.steps(*(max(0, 200 * number - 10) for number in (0, first, first + 4, first + 8, 12)))
+        found = [one.text for one in advice(analyzed(made)) if one.topic == "fusion"]
+        assert len(found) == 1 and found[0].startswith("4 elementwise kernels")
+
+
 @pytest.mark.parametrize(
     ("operator", "names", "said"),
     [

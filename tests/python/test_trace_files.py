@@ -8,9 +8,12 @@ import pytest
 from conftest import ONE_GPU, idle, reference
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
+from peakline.workload.document import kernel_rows
 from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel_text import advice, table
 from peakline.workload.model import Did, did
 from peakline.workload.part import Part
+from peakline.workload.placement import place
 from peakline.workload.read import parse_kernels, read, read_kernels
 
 FIRST, SECOND = 1 << 24, 2 << 24  # processes of one export
@@ -100,7 +103,7 @@ def test_times_are_read_to_the_nanosecond(tmp_path):
     [
         ('{"traceEvents": []}', "holds no GPU kernel"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": -1, "dur": 1}]}', "ts is '-1'"),
-        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e9, "dur": 1}]}', "ts is '1e9'"),
+        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e-, "dur": 1}]}', "Expecting ','"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": null}]}', "dur is 'None'"),
         ("name,flop\n", "neither an ncu CSV nor a plain one"),
         ("\xff", "not UTF-8 text, so neither a CSV nor a trace"),
@@ -228,6 +231,92 @@ def test_a_whole_trace_has_no_warning(analyzed):
     assert codes(analyzed(regular(20))) == {}
 
 
+ONE = {"damaged_events": (1, 40)}
+
+
+# In a text of 40 events, the kernel of the second launch is the fourth.
+@pytest.mark.parametrize(
+    ("old", "new", "found", "said"),
+    [
+        (b'"name": "kernel"', b'"name": "k\xff\x80"', {}, ""),
+        (b'"name": "kernel"', b'"name": "k\n\x01"', {}, ""),
+        (b'"dur": 50.0', b'"dur": 5.0e1', {}, ""),
+        (b'"dur": 50.0', b'"dur": 500000000000e-10', {}, ""),
+        (b'"dur": 50.0', b'"dur": 50, "x": ' + b"9" * 5000, {}, ""),
+        (b'"dur": 50.0', b'"dur": NaN', ONE, "is traceEvents[3]: dur is 'NaN', but must be"),
+        (b'"dur": 50.0', b'"dur": -1e-05', ONE, "is traceEvents[3]: dur is '-1e-05', but must be"),
+        (b'"dur": 50.0', b'"dur": 1e99', ONE, "is traceEvents[3]: dur is out of range"),
+        (b'"dur": 50.0', b'"dur": nan', ONE, "is traceEvents[3]: Expecting value at character"),
+        (b'"dur": 50.0', b'"dur" 50', ONE, "is traceEvents[3]: Expecting ':' delimiter at"),
+        (b'"args": {', b'"args": {"flops": 1e-200, ', ONE, "traceEvents[3]: flops is out of range"),
+        (b'"args": {', b'"args": {"flops": 1' + b"0" * 400 + b", ", ONE, "flops is out of range"),
+    ],
+)
+def test_a_damaged_event_is_left_out(tmp_path, old, new, found, said):
+    path = regular(20).write(tmp_path / "t.json")
+    events = path.read_bytes().split(b'{"ph"')
+    events[4] = events[4].replace(old, new)
+    path.write_bytes(b'{"ph"'.join(events))
+    trace = read(path)
+    assert len(trace.activities) == 20 - len(found)
+    assert set((trace.activities["end"] - trace.activities["start"]).tolist()) == {50_000}
+    damage = [f for f in trace.findings if f.code in ("damaged_events", "cut_off")]
+    assert {f.code: (f.count, f.of) for f in damage} == found
+    assert all(said in f.text for f in damage)
+    # --kernels has the same warning.
+    notes = advice(reference(), place(reference(), read_kernels(path)))
+    assert any(said in note for note in notes)
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("left", "events"),
+    [
+        (lambda text: text[: text.rindex(b'"dur"')], 39),
+        (lambda text: text[: text.rindex(b'{"ph"')], 39),
+        (lambda text: text[: text.rindex(b"]")], 40),
+        (lambda text: text[:-1] + b"nul", 40),
+    ],
+)
+def test_a_cut_off_file_says_where(tmp_path, as_list, packed, left, events):
+    made = regular(20)
+    path = made.write(tmp_path / "t.json")
+    text = left(json.dumps(made.events).encode() if as_list else path.read_bytes())
+    path.write_bytes(gzip.compress(text)[:-8] if packed else text)
+    trace = read(path)
+    assert len(trace.activities) + len(trace.calls) == events
+    found = {f.code: f.text for f in trace.findings}
+    assert f"cut off or damaged after event {events}: " in found["cut_off"]
+    assert ("broken_gzip" in found) == packed
+    assert any("cut off" in note for note in analyze(reference(), [path]).notes)
+
+
+@pytest.mark.parametrize("host", [(11, 22), ("[TP00] 11", "[TP01] 22"), (1, 1)])
+@pytest.mark.parametrize("devices", [(0, 1), (0, 0)])
+@pytest.mark.parametrize("calls", [True, False])
+@pytest.mark.parametrize("reader", [read_kernels, lambda path: analyze(reference(), [path])])
+def test_merged_ranks_are_refused(tmp_path, host, devices, calls, reader):
+    merged = Made()
+    for rank, process in enumerate(host):
+        for event in regular(20).events:
+            event["ts"] += 7 * rank
+            on_device = event["cat"] == "kernel"
+            if on_device:
+                event["args"] |= {"device": devices[rank]}
+                event["pid"] = f"{str(process)[:7]}{devices[rank]}" if calls else process
+            else:
+                event["pid"] = process
+            if on_device or calls:
+                merged.events.append(event)
+    path = merged.write(tmp_path / "merged.json")
+    if calls or (devices == (0, 0) and host[0] != host[1]):
+        with pytest.raises(WorkloadError, match=r"holds several ranks.*: give one file per rank"):
+            reader(path)
+    else:  # one process may use several GPUs
+        assert reader(path)
+
+
 def test_launches_without_kernels_are_counted(analyzed):
     made = regular(20)
     kernels = [event for event in made.events if event["cat"] == "kernel"]
@@ -290,6 +379,44 @@ def test_a_long_kernel_is_believed(analyzed):
     assert (codes(found), found.nanoseconds) == ({}, 9_000_000_000)
 
 
+# Three steps of ten kernels; the third, of 500 µs, is recorded with this length.
+@pytest.mark.parametrize(
+    ("length", "second", "cut"),
+    [
+        (9000, {}, 1500),  # over its successors
+        (1600, {}, 1500),
+        (1519, {}, None),  # a programmatic launch
+        (9000, {"stream": 8}, 3000),  # up to the next kernel of its own stream
+        (9000, {"stream": 8, "every": True}, None),  # of other streams
+        (9000, {"graph": True}, None),  # branches of a graph
+    ],
+)
+def test_kernels_of_a_stream_are_serial(analyzed, length, second, cut):
+    made = Made()
+    made.steps(*(20_000 * step for step in range(3)))
+    call = "cudaGraphLaunch" if second.get("graph") else "cudaLaunchKernel"
+    for step in range(3):
+        for number in range(10):
+            at = 100 + 20_000 * step + 1500 * number
+            late = number == 2 and step < 2
+            name = "fmha" if number == 2 else "gemm"
+            streams = number > 2 if second.get("every") else number == 3
+            stream = second.get("stream", 7) if streams else 7
+            lasts = length if late else 500
+            made.kernel(at, at + lasts, at - 20, name, call, stream=stream)
+    found = analyzed(made)
+    (fmha,) = [p.kernel for p in found.kernels_of_step if p.kernel.name == "fmha"]
+    assert fmha.seconds == pytest.approx((cut or length) * 1e-6)
+    assert fmha.clipped == (cut is not None)
+    said = [f for f in found.findings if f.code == "overlap_in_a_stream"]
+    assert [(f.count, f.of) for f in said] == ([(2, 30)] if cut else [])
+    assert all("the time of fmha and that of all kernels are upper limits" in f.text for f in said)
+    row, _ = sorted(kernel_rows(reference(), found.kernels), key=lambda row: row["name"])
+    assert row.get("time_is_upper_limit", False) == fmha.clipped
+    marked = any("≤" in line for line in table(reference(), found.kernels))
+    assert marked == fmha.clipped
+
+
 def test_no_trace_of_invalid_times_alone(analyzed):
     made = Made()
     made.kernel(0, 0, None)
@@ -304,21 +431,93 @@ def test_gaps_have_no_cause_where_clocks_differ(analyzed):
     assert {part for part in found.parts if part.is_idle} == {Part.NOT_RECORDED}
 
 
+BOTH = pytest.mark.parametrize(
+    "reader", [read_kernels, lambda path: analyze(reference(), [path])], ids=["kernels", "trace"]
+)
+
+
 @pytest.mark.parametrize(
-    ("call", "device"),
+    ("call", "device", "vendor"),
     [
-        ("hipLaunchKernel", {}),
-        ("cudaLaunchKernel", {"name": "AMD Instinct MI300X"}),
-        ("cudaLaunchKernel", {"warpSize": 64}),
+        ("hipLaunchKernel", {}, "AMD's ROCm"),
+        ("cudaLaunchKernel", {"warpSize": 64}, "AMD's ROCm"),
+        ("cudaLaunchKernel", {"name": "AMD Instinct MI300X"}, "on AMD Instinct MI300X with AMD's"),
+        ("urEnqueueKernelLaunch", {}, "Intel's XPU"),
+        ("zeCommandListAppendLaunchKernel", {}, "Intel's XPU"),
+        ("cudaLaunchKernel", {"name": "Intel(R) Data Center GPU Max 1550"}, "with Intel's XPU"),
+        ("cnInvokeKernel", {}, "Cambricon's MLU"),
     ],
 )
-@pytest.mark.parametrize("reader", [read_kernels, lambda path: analyze(reference(), [path])])
-def test_another_vendor_is_refused(tmp_path, call, device, reader):
+@BOTH
+def test_another_vendor_is_refused(tmp_path, call, device, vendor, reader):
     made = regular(2)
     made.call(call, CALLED, CALLED + 2)
     path = made.write(tmp_path / "t.json", deviceProperties=[{"id": 0, "name": "", **device}])
-    with pytest.raises(WorkloadError, match="with AMD's ROCm"):
+    with pytest.raises(WorkloadError, match=f"recorded .*{vendor}.* of NVIDIA GPUs: give a trace"):
         reader(path)
+
+
+@pytest.mark.parametrize(
+    ("category", "args", "vendor"),
+    [
+        ("xpu_runtime", {}, "Intel's XPU"),
+        ("cuda_runtime", {"sycl queue": 64}, "Intel's XPU"),
+        ("mlu_runtime", {}, "Cambricon's MLU"),
+        ("mtia_runtime", {}, "Meta's MTIA"),
+        ("mtia_ccp_events", {}, "Meta's MTIA"),
+        ("privateuse1_runtime", {}, "another vendor's"),
+    ],
+)
+@pytest.mark.parametrize("kernels", [True, False])
+@BOTH
+def test_vendors_are_told_by_category(tmp_path, category, args, vendor, kernels, reader):
+    made = regular(2 * kernels)
+    made.event(category, "launch", CALLED, CALLED + 2, args=args)
+    with pytest.raises(WorkloadError, match=f"recorded with {vendor}"):
+        reader(made.write(tmp_path / "t.json", deviceProperties=[]))
+
+
+JAX = {"name": "gemm_fusion_dot_3", "args": {"kernel_details": "regs:255", "hlo_op": "dot.3"}}
+SESSION = {"cat": "Session", "name": "session_initialization", "args": {}}
+NODE = {
+    "cat": "Node",
+    "name": "n",
+    "args": {"provider": "CUDAExecutionProvider", "op_name": "Gemm"},
+}
+ORT = {"cat": "Kernel", "name": "gemm", "args": {"stream": "7", "grid_x": "64"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([JAX], "a trace of JAX/XLA, which is not read: record with nsys"),
+        ([{"name": "PjitFunction(step)"}], "a trace of JAX/XLA"),
+        ([SESSION, ORT], "a profile of ONNX Runtime, which is not read: record with nsys"),
+        ([NODE, ORT], "a profile of ONNX Runtime"),
+        ([{"cat": "gpu", "name": "uprobe:cuLaunchKernel"}], "a trace by eBPF, .* or with torch"),
+        ([{"cat": "ebpf", "name": "launch"}], "a trace by eBPF"),
+        ({"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1}]}, "(Chakra), .* recorded beside it"),
+        ({"schema": "1.0.1", "pid": 1, "nodes": []}, "an execution trace (Chakra)"),
+    ],
+)
+@BOTH
+def test_other_tools_are_named(tmp_path, events, said, reader):
+    path = tmp_path / "t.json"
+    times = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    document = events
+    if isinstance(events, list):
+        document = {"traceEvents": [times | event for event in events]}
+    path.write_text(json.dumps(document))
+    said = said.replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(WorkloadError, match=f"t.json: .*{said}"):
+        reader(path)
+    # PyTorch's own traces may have such names.
+    if isinstance(events, list):
+        made = regular(3)
+        made.events += [
+            times | event | {"ts": CALLED, "cat": "python_function"} for event in events
+        ]
+        assert reader(made.write(path))
 
 
 @pytest.mark.parametrize("text", ["²", "9" * 5000, "-1", "x", "", None, [1], 1.5, True, 10**30])
@@ -378,6 +577,44 @@ def test_what_nsight_systems_warned_of_is_quoted(analyzed):
     assert "“Not all CUDA events might have been collected.”" in text and "Number" not in text
     with pytest.raises(WorkloadError, match=r"nothing that ran on a GPU: .*Not all CUDA events"):
         analyzed({**rows, KERNEL: []})
+
+
+LOST = "Not all CUDA events might have been collected."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["No NVTX events collected. Does the process use NVTX?"] * 4 + [LOST],
+        [f"No {of} data collected." for of in ("OpenGL", "NVTX", "Vulkan", "DX12", "WDDM")]
+        + [LOST],
+        [f"Not all {of} events might have been collected." for of in ("NVTX", "OpenGL")] * 9
+        + [LOST],
+    ],
+)
+@pytest.mark.parametrize("kernels", [True, False])
+def test_noise_hides_no_warning(analyzed, said, kernels):
+    started = "CUDA profiling might have not been started correctly."
+    rows = {"StringIds": [(1, "k")], "DIAGNOSTIC_EVENT": [(2, text) for text in [*said, started]]}
+    rows[KERNEL] = [(1000, 2000, 0, 7, 1, 0, 1, 1, None)] * kernels
+    if kernels:
+        (text,) = [f.text for f in analyzed(rows).findings if f.code == "profiler_warned"]
+    else:
+        with pytest.raises(WorkloadError) as raised:
+            analyzed(rows)
+        text = str(raised.value)
+    assert f"“{LOST}” “{started}” “N" in text
+
+
+def test_advice_on_nsys_is_about_nsys(analyzed, tmp_path):
+    """Its files lack shapes, steps and calls, which options of torch.profiler do not add."""
+    found = analyzed({"StringIds": [(1, "k")], KERNEL: [(1000, 2000, 0, 7, 1, 0, 1, 1, None)]})
+    text = " ".join(found.notes)
+    assert all(word not in text for word in ("record_shapes", "activities=", "profiler.step()"))
+    assert all(word in text for word in ("NVTX range", "nsys profile", "Nsight Systems records no"))
+    notes = advice(reference(), place(reference(), read_kernels(tmp_path / "made.sqlite")))
+    assert any("Nsight Systems records no shapes" in note for note in notes)
+    assert not any("record_shapes" in note for note in notes)
 
 
 def test_unified_memory_is_named(tmp_path):

@@ -131,7 +131,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--range",
         default="",
         metavar="NAME",
-        help="the ranges that are steps (default: ProfilerStep#, or a range called step)",
+        help="the ranges that are steps, by name, beginning or pattern (execute_*), or decode, "
+        "prefill or mixed (default: ProfilerStep#, a range called step, or a server's steps)",
     )
     steps.add_argument(
         "--step-flop",

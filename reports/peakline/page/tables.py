@@ -20,6 +20,7 @@ from peakline.workload.kernel_text import (
     explained,
     launches,
     reached,
+    taken,
     total_seconds,
 )
 from peakline.workload.placement import Answer, Placement
@@ -203,7 +204,7 @@ def _kernel(
     return [
         cell(number, number=True),
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
-        figure(seconds, units.time),
+        figure(seconds, lambda _: taken(p)),
         figure(p.gain_s(p.as_written) if p.as_written else None, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
         cell(

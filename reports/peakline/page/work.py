@@ -21,7 +21,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
-from peakline.workload.step_text import module_table, said, spread
+from peakline.workload.step_text import module_table, phase_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
@@ -32,12 +32,12 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     body.append(_advice(analysis))
     body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
     body.append(_figures(analysis))
-    body.append(amounts(module_table(analysis)))
+    body += [amounts(phase_table(analysis)), amounts(module_table(analysis))]
     return "".join(body)
 
 
 def _advice(analysis: Analysis) -> str:
-    texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
+    texts = (with_signs(said(one)) for one in advice(analysis))
     found = "".join(f"<li>{escape(text)}</li>" for text in texts)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
     nothing = "<p>Nothing found that would save 2 % of a step.</p>"

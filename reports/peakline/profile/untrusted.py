@@ -14,6 +14,7 @@ from typing import Any
 
 _GZIP = b"\x1f\x8b"
 _HEAD = 1 << 16
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,27 @@ class _TooLarge(Exception):
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that fails after `left` bytes, since a few packed bytes may unpack to gigabytes."""
+    """A stream that fails after `left` bytes, since a few packed bytes may unpack to gigabytes.
+
+    whole: whether a broken gzip file fails, too, rather than end where it is `broken`.
+    """
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self.left = _HEAD
+        self.whole = True
+        self.broken = ""
         self._file = file
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self._file.readinto(buffer)
+        try:
+            count = self._file.readinto1(buffer)  # a longer read loses what precedes an error
+        except _BROKEN as reason:
+            if self.whole:
+                raise
+            self.broken, count = str(reason), 0
         self.left -= count
         if self.left < 0:
             raise _TooLarge
@@ -100,7 +111,7 @@ def bounded(
         yield content
     except _TooLarge:
         raise error(f"{name}: {most.too_large()}") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
+    except _BROKEN as reason:
         raise error(f"{name}: a broken gzip file: {reason}") from reason
     except OSError as reason:
         raise error(f"{name}: cannot be read: {reason.strerror or reason}") from reason

@@ -16,20 +16,21 @@ from peakline.workload.kernel_names import shortened
 from peakline.workload.model import HostMemory, Kind, TraceFinding, Way
 from peakline.workload.part import COLLECTIVES, COPIES, Part
 from peakline.workload.placement import Placement
-from peakline.workload.straggler import cause
+from peakline.workload.straggler import cause, often
 from peakline.workload.waterfall import Waterfall
 
 _WORTH = 0.02  # of the step: smaller savings are not reported
 _NAME = 48  # characters of a kernel's name
 # Tensor Cores load rows in pieces of this size; unaligned rows take a slower path.
 _ALIGNED_BYTES = 16
+_MOSTLY = 2 / 3  # of the waiting: whose cause is not known
 _GOOD_SHARE = 0.8  # of the bound: faster kernels have no trouble with their dimensions
 
 
 def advice(analysis: Analysis) -> list[TraceFinding]:
     """All savings worth reporting, largest first."""
     found = [said for rule in _RULES for said in rule(analysis)]
-    worth = [said for said in found if said.saving_s >= _WORTH * analysis.step_s]
+    worth = [said for said in found if said.saving_s >= _WORTH * said.step_s]
     return sorted(worth, key=lambda said: -said.saving_s)
 
 
@@ -39,13 +40,14 @@ def _said(
     """place: of the rank that spends the time."""
     curve = analysis.profile.curve(analysis.ranks[0].device, topic)
     shown = curve.title if curve else ""
-    several = len(analysis.ranks) > 1
+    several, step_s = len(analysis.ranks) > 1, analysis.ranks[place].step_s
     return TraceFinding(
         part.value,
         "saving",
         text,
         rank=analysis.number(place) if several else None,
-        saving_s=saving_s,
+        saving_s=min(saving_s, step_s),
+        step_s=step_s,
         topic=topic if shown else "",
         shown=shown,
     )
@@ -83,17 +85,12 @@ def _launches(analysis: Analysis) -> Iterator[TraceFinding]:
         yield _said(analysis, Part.LAUNCH, saving, text, "kernel launch", place)
 
 
-def _often(count: float) -> str:
-    number = f"{count:.3g}"
-    return "once" if number == "1" else f"{number} times"
-
-
 def _waits(analysis: Analysis) -> Iterator[TraceFinding]:
     seconds, place = _worst(analysis, Part.SYNCHRONIZATION)
     count = analysis.ranks[place].waits / len(analysis.ranks[place].steps)
     if seconds:
         text = (
-            f"{_often(count)} a step the host waits for the device, which then waits "
+            f"{often(count)} a step the host waits for the device, which then waits "
             "for the next launch: leave values on the device (.item(), .cpu(), a condition on a "
             "tensor), or read them a step later"
         )
@@ -240,14 +237,14 @@ def _fusing(analysis: Analysis) -> Iterator[TraceFinding]:
     place = analysis.leading
     rank = analysis.ranks[place]
     if found := chain(rank):
-        often = found.times / len(rank.steps)
-        times = f", {_often(often)} a step," if often > 1 else ""
+        times = found.times / len(rank.steps)
+        repeated = f", {often(times)} a step," if times > 1 else ""
         text = (
             f"{found.count} elementwise kernels one after the other ({', '.join(found.names)})"
-            f"{times} move {units.size(found.moved)}; if each reads what the one before it wrote, "
-            f"one kernel would move {units.size(found.needed)}: fuse them (torch.compile)"
+            f"{repeated} move {units.size(found.moved)}; if each reads what the one before it "
+            f"wrote, one kernel would move {units.size(found.needed)}: fuse them (torch.compile)"
         )
-        yield _said(analysis, Part.KERNELS, found.saving_s * often, text, "fusion", place)
+        yield _said(analysis, Part.KERNELS, found.saving_s * times, text, "fusion", place)
 
 
 def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
@@ -258,8 +255,9 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
         subject = f"waiting for rank {analysis.number(last)}"
         text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
         text += f", {why.text}" if why else ": look at what that one does longer"
-        # A late host is reported as the host's part.
-        if why is None or not why.of_host:
+        # Healthy ranks are late in turn. A late host is reported as the host's part.
+        awaited = [rank.awaited for rank in analysis.ranks]
+        if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
             yield dataclasses.replace(found, subject=subject, names_rank=True)

@@ -10,7 +10,7 @@ from peakline import units
 from peakline.profile import HOST, NODE, Profile
 from peakline.workload.kernel import WorkloadError, merge
 from peakline.workload.kernel_text import YOURS, other_device
-from peakline.workload.model import Kind, Trace, TraceFinding, Way
+from peakline.workload.model import RECORDING, Kind, Trace, TraceFinding, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement, place
 from peakline.workload.ranks import meetings_of
@@ -176,23 +176,21 @@ def _recorded(analysis: Analysis) -> list[TraceFinding]:
     over = " over all ranks" if len(ranks) > 1 else ""
     assumed = ", ".join(ranks[0].costs.assumed)
     shapes = any(rank.timeline.trace.has_shapes for rank in ranks)
-    leading = analysis.leading
+    leading, record = analysis.leading, RECORDING[ranks[0].timeline.trace.tool]
     replays = sum(_of_unknown_graphs(rank) for rank in ranks) / analysis.nanoseconds
     found = {
         "no_steps": (
             any(not rank.by for rank in ranks),
-            "No steps are marked, so this is the whole trace: call profiler.step() after each "
-            "step, or name a range by --range.",
+            f"No steps are marked, so this is the whole trace: {record['steps']}, or name a range "
+            "by --range.",
         ),
         "no_calls": (
             any(not len(rank.timeline.host.did) for rank in ranks),
-            "Calls of the host were not recorded, so no gap has a cause: record with "
-            "activities=[CPU, CUDA], or nsys profile --trace=cuda,nvtx.",
+            f"Calls of the host were not recorded, so no gap has a cause: {record['calls']}.",
         ),
         "no_shapes": (
             any(rank.share(Part.KERNELS_UNKNOWN) for rank in ranks) and not shapes,
-            "Shapes were not recorded, so the bound of kernels is not known: record with "
-            "torch.profiler.profile(record_shapes=True).",
+            record["shapes"],
         ),
         "graphs": (
             replays >= _WORTH_A_WORD and shapes,

@@ -12,7 +12,7 @@ import numpy as np
 from peakline.profile import Profile
 from peakline.workload.costs import Links
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import HostMemory, Int, Kind, Way
+from peakline.workload.model import RECORDING, HostMemory, Int, Kind, Way
 from peakline.workload.placement import Placement, place_each
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import OpWork, foreach_work
@@ -74,8 +74,8 @@ def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
         found += _grouped(timeline, chosen)[0]
     if not found:
         raise WorkloadError(
-            f"{name}: the trace holds no GPU kernel: record with activities=[CPU, CUDA] and "
-            "record_shapes=True"
+            f"{name}: the trace holds no GPU kernel: "
+            + "; ".join({RECORDING[line.trace.tool]["kernels"] for line in timelines})
         )
     return merge(found)
 
@@ -149,7 +149,7 @@ def _kernel(
                 unit = "tensor.tf32"
         unknown = (*(() if count else ("flops",)), *(() if bytes_ else ("hbm",)))
         if len(unknown) == 2 and not timeline.trace.has_shapes:
-            unknown = ("shapes",)
+            unknown = ("shapes" if timeline.trace.tool != "nsys" else "nsys",)
     return Kernel(
         called,
         launches,
@@ -161,6 +161,7 @@ def _kernel(
         load_s=load / nanoseconds * 1e-9 if nanoseconds else 0.0,
         device=timeline.trace.models.get(timeline.device, ""),
         capability=timeline.trace.capabilities.get(timeline.device),
+        clipped=name in timeline.trace.clipped,
     )
 
 

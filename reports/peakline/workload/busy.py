@@ -113,10 +113,6 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
         elif (match := _SUMMARY.fullmatch(metric)) is not None:
             name = str(match.lastgroup).replace("_", " ")
             summaries[name] = max(summaries.get(name, 0.0), share)
-    # A part of the tensor pipe that is as busy as the whole is more specific.
-    parts = [share for unit, share in units.items() if unit.startswith("tensor ")]
-    if "tensor" in units and parts and max(parts) >= units["tensor"]:
-        del units["tensor"]
     return units, summaries
 
 

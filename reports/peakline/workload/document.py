@@ -12,7 +12,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.modules import Module, modules
 from peakline.workload.part import Part
 from peakline.workload.placement import Answer, Placement
-from peakline.workload.step_text import headline, losses, said
+from peakline.workload.step_text import by_phase, headline, losses, said
 from peakline.workload.waterfall import Waterfall
 
 
@@ -40,11 +40,20 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
             {
                 "part": one.code,
                 "saving_s": one.saving_s,
-                "text": said(one, analysis.step_s),
+                "text": said(one),
                 **({"rank": one.rank} if one.rank is not None else {}),
                 **({"topic": one.topic} if one.topic else {}),
             }
             for one in advice(analysis)
+        ],
+        "phases": [
+            {
+                "phase": name,
+                "steps": count,
+                "step_s": sum(parts.values()) / count * 1e-9,
+                "parts": {part.value: time for part, time in parts.items()},
+            }
+            for name, (count, parts) in by_phase(analysis).items()
         ],
         "ranks": [_rank(rank) for rank in analysis.ranks],
         "modules": [_module(module, len(leading.steps)) for module in modules(leading, 0.0)],
@@ -139,6 +148,7 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
         "device": p.kernel.device,
         "launches": p.kernel.launches,
         "time_s": p.kernel.seconds,
+        "time_is_upper_limit": p.kernel.clipped or None,
         "sm_clock_hz": p.clock_hz,
         "load": p.load,
         "load_s": p.kernel.load_s,

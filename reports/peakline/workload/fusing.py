@@ -37,24 +37,28 @@ def chain(rank: Waterfall) -> Chain | None:
 
 
 def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Sequences of kernels, by their places, with the time that they own. Each may read the
-    previous one's output. In-place operators are excluded: they may work on unrelated arrays."""
+    """Sequences of a step's kernels, by their places, with the time that they own. Each may read
+    the previous one's output. In-place operators are excluded, as arrays may be unrelated."""
     works, rows = rank.bounds.works, rank.timeline.rows
     elementwise = np.array([work is not None and work.elementwise for work in works] or [False])
     kinds = rank.bounds.kernel
+    step = np.searchsorted([one.start for one in rank.steps], rows["start"], side="right")
     for stream in np.unique(rows["stream"]):
         row: list[int] = []
-        time = 0
+        time = last = 0
         for activity in (*np.flatnonzero((rows["stream"] == stream) & (rank.owned > 0)), -1):
             kind = int(kinds[activity]) if activity >= 0 else -1
             here = works[kind] if kind >= 0 and elementwise[kind] else None
             before = works[row[-1]] if row else None
+            if step[activity] != last:
+                before = None
             if not (here and before) or before.written > here.read or len(row) == _LONGEST:
                 if len(row) >= _SHORTEST:
                     yield tuple(row), time
                 row, time = [], 0
             if here:
                 row.append(kind)
+                last = step[activity]
                 time += int(rank.owned[activity])
 
 

@@ -1,7 +1,7 @@
 """Checks a trace for lost events, invalid times, and clocks that differ.
 
-Impossible events are left out and counted; missing ones are reported, since other figures then
-become limits.
+Impossible events are left out or clipped, and counted; missing ones are reported, since other
+figures then become limits.
 """
 
 import re
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline import units
-from peakline.workload.kernel import WorkloadError
-from peakline.workload.model import Did, Int, Kind, Trace, TraceFinding, Way
+from peakline.text import listed
+from peakline.workload.foreign import refuse_other_vendors
+from peakline.workload.kernel import WorkloadError, short_name
+from peakline.workload.kernel_names import shortened
+from peakline.workload.model import Did, Int, Kind, Trace, TraceFinding, Way, at
 from peakline.workload.timeline import captured, joined, keys
 
 # Recordings last minutes: times more than a day away from the others are wrong.
@@ -23,29 +26,40 @@ _LONG_NS = 10**9  # shorter activities may outlast the host's recording
 _WORTH = 0.01
 # Profilers align the clocks of host and device to a few microseconds.
 _SKEW_NS = 20_000
-_AMD = re.compile(r"hip[A-Z]|hsa_")
-_AMD_NAME = re.compile(r"\b(AMD|Instinct|Radeon)\b")
+# Programmatic launches let a kernel begin microseconds before the end of the one before it.
+_OVERLAP_NS = 20_000
+_NAME, _NAMED = 48, 3  # characters of a kernel's name; names
+_MERGED = 0.1  # of launches: of one process, a single one may be damaged
 # Calls that launch exactly one kernel.
 _ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
 
 
 def doubt(trace: Trace) -> Trace:
     """Drops impossible events and adds findings. Raises WorkloadError if nothing is usable."""
-    _check_vendor(trace)
+    refuse_other_vendors(trace)
+    _check_ranks(trace)
     sizes = trace.activities["bytes"]
     np.maximum(sizes, 0, out=sizes)  # a size below 0 is not known
     _leave_out(trace)
+    _clip(trace)
     trace.findings += [*_lost_kernels(trace), *_lost_launches(trace), *_skew(trace)]
     return trace
 
 
-def _check_vendor(trace: Trace) -> None:
-    models = sorted({model for model in trace.models.values() if _AMD_NAME.search(model)})
-    if models or trace.vendor == "AMD" or any(_AMD.match(name) for name in trace.names):
-        on = f" on {', '.join(models)}" if models else ""
+def _check_ranks(trace: Trace) -> None:
+    """Merged ranks have several processes, or launches of the same correlation."""
+    processes = max(trace.processes.values(), key=len, default=set())
+    launches = trace.named(trace.calls, _ONE_KERNEL.match) & (trace.calls["correlation"] > 0)
+    rows = trace.activities
+    ran, launched = keys(trace, rows, trace.calls)
+    different = np.unique(np.column_stack([ran, rows["start"]])[rows["correlation"] > 0], axis=0)
+    ids, counts = np.unique(different[:, 0], return_counts=True)
+    twice = np.isin(ids[counts > 1], launched[launches]).sum()
+    if len(processes) > 1 or twice > _MERGED * launches.sum():
+        which = f" (processes {listed(sorted(processes), _NAMED)})" if len(processes) > 1 else ""
         raise WorkloadError(
-            f"{trace.name}: recorded{on} with AMD's ROCm, and profiles of peakline are of NVIDIA "
-            "GPUs: give a trace of the profile's machine"
+            f"{trace.name}: holds several ranks{which}, whose launches cannot be told apart: give "
+            "one file per rank, as they were before somebody merged them"
         )
 
 
@@ -84,6 +98,32 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
         waited = (synced > starts[place]) & (synced < ends[place])
         wrong[place] = bool(follows.any() or waited.any())
     return wrong
+
+
+def _clip(trace: Trace) -> None:
+    """Ends activities where the next of their stream begins; only a graph's run side by side."""
+    rows = trace.activities
+    of_stream = [rows[key] for key in ("start", "stream", "device", "process")]
+    order = np.lexsort(of_stream)
+    ends, following = rows["end"], np.roll(of_stream[0][order], -1)
+    same = np.all([key[order] == np.roll(key[order], -1) for key in of_stream[1:]], axis=0)
+    same[-1:] = False
+    of_graph = at(trace.did(trace.calls), joined(trace, rows, trace.calls))[order] == Did.GRAPH
+    over = np.where(same & ~of_graph, ends[order] - following, 0)
+    wrong = order[over > _OVERLAP_NS]
+    count, total = len(wrong), len(order)
+    if not count:
+        return
+    ends[wrong] = following[over > _OVERLAP_NS]
+    trace.clipped = set(rows["name"][wrong].tolist())
+    names = shortened([short_name(trace.names[name]) for name in sorted(trace.clipped)], _NAME)
+    text = (
+        f"{count} of {total} kernels and copies overlap their successors in one stream by up to "
+        f"{units.time(int(over.max()) * 1e-9)}, which cannot be, and are cut there: the time of "
+        f"{listed(list(names.values()), _NAMED)} and that of all kernels are upper limits, idle "
+        "time is a lower one."
+    )
+    trace.findings.append(TraceFinding("overlap_in_a_stream", "warning", text, count, total))
 
 
 def _lost_kernels(trace: Trace) -> Iterator[TraceFinding]:

@@ -68,7 +68,7 @@ class Kernel:
     # "hbm.read" and "hbm.write", or "hbm" for their sum; "l2.read", "l2.write".
     bytes: Mapping[str, float]
     # Uncounted work: "tensor.bf16", "cuda_core.fp32", "hbm", "flops"; "tensor" for activity of the
-    # tensor pipe without a counter; "shapes" if a trace lacks them.
+    # tensor pipe without a counter; "shapes" if a trace lacks them, "nsys" if its tool does.
     unknown: tuple[str, ...] = ()
     from_shapes: bool = False  # FLOPs and compulsory bytes follow from operand shapes
     # Seconds that each unit, and ncu's summaries of units, would need at their peak.
@@ -79,6 +79,8 @@ class Kernel:
     load_s: float | None = None  # mean time that the device had been busy without a rest
     device: str = ""  # model
     capability: float | None = None  # compute capability, if stated
+    clipped: bool = False  # of launches cut short: the seconds are an upper limit
+    notes: tuple[str, ...] = ()  # doubts about the file
 
     def flops_known(self) -> bool:
         """Whether `flops` is complete."""
@@ -142,6 +144,8 @@ def _merged(group: Sequence[Kernel]) -> Kernel:
         mean(lambda k: k.load_s),
         first.device,
         first.capability,
+        any(k.clipped for k in group),
+        first.notes,
     )
 
 

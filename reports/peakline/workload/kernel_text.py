@@ -10,6 +10,7 @@ from peakline.workload.busy import LABELS, SUMMARY_LABELS
 from peakline.workload.counters import metrics_for
 from peakline.workload.kernel import UNKNOWN_UNIT
 from peakline.workload.kernel_names import shortened
+from peakline.workload.model import RECORDING
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 _LABELS = {**LABELS, CACHE: "L2 at the least", UNKNOWN_UNIT: "the fastest format"}
@@ -22,6 +23,7 @@ _MISSING = {
     "flops": "FLOPs",
     "hbm": "bytes",
     "shapes": "the shapes of its operands",
+    "nsys": "the shapes of its operands",
     "time": "time",
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
@@ -161,6 +163,7 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
     ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
     if ran and (warning := other_device(profile, placements[0].device, list(ran))):
         yield warning
+    yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if written.answered_s:
         rest = f"; nothing is known of {units.percent(written.unanswered)} of the time"
         rest = rest if written.unanswered > _WORTH_A_WORD / 10 else ""
@@ -230,6 +233,7 @@ _REMEDIES = {
     "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, for the work of GEMMs, "
     "attention and convolutions and the bytes of elementwise operators; ncu counts the work of "
     "every kernel.",
+    "nsys": RECORDING["nsys"]["shapes"],
     "flops": "A trace gives FLOPs of GEMMs, attention and convolutions only, inside a CUDA graph "
     "only if it holds the capture; ncu counts the FLOPs of every kernel.",
     "dtype": "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
@@ -248,7 +252,7 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
             f"Missing: {words}."
         )
     yield from (text for reason, text in _REMEDIES.items() if reason in reasons)
-    metrics = metrics_for(reasons) if not {"flops", "shapes"} & set(reasons) else []
+    metrics = metrics_for(reasons) if not {"flops", "shapes", "nsys"} & set(reasons) else []
     if metrics:
         yield f"Profile with ncu --set full, or add --metrics {','.join(metrics)}."
 
@@ -293,7 +297,7 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
     for number, p in enumerate(placements, start=1):
         time, share = "–", "–"
         if p.kernel.seconds is not None:
-            time = units.time(p.kernel.seconds)
+            time = taken(p)
             share = units.percent(p.kernel.seconds / whole)
         lines.append(
             f"{number:3}  {names[p.label]:{name_width}}  {launches(p):>8}  {time:>9}  {share:>8}"
@@ -303,6 +307,11 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
     return lines
+
+
+def taken(p: Placement) -> str:
+    """A kernel's time; "≤" before an upper limit."""
+    return ("≤ " if p.kernel.clipped else "") + units.time(p.kernel.seconds or 0.0)
 
 
 def launches(p: Placement) -> str:

@@ -1,16 +1,19 @@
 """Reads traces of `torch.profiler` into columns."""
 
-import itertools
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TextIO
 
+from peakline import units
 from peakline.text import whole
-from peakline.workload.events import trace_events
+from peakline.workload.events import Damage, trace_events
+from peakline.workload.foreign import CHAKRA, tool_of, vendor_of
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import (
     MODULE,
+    RECORDING,
     Activity,
     Call,
     HostMemory,
@@ -19,6 +22,7 @@ from peakline.workload.model import (
     Operator,
     Range,
     Trace,
+    TraceFinding,
     Way,
 )
 from peakline.workload.works import SHAPES, counts, stated, works
@@ -29,6 +33,7 @@ _MOST_SEEN = 20_000
 _AXES = 3  # of a grid
 _LARGEST_NS = 1 << 62
 _NUMBER = re.compile(r"([0-9]{1,16})(?:\.([0-9]+))?")
+_EXPONENT = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,40})?[eE][-+]?[0-9]{1,2}")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
 _COPY = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
 _HOSTS = {"Pinned": HostMemory.PINNED, "Pageable": HostMemory.PAGEABLE}
@@ -61,30 +66,42 @@ _ELEMENT_BYTES = {
 def read_kineto(file: TextIO, name: str) -> Trace:
     trace = Trace(name)
     beside: dict[str, Any] = {}
-    events = trace_events(file, beside, _MOST_EVENTS)
+    damage, index = Damage(), -1
     reader = _Reader(trace)
-    for index in itertools.count():
-        event = None
-        try:
-            event = next(events)
-            if isinstance(event, dict) and event.get("ph") == "X":
-                arguments = event.get("args")
+    try:
+        for index, event in trace_events(file, beside, _MOST_EVENTS, damage):
+            if not isinstance(event, dict) or event.get("ph") != "X":
+                continue
+            arguments = event.get("args")
+            try:
                 reader.take(event, arguments if isinstance(arguments, dict) else {})
-        except StopIteration:
-            break
-        except UnicodeDecodeError:
-            raise
-        except (ValueError, RecursionError, TypeError, OverflowError) as error:
-            where = f"traceEvents[{index}]: " if index or event is not None else ""
-            raise WorkloadError(f"{name}: not a torch.profiler trace: {where}{error}") from error
+            except (ValueError, RecursionError, TypeError, OverflowError) as error:
+                damage.add(index, error)
+    except (ValueError, RecursionError, OverflowError) as error:
+        if {"schema", "nodes"} <= beside.keys():
+            raise WorkloadError(f"{name}: {CHAKRA}") from error
+        raise WorkloadError(f"{name}: not a torch.profiler trace: {error}") from error
+    if reader.tool and not (len(trace.calls) or len(trace.operators)):
+        raise WorkloadError(f"{name}: {reader.tool}")
     _devices(trace, beside)
     distributed = beside.get("distributedInfo")
     rank = _integer(distributed.get("rank") if isinstance(distributed, dict) else None, -1)
     trace.rank = rank if rank >= 0 else None
-    if not len(trace.activities):
+    why = damage.first or damage.end
+    if why and not len(trace.activities):
+        raise WorkloadError(f"{name}: not a torch.profiler trace: {why}")
+    if damage.events:
+        text = f"{units.counted(damage.events, 'event')} of {index + 1} cannot be read and "
+        text += f"{'is' if damage.events == 1 else 'are'} left out; the first is {damage.first}."
+        trace.findings.append(
+            TraceFinding("damaged_events", "warning", text, damage.events, index + 1)
+        )
+    if damage.end:
+        text = f"The file is cut off or damaged {damage.end}. Only what stands before it is read."
+        trace.findings.append(TraceFinding("cut_off", "warning", text))
+    if not len(trace.activities) and not trace.vendor:
         raise WorkloadError(
-            f"{name}: the trace holds no GPU kernel or copy: record with "
-            "activities=[CPU, CUDA] and record_shapes=True"
+            f"{name}: the trace holds no GPU kernel or copy: {RECORDING[trace.tool]['kernels']}"
         )
     return trace
 
@@ -100,7 +117,7 @@ def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
         if 0 < major < 100 and 0 <= minor < 10:
             trace.capabilities[number] = major + minor / 10
         if _integer(device.get("warpSize")) == _AMD_WARP:
-            trace.vendor = "AMD"
+            trace.vendor = "AMD's ROCm"
 
 
 class _Reader:
@@ -110,6 +127,8 @@ class _Reader:
         self._trace = trace
         # Work by an operator's name and shapes; -1 if unknown.
         self._seen: dict[tuple[str, ...], int] = {}
+        self._others = 0  # events of other categories that were examined
+        self.tool = ""  # what the trace is, if not one of PyTorch's profiler
 
     def take(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         """Adds an event with a duration, if its kind is used."""
@@ -127,6 +146,10 @@ class _Reader:
         elif category == "overhead" and "Loading" not in str(event.get("name")):
             # Loading a kernel's code is the driver's work, inside the call that needs it.
             self._trace.overhead.add(self._named(event))
+        elif not self.tool and self._others < _MOST_SEEN:
+            self._others += 1
+            self.tool = tool_of(event)
+        self._trace.vendor = self._trace.vendor or vendor_of(category, arguments)
 
     def _span(self, event: Mapping[str, Any]) -> tuple[int, int]:
         start = _nanoseconds(event.get("ts"), "ts")
@@ -137,8 +160,12 @@ class _Reader:
         name = self._trace.id_of(str(event.get("name")))
         return Range(start, end, name, 0, _integer(event.get("tid")))
 
+    def _of_process(self, event: Mapping[str, Any], where: int) -> None:
+        self._trace.processes.setdefault(where, set()).add(str(event.get("pid")))
+
     def _call(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         start, end, name, process, thread = self._named(event)
+        self._of_process(event, -1)
         self._trace.calls.add(
             Call(start, end, name, _integer(arguments.get("correlation")), process, thread)
         )
@@ -161,6 +188,7 @@ class _Reader:
             if len(self._seen) < _MOST_SEEN:
                 self._seen[key] = place
         start, end = self._span(event)
+        self._of_process(event, -1)
         thread = _integer(event.get("tid"))
         sequence = _integer(arguments.get("Sequence number"))
         if _integer(arguments.get("Fwd thread id")):
@@ -183,6 +211,7 @@ class _Reader:
         device, stream, correlation, size = (
             _integer(arguments.get(key)) for key in ("device", "stream", "correlation", "bytes")
         )
+        self._of_process(event, device)
         operator = _integer(arguments.get("External id", arguments.get("external id")), -1)
         self._trace.activities.add(
             Activity(
@@ -235,9 +264,12 @@ def _blocks(grid: object) -> int:
 def _nanoseconds(text: object, what: str) -> int:
     """Whole nanoseconds from a trace's decimal microseconds."""
     match = _NUMBER.fullmatch(str(text))
-    if match is None:
+    if match is not None:
+        value = int(match[1]) * 1000 + int(((match[2] or "") + "000")[:3])
+    elif _EXPONENT.fullmatch(str(text)):
+        value = int(Decimal(str(text)).scaleb(3))
+    else:
         raise ValueError(f"{what} is {str(text)[:40]!r}, but must be microseconds from 0")
-    value = int(match[1]) * 1000 + int(((match[2] or "") + "000")[:3])
     if value >= _LARGEST_NS:
         raise ValueError(f"{what} is out of range")
     return value

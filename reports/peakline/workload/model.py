@@ -177,6 +177,7 @@ class TraceFinding:
     of: int = 0  # of all such events
     rank: int | None = None
     saving_s: float = 0.0  # per step, at most
+    step_s: float = 0.0  # the step that it is saved of, the rank's own
     subject: str = ""  # short name, if not the part's label
     names_rank: bool = False  # whether text and subject name the ranks themselves
     topic: str = ""  # of the profile's curve behind it, if any
@@ -192,11 +193,31 @@ def at(column: Int, places: Int) -> Int:
     return found
 
 
+# How to record what a trace lacks, by the tool that recorded it.
+RECORDING = {
+    "torch.profiler": {
+        "steps": "call profiler.step() after each step",
+        "calls": "record with activities=[CPU, CUDA]",
+        "kernels": "record with activities=[CPU, CUDA] and record_shapes=True",
+        "shapes": "Shapes were not recorded, so the bound of kernels is not known: record with "
+        "torch.profiler.profile(record_shapes=True).",
+    },
+    "nsys": {
+        "steps": "push an NVTX range called step around each step",
+        "calls": "record with nsys profile --trace=cuda,nvtx",
+        "kernels": "record with nsys profile --trace=cuda,nvtx --cuda-graph-trace=node",
+        "shapes": "Nsight Systems records no shapes, so the bound of kernels is not known: ncu "
+        "counts the work of each kernel, and traces of torch.profiler have shapes.",
+    },
+}
+
+
 @dataclass
 class Trace:
     """One profiler file, with one or several processes of a machine."""
 
     name: str  # of the file
+    tool: str = "torch.profiler"  # a key of RECORDING
     activities: Columns = field(default_factory=lambda: Columns(Activity))
     calls: Columns = field(default_factory=lambda: Columns(Call))
     ranges: Columns = field(default_factory=lambda: Columns(Range))
@@ -211,7 +232,10 @@ class Trace:
     capabilities: dict[int, float] = field(default_factory=dict)  # of devices
     vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
+    # Of one rank: those of the host (-1), and as traces state them of each device.
+    processes: dict[int, set[str]] = field(default_factory=dict)
     findings: list[TraceFinding] = field(default_factory=list)
+    clipped: set[int] = field(default_factory=set)  # names of activities cut short
     skewed: bool = False  # clocks of host and device differ, so that gaps have no causes
     _ids: dict[str, int] = field(default_factory=dict)
     _work_ids: dict[tuple[OpWork, ...], int] = field(default_factory=dict)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from peakline.workload.bounds import UNKNOWN
 from peakline.workload.model import MODULE, Int
-from peakline.workload.timeline import Nested, Timeline, is_step, numberless
+from peakline.workload.step_names import is_step, numberless
+from peakline.workload.timeline import Nested, Timeline
 from peakline.workload.waterfall import Waterfall
 
 _DEEPEST = 4

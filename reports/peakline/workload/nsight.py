@@ -5,6 +5,7 @@ A missing table or column was not recorded, and is never taken as zero.
 
 import contextlib
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -46,6 +47,8 @@ _PID_BITS, _PID = 24, 0xFFFFFF  # position of the process's own id
 _MOST_ROWS = 20_000_000
 _WARNING = 2  # severity
 _QUOTED = 4
+# Of what the program does not use.
+_NOISE = re.compile(r"No .* (events|data|samples) (were )?collected|.*(NVTX|OpenGL|Vulkan|DX1)")
 # Columns of activities, if a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 _MODEL = ("id", "name")
@@ -89,7 +92,7 @@ def read_nsys_report(path: str | os.PathLike[str]) -> Trace:
 
 class _Export:
     def __init__(self, base: sqlite3.Connection, name: str) -> None:
-        self._base, self._trace = base, Trace(name)
+        self._base, self._trace = base, Trace(name, tool="nsys")
         base.text_factory = lambda text: text.decode("utf-8", "replace")
         rows = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         self._tables = {str(row[0]) for row in rows}
@@ -215,8 +218,9 @@ class _Export:
     def _diagnostics(self) -> str:
         """Nsight Systems' own warnings about the recording."""
         rows = self._rows("DIAGNOSTIC_EVENT", ("severity", "text"))
-        said = [str(text) for severity, text in rows if severity >= _WARNING]
-        return " ".join(f"“{text[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
+        said = {str(text)[:300]: severity for severity, text in rows if severity >= _WARNING}
+        order = sorted(said, key=lambda text: (_NOISE.match(text) is not None, -said[text]))
+        return " ".join(f"“{text}”" for text in order[:_QUOTED])
 
     def _migrations(self) -> None:
         rows = self._trace.activities

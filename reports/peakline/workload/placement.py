@@ -26,6 +26,7 @@ _TOGETHER = 0.03
 # A share may exceed 1 by this factor, more than the variation of clocks and ceilings between runs.
 _MOST = 1.05
 # Below this share of every unit, a kernel waits for something else.
+_ROUNDING = 0.001  # of shares
 _HALF = 0.5
 # Clocks have settled after this time, so sustained ceilings apply.
 SUSTAINED_FROM_S = 1.0
@@ -154,6 +155,10 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
             missing += ("precision",)
             del needs[name]
     shares = {name: busy / seconds for name, busy in kernel.busy.items()}
+    # A part of the tensor pipe that is as busy as the whole is more specific.
+    parts = [share for unit, share in shares.items() if unit.startswith("tensor ")]
+    if max(parts, default=-1.0) > shares.get("tensor", 0.0) - _ROUNDING:
+        shares.pop("tensor", None)
     impossible = (*_over(needs, seconds), *(u for u, share in shares.items() if share > _MOST))
     shares |= {name: need.seconds / seconds for name, need in needs.items()}
     shares |= {n.resource: n.seconds / seconds for n in _cache_needs(kernel, roofs, seconds)}

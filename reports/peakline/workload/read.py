@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import dataclasses
 import io
 import itertools
 import os
@@ -14,7 +15,7 @@ from peakline.workload.bounds import kernels_of
 from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines
 from peakline.workload.kineto import read_kineto
-from peakline.workload.model import Trace
+from peakline.workload.model import Trace, TraceFinding
 from peakline.workload.ncu import NCU_COMMAND, NCU_REPORT, RAW_PAGE, parse_ncu, read_ncu_report
 from peakline.workload.nsight import NSYS_SUFFIXES, read_nsight, read_nsys_report
 from peakline.workload.numbers import checked
@@ -42,7 +43,12 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
         with opened(path, _limit, WorkloadError) as file:
             head = file.peek()
             if _is_json(head):
-                return doubt(read_kineto(io.TextIOWrapper(file, "utf-8-sig"), name))
+                file.raw.whole = False
+                trace = read_kineto(io.TextIOWrapper(file, "utf-8-sig", "replace"), name)
+                if why := file.raw.broken:
+                    text = f"The file is a broken gzip file: {why.rstrip('.')}."
+                    trace.findings.append(TraceFinding("broken_gzip", "warning", text))
+                return doubt(trace)
             known = head.startswith((_SQLITE, NCU_REPORT))
             if not known and not str(path).endswith(NSYS_SUFFIXES):
                 return _kernels_of_table(file.read().decode("utf-8-sig"), name)
@@ -99,7 +105,11 @@ def _limit(head: bytes) -> Limit:
 def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
     """Raises WorkloadError for a sum that is out of range."""
     if isinstance(found, Trace):
-        found = kernels_of(timelines(found), name)
+        notes = tuple(f.text for f in found.findings if f.severity == "warning")
+        found = [
+            dataclasses.replace(kernel, notes=notes)
+            for kernel in kernels_of(timelines(found), name)
+        ]
     for kernel in found:
         for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
             try:

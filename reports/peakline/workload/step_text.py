@@ -1,6 +1,7 @@
 """Texts about a run's steps, for terminals and pages."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import TraceFinding
 from peakline.workload.modules import modules
-from peakline.workload.part import COLLECTIVES, COPIES, IDLE, Part
+from peakline.workload.part import COLLECTIVES, COPIES, IDLE, KERNELS, Part
+from peakline.workload.step_names import PHASES
 from peakline.workload.table import Line, Table, printed
 
 # Parts with the same remedy share a name.
@@ -68,7 +70,7 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
     first = next(iter(advice(analysis)), None)
     if first is not None:
         rank = "" if first.rank is None or first.names_rank else f" on rank {first.rank}"
-        share = first.saving_s / analysis.step_s
+        share = first.saving_s / first.step_s
         name = first.subject or _NAMES[Part(first.code)]
         saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
         return share, f"the most to save is {name}{rank}, {saving}"
@@ -131,6 +133,46 @@ def module_table(analysis: Analysis) -> Table:
     )
 
 
+def phase_table(analysis: Analysis) -> Table:
+    """The steps of a server by phase; empty if all are of one."""
+    found = by_phase(analysis)
+    return Table(
+        "step-phases",
+        f"By phase{analysis.mean}",
+        ("phase", "steps", "a step", "idle", "kernels", "at bound"),
+        (str, units.time, units.percent, units.percent, units.percent),
+        tuple(
+            Line(
+                name,
+                (
+                    count,
+                    sum(parts.values()) / count * 1e-9,
+                    *(
+                        sum(parts.get(part, 0) for part in of) / sum(parts.values())
+                        for of in (IDLE, KERNELS, (Part.KERNELS,))
+                    ),
+                ),
+            )
+            for name, (count, parts) in found.items()
+        )
+        if len(found) > 1
+        else (),
+        "Steps in which a server decodes, prefills or does both, over all ranks: their number, "
+        "mean time, and shares of it. --range decode reports these alone.",
+    )
+
+
+def by_phase(analysis: Analysis) -> dict[str, tuple[int, Counter[Part]]]:
+    """Number of steps and nanoseconds of each part, by what a server does in them."""
+    found: dict[str, tuple[int, Counter[Part]]] = {}
+    for rank in analysis.ranks:
+        for step, parts in zip(rank.steps, rank.each, strict=True):
+            if step.phase:
+                count, sums = found.get(step.phase, (0, Counter()))
+                found[step.phase] = (count + 1, sums + Counter(parts))
+    return {name: found[name] for name in PHASES if name in found}
+
+
 def spread(analysis: Analysis) -> str:
     lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
     ranks = f" on each of {len(analysis.ranks)} ranks" if len(analysis.ranks) > 1 else ""
@@ -141,18 +183,20 @@ def spread(analysis: Analysis) -> str:
     text = f"{units.counted(count, 'step')}{ranks}, by the ranges {by}"
     if len(lengths) > 1:
         text += f": {units.time(min(lengths))} to {units.time(max(lengths))}"
+    if phases := by_phase(analysis):
+        text += f" ({', '.join(f'{count} {name}' for name, (count, _) in phases.items())})"
     return text + "."
 
 
-def said(found: TraceFinding, step_s: float) -> str:
+def said(found: TraceFinding) -> str:
     """An advice as a sentence, with its saving and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
     text = rank + found.text
     text = text[0].upper() + text[1:]
     return (
-        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(step_s)} "
-        f"({units.percent(found.saving_s / step_s)})."
+        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(found.step_s)} "
+        f"({units.percent(found.saving_s / found.step_s)})."
     )
 
 
@@ -167,12 +211,12 @@ def wrapped(text: str, width: int, first: str = "") -> list[str]:
 def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
     """All that a terminal gets of the steps; shares: of peaks, by basis."""
     found = [*wrapped(f"{headline(analysis)}.", width), *wrapped(spread(analysis), width), ""]
-    found += [*table(analysis), ""]
+    found += [*table(analysis), "", *printed(phase_table(analysis), width)]
     reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
     if reached:
         found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
-        found += wrapped(said(one, analysis.step_s), width, f"{number}. ")
+        found += wrapped(said(one), width, f"{number}. ")
     for note in analysis.notes:
         found += wrapped(note, width)
     return [*found, "", *printed(module_table(analysis), width)]

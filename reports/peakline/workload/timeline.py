@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,10 +10,8 @@ from numpy.typing import NDArray
 
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Did, HostMemory, Int, Kind, Rows, Trace, Way, at
+from peakline.workload.step_names import called, is_step, numberless, phase
 
-# Names of ranges that are steps, numbered or not.
-_STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
-_NUMBER = re.compile(r"[#\s:_-]*\d+$")
 _MOSTLY = 0.9  # of the activities
 
 
@@ -39,6 +36,11 @@ class Step:
     @property
     def length(self) -> int:
         return self.end - self.start
+
+    @property
+    def phase(self) -> str:
+        """What a server does in it; "" if its range does not tell."""
+        return phase(self.name)
 
 
 @dataclass(frozen=True)
@@ -255,18 +257,20 @@ class Nested:
 def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
     """The steps of a device: ranges called `wanted`, else ranges with names of steps.
 
-    A step runs from the first activity launched in its range to that of the next. The last has no
-    end and is left out; a single one ends with its last activity. Empty without such ranges; raises
-    WorkloadError if they were `wanted`.
+    A step runs from the first activity launched in its range to that of the next, or of the next
+    step of another phase. The last has no end and is left out; a single one ends with its last
+    activity. Empty without such ranges; raises WorkloadError if they were `wanted`.
     """
     ranges = timeline.host.ranges
-    chosen = _chosen(timeline, wanted)
+    named = [timeline.trace.names[int(name)] for name in ranges["name"]]
+    chosen = set(_chosen(timeline, named, wanted))
+    served = any(phase(named[place]) for place in chosen)
+    borders = [p for p, name in enumerate(named) if p in chosen or (served and phase(name))]
     launched = timeline.launched
     order = np.argsort(launched, kind="stable")
     times = launched[order]
-    marks: list[tuple[int, str]] = []
-    last = 0
-    for place in chosen:
+    marks: list[tuple[int, int, str]] = []  # start, end, name; "" of a step that is not chosen
+    for place in borders:
         start, end = int(ranges["start"][place]), int(ranges["end"][place])
         low, high = np.searchsorted(times, [start, end])
         mine = order[low:high]
@@ -275,16 +279,19 @@ def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
             first = int(timeline.rows["start"][mine].min())
             last = int(timeline.rows["end"][mine].max())
             if not marks or first > marks[-1][0]:
-                marks.append((first, timeline.trace.names[int(ranges["name"][place])]))
-    if wanted and not marks:
+                marks.append((first, last, named[place] if place in chosen else ""))
+    found = [mark for mark in marks if mark[2]]
+    if wanted and not found:
         raise WorkloadError(
             f"{timeline.trace.name}: no range {wanted!r} launches work on device {timeline.device}"
         )
-    if len(marks) == 1:
-        ((start, name),) = marks
+    if len(found) == 1 and found[0] == marks[-1]:
+        ((start, last, name),) = found
         return [Step(name, start, last)]
     return [
-        Step(name, start, following) for (start, name), (following, _) in itertools.pairwise(marks)
+        Step(name, start, following)
+        for (start, _, name), (following, *_) in itertools.pairwise(marks)
+        if name
     ]
 
 
@@ -293,32 +300,20 @@ def whole(timeline: Timeline) -> Step:
     return Step("the whole trace", int(rows["start"].min()), int(rows["end"].max()))
 
 
-def _chosen(timeline: Timeline, wanted: str) -> list[int]:
-    names = timeline.trace.names
-    places = range(len(timeline.host.ranges["start"]))
-    called = [names[int(name)] for name in timeline.host.ranges["name"]]
+def _chosen(timeline: Timeline, named: list[str], wanted: str) -> list[int]:
+    """The places of the ranges that are steps."""
     if wanted:
-        plain = wanted.rstrip("#: _-")  # "ProfilerStep#" stands for all of them
-        found = [p for p in places if called[p] == wanted or numberless(called[p]) == plain]
-        if not found:
-            offered = sorted({numberless(name) for name in called} - {""})
+        chosen = called(named, wanted)
+        if not chosen:
+            offered = sorted({numberless(name) for name in named} - {""})
             raise WorkloadError(
                 f"{timeline.trace.name}: no range {wanted!r}; it has "
                 f"{', '.join(offered[:8]) or 'none at all'}"
             )
-        return found
+        return [place for place, name in enumerate(named) if name in chosen]
     groups: dict[str, list[int]] = {}
-    for p in places:
-        if is_step(called[p]):
-            groups.setdefault(numberless(called[p]).lower(), []).append(p)
+    for place, name in enumerate(named):
+        if is_step(name):
+            groups.setdefault(numberless(name).lower(), []).append(place)
     # The profiler's own steps take precedence over the user's ranges.
     return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
-
-
-def numberless(name: str) -> str:
-    """A range's name without its number."""
-    return _NUMBER.sub("", name)
-
-
-def is_step(name: str) -> bool:
-    return _STEP.fullmatch(numberless(name)) is not None

@@ -14,6 +14,7 @@ from peakline.workload.model import Int, Kind
 from peakline.workload.owners import Gaps, Owned, divide
 from peakline.workload.part import COLLECTIVES, COPIES, KERNELS, Part
 from peakline.workload.ranks import Meetings
+from peakline.workload.step_names import numberless, phase
 from peakline.workload.timeline import Step, Timeline, steps, whole
 
 _BOUND = {Kind.COMPUTE: KERNELS, Kind.COLLECTIVE: COLLECTIVES, Kind.COPY: COPIES}
@@ -44,6 +45,10 @@ class Waterfall:
         return sum(step.length for step in self.steps)
 
     @property
+    def step_s(self) -> float:
+        return self.nanoseconds / len(self.steps) * 1e-9
+
+    @property
     def idle(self) -> int:
         return sum(time for part, time in self.parts.items() if part.is_idle)
 
@@ -64,7 +69,8 @@ def waterfall(
     """Divides a device's steps into parts. device: of the profile. wanted: the name of the ranges
     that are steps. met: its collectives, compared with other ranks'."""
     rows, found = timeline.rows, steps(timeline, wanted)
-    by = found[0].name.rstrip("0123456789").strip() if found else ""
+    name = found[0].name if found else ""
+    by = numberless(name) if phase(name) else name.rstrip("0123456789").strip()
     found = found or [whole(timeline)]
     costs = costs_of(profile, device)
     causing = Causing(timeline, costs)
