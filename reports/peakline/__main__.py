@@ -3,11 +3,10 @@
 import contextlib
 import importlib
 import io
-import os
 import sys
 
 from peakline.commands.arguments import meant
-from peakline.commands.terminal import REFUSED, broken, flush, refused, show
+from peakline.commands.terminal import REFUSED, broken, flush, refused, show, to_nowhere
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
@@ -39,7 +38,7 @@ def llm() -> int:
 
 
 def _guarded(command: str, arguments: list[str]) -> int:
-    """Runs a command; interrupts and a closed standard output end it quietly."""
+    """Runs a command; interrupts end it quietly."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # not all encodings have µ
     try:
@@ -52,10 +51,7 @@ def _guarded(command: str, arguments: list[str]) -> int:
     except OSError as error:  # of standard output; the commands handle their own files
         if error.filename is not None:
             return refused("peakline", f"{error.filename}: {error.strerror}")
-        # Keeps the flush at exit from failing again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):  # the reader has all it wants: `| head`
-            return 0
+        to_nowhere()
         with contextlib.suppress(OSError):
             refused("peakline", f"cannot write to standard output: {error.strerror or error}")
         return REFUSED

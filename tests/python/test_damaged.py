@@ -59,6 +59,7 @@ TRACES = {
     '{"traceEvents" []}': "expected : at character 15",
     '{"traceEvents": {}}': "it has no traceEvents",
     "{}": "it has no traceEvents",
+    "{[]: 1}": "expected a name before it at character 3",
     "{": "Expecting value at character 1",
     '{"traceEvents": [1' + "0" * 5000 + "]}": "holds no GPU kernel",
 }

@@ -1,6 +1,7 @@
 """Traces of several ranks: what their collectives cost, who is waited for, and why."""
 
 import dataclasses
+import json
 
 import peakline
 import pytest
@@ -240,6 +241,16 @@ def test_a_rank_is_given_once(tmp_path):
     plain = made.write(tmp_path / "plain.json")
     with pytest.raises(WorkloadError, match="one file per rank"):
         analyze(reference(ONE_GPU), [plain, plain])
+
+
+@pytest.mark.parametrize("rank", ["9" * 5000, 10**400, -1, "²", 1.5, None, True, [1]])
+def test_a_rank_that_is_none_is_not_known(tmp_path, rank):
+    made = Made()
+    made.kernel(0, 10)
+    path = made.write(tmp_path / "t.json", distributedInfo={"rank": "RANK"})
+    text = rank if rank == "9" * 5000 else json.dumps(rank)
+    path.write_text(path.read_text().replace('"RANK"', text))
+    assert analyze(reference(), [path]).ranks[0].timeline.trace.rank is None
 
 
 # --- Curves of collectives ---

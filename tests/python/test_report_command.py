@@ -208,6 +208,47 @@ def test_an_output_that_takes_no_more(write, document, tmp_path, arguments):
     assert (process.returncode, err) == (0, "")
 
 
+@pytest.mark.parametrize("options", [["--kernels"], ["--json", "--trace"]])
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_any_encoding_and_pipe_will_do(write, document, tmp_path, options, encoding):
+    """Neither they nor a path that is not UTF-8 change the exit code."""
+    profile = write(only(document), "a\udcff.json")
+    made = Made()
+    made.kernel(0, 10, 0, "kernel of 5 µs … and more" * 9)
+    trace = made.write(tmp_path / "t\udcff.json")
+    arguments = ["-m", "peakline", "report", profile, *options, trace]
+    arguments += [] if "--json" in options else ["-o", tmp_path / "o\udcff", "--format=svg"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    process = started(*arguments, env=environment, stdout=subprocess.PIPE, encoding=encoding)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "") and out
+    # A closed pipe: the report is written all the same.
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = started(*arguments, "--overwrite", "--fail-on=impossible", stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("report", ["n.json", "-o", ""]),
+        ("report", ["n.json", "--trace", ""]),
+        ("report", ["n.json", "--kernels="]),
+        ("report", ["n.json", "--hf-config", ""]),
+        ("llm", ["--profile=n.json", "--hf-config=c.json", "-o", ""]),
+        ("mfu", ["--profile", "", "--dtype=bf16", "--tokens-per-second=9"]),
+        ("mfu", ["--profile=n.json", "--hf-config=", "--dtype=bf16", "--tokens-per-second=9"]),
+        ("mfu", ["export", "--for=json", "--profile=", "--dtype=bf16"]),
+    ],
+)
+def test_empty_names_are_refused(request, command, options):
+    run = request.getfixturevalue(command)
+    assert "'' is not a name of a file or a folder" in run.refused(*options)
+
+
 def test_the_shell_of_a_notebook_may_run_it(write, tmp_path):
     environment = {"MPLBACKEND": "module://matplotlib_inline.backend_that_is_not_here"}
     arguments = ["-m", "peakline", "report", str(write(of_a_host())), "-o", str(tmp_path / "out")]

@@ -94,6 +94,20 @@ def test_no_cut_of_a_report_ends_the_process(report):
             read(report)
 
 
+@pytest.mark.parametrize("content", [b"\x28\xb5\x2f\xfd" + b"\0" * 40, b"NVR\0" + b"\0" * 40, b""])
+def test_a_ncu_repz_is_left_to_the_package(tmp_path, monkeypatch, content):
+    """Without it the report is refused by name; newer versions unpack it."""
+    path = tmp_path / "k.ncu-repz"
+    path.write_bytes(content)
+    asked = []
+    monkeypatch.setattr("peakline.workload.ncu._reported", lambda name: asked.append(name) or ())
+    for found, said in ((None, "k.ncu-repz --csv --page raw"), (1, "without a kernel")):
+        monkeypatch.setattr("importlib.util.find_spec", lambda _, found=found: found)
+        with pytest.raises(WorkloadError, match=said):
+            read_kernels(path)
+    assert asked == [str(path)]
+
+
 def test_a_packed_report_is_to_be_unpacked():
     with pytest.raises(WorkloadError, match="unpack it first"):
         read(RECORDED / "kernels.ncu-rep.gz")

@@ -38,6 +38,13 @@ def size(text: str) -> float:
     return value
 
 
+def path(text: str) -> str:
+    """The name of a file or a folder; "" would mean the working directory, or nothing."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not a name of a file or a folder")
+    return text
+
+
 _PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 

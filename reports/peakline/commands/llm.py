@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import units
-from peakline.commands.arguments import Parser, number
+from peakline.commands.arguments import Parser, number, path
 from peakline.commands.terminal import refused, show, show_document
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
@@ -50,9 +50,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
         description="Bounds the tokens per second that a measured GPU can decode, and the time to "
         "the first token; estimates what library kernels reach.",
     )
-    parser.add_argument("--profile", required=True, metavar="FILE", help="that peakline run wrote")
     parser.add_argument(
-        "--hf-config", required=True, metavar="DIR|FILE", help="config.json of a model"
+        "--profile", type=path, required=True, metavar="FILE", help="that peakline run wrote"
+    )
+    parser.add_argument(
+        "--hf-config", type=path, required=True, metavar="DIR|FILE", help="config.json of a model"
     )
     parser.add_argument("--device", help="index, UUID or model (default: the GPUs)")
     parser.add_argument(
@@ -83,7 +85,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="draw tokens/s by batch, a picture for each context"
+        "-o",
+        "--output",
+        type=path,
+        metavar="DIR",
+        help="draw tokens/s by batch, a picture for each context",
     )
     return parser
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from peakline.commands.arguments import Parser, number
+from peakline.commands.arguments import Parser, number, path
 from peakline.models.conventions import CONVENTIONS
 from peakline.peaks.export import EXPORTS
 from peakline.profile import BASES
@@ -20,6 +20,7 @@ def _peak_options(parser: argparse.ArgumentParser) -> None:
         "--profile",
         nargs="+",
         required=True,
+        type=path,
         metavar="FILE",
         help="profiles that peakline run wrote; of several (a fleet) the slowest device counts",
     )
@@ -63,6 +64,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     )
     model.add_argument(
         "--hf-config",
+        type=path,
         metavar="FILE",
         help="config.json of a model on Hugging Face, in place of the shape; needs --sequence",
     )
@@ -141,7 +143,7 @@ def export_parser(program: str) -> argparse.ArgumentParser:
         prog=f"{program} export", description="Print a peak in the form that another tool takes."
     )
     parser.add_argument("--for", dest="tool", required=True, choices=tuple(EXPORTS))
-    parser.add_argument("--profile", required=True, metavar="FILE")
+    parser.add_argument("--profile", required=True, type=path, metavar="FILE")
     parser.add_argument("--dtype", required=True)
     parser.add_argument("--device", help="index, UUID or model (default: the GPUs, the slowest)")
     parser.add_argument(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.arguments import Parser, number, size
+from peakline.commands.arguments import Parser, number, path, size
 from peakline.commands.condition import SLOWER, Condition, condition
 from peakline.commands.documents import page_of
 from peakline.commands.terminal import CANNOT_JUDGE, note, refused, show, show_document
@@ -73,7 +73,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--json; of several profiles, ratios without a verdict",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
+        "-o", "--output", type=path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace files of an earlier report"
@@ -86,6 +86,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--kernels",
+        type=path,
         metavar="FILE",
         help="kernels to hold against the ceilings: a report of ncu (.ncu-rep) or its raw page as "
         "CSV, a torch.profiler trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
@@ -115,6 +116,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--trace",
         nargs="+",
         action="extend",
+        type=path,
         metavar="FILE",
         help="a torch.profiler trace (.json, .json.gz), or a report of Nsight Systems (.nsys-rep) "
         "or its SQLite export; one file per rank",
@@ -123,6 +125,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--against",
         nargs="+",
         action="extend",
+        type=path,
         metavar="FILE",
         help="traces of a later run: what changed from those of --trace, part by part and kernel "
         "by kernel; exit code 3 where the runs are not comparable",
@@ -156,6 +159,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument_group("what a language model may decode").add_argument(
         "--hf-config",
+        type=path,
         metavar="DIR|FILE",
         help="config.json of a model: the bounds of peakline-llm, as a table and a picture",
     )
@@ -252,7 +256,7 @@ def _write_page(name: str, page: str, options: argparse.Namespace, program: str)
             program,
             f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
-    folder = options.output or Path(options.profiles[0]).with_suffix("")
+    folder = Path(options.output or Path(options.profiles[0]).with_suffix(""))
     show(write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite))
     return 0
 
@@ -272,7 +276,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             return _write_page(*other, options, program)
         profiles = [load(path) for path in options.profiles]
         formats = options.format or ["html"]
-        folder = options.output or Path(options.profiles[0]).parent / stem(options.profiles[0])
+        beside = Path(options.profiles[0]).parent / stem(options.profiles[0])
+        folder = Path(options.output or beside)
         if "html" in formats and not (options.json or options.overwrite):
             refuse_existing([folder / "report.html"])  # before half a minute of drawing
         found = _found(profiles[0], options)
@@ -294,8 +299,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             "--overwrite, or another directory by -o",
         )
     except OSError as error:
-        where = error.filename or "the report"
-        return refused(program, f"{where} cannot be written: {error.strerror or error}")
+        if error.filename is None:  # of standard output
+            raise
+        return refused(program, f"{error.filename} cannot be written: {error.strerror or error}")
     _print(profiles[0], found, bound, model)
     if not files:
         return refused(

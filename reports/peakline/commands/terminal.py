@@ -1,10 +1,11 @@
 """Standard output and standard error: nothing else of the package writes there."""
 
+import contextlib
 import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,36 @@ _TRACEBACK = "PEAKLINE_TRACEBACK"
 _MOST_OF_NOTE = 5000  # characters; a path may have 4096
 
 
+@contextlib.contextmanager
+def _for_a_reader() -> Iterator[None]:
+    """Drops what a closed pipe does not take: its reader has all it wants (`| head`)."""
+    try:
+        yield
+    except BrokenPipeError:
+        to_nowhere()
+
+
+def to_nowhere() -> None:
+    """Points standard output at nothing, so that no later flush fails."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def show(lines: Iterable[object]) -> None:
     """Prints a result, line by line."""
-    for line in lines:
-        print(printable(line))
+    with _for_a_reader():
+        for line in lines:
+            print(printable(line))
 
 
 def show_document(document: Mapping[str, Any]) -> None:
     """Prints a result as JSON, in ASCII."""
-    print(json.dumps(document, indent=2).replace("\x7f", "\\u007f"))
+    with _for_a_reader():
+        print(json.dumps(document, indent=2).replace("\x7f", "\\u007f"))
 
 
 def flush() -> None:
-    print(end="", flush=True)
+    with _for_a_reader():
+        print(end="", flush=True)
 
 
 def note(program: str, text: object) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.profile import HOST, NODE, Profile
-from peakline.workload.kernel import WorkloadError, merge
+from peakline.workload.kernel import RECORDING, WorkloadError, merge
 from peakline.workload.kernel_text import YOURS, other_device
-from peakline.workload.model import RECORDING, Kind, Trace, TraceFinding, Way
+from peakline.workload.model import Kind, Trace, TraceFinding, Way
 from peakline.workload.part import Part
 from peakline.workload.placement import Placement, place
 from peakline.workload.ranks import meetings_of

@@ -11,8 +11,15 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
-from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, merge, short_name
-from peakline.workload.model import RECORDING, HostMemory, Int, Kind, Way
+from peakline.workload.kernel import (
+    RECORDING,
+    UNKNOWN_UNIT,
+    Kernel,
+    WorkloadError,
+    merge,
+    short_name,
+)
+from peakline.workload.model import HostMemory, Int, Kind, Way
 from peakline.workload.placement import Placement, place_each
 from peakline.workload.timeline import Timeline
 from peakline.workload.works import OpWork, foreach_work

@@ -73,6 +73,8 @@ def _events(text: _Json, beside: dict[str, Any]) -> Iterator[Any]:
     more = text.peek() != "}" or text.take("}") != "}"
     while more:
         key = text.value()
+        if not isinstance(key, str):
+            raise text.error("expected a name before it")
         text.take(":")
         if key == "traceEvents" and text.peek() == "[":
             found = True

@@ -19,6 +19,24 @@ class WorkloadError(OneLine, ValueError):
     """An unusable profiler file. Names the file, and what would be valid."""
 
 
+# How to record what a trace lacks, by the tool that recorded it.
+RECORDING = {
+    "torch.profiler": {
+        "steps": "call profiler.step() after each step",
+        "calls": "record with activities=[CPU, CUDA]",
+        "kernels": "record with activities=[CPU, CUDA] and record_shapes=True",
+        "shapes": "Shapes were not recorded, so the bound of kernels is not known: record with "
+        "torch.profiler.profile(record_shapes=True).",
+    },
+    "nsys": {
+        "steps": "push an NVTX range called step around each step",
+        "calls": "record with nsys profile --trace=cuda,nvtx",
+        "kernels": "record with nsys profile --trace=cuda,nvtx --cuda-graph-trace=node",
+        "shapes": "Nsight Systems records no shapes, so the bound of kernels is not known: ncu "
+        "counts the work of each kernel, and traces of torch.profiler have shapes.",
+    },
+}
+
 # More than a profiler writes in hours, and few enough for any memory.
 _MOST_LAUNCHES = 250_000
 _MOST_LINES = 4_000_000

@@ -8,9 +8,8 @@ from peakline import units
 from peakline.profile import Profile
 from peakline.workload.busy import LABELS, SUMMARY_LABELS
 from peakline.workload.counters import metrics_for
-from peakline.workload.kernel import UNKNOWN_UNIT
+from peakline.workload.kernel import RECORDING, UNKNOWN_UNIT
 from peakline.workload.kernel_names import shortened
-from peakline.workload.model import RECORDING
 from peakline.workload.placement import CACHE, SUSTAINED_FROM_S, Answer, Placement, same_unit
 
 _LABELS = {**LABELS, CACHE: "L2 at the least", UNKNOWN_UNIT: "the fastest format"}

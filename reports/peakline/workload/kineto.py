@@ -10,10 +10,9 @@ from peakline import units
 from peakline.text import whole
 from peakline.workload.events import Damage, trace_events
 from peakline.workload.foreign import CHAKRA, tool_of, vendor_of
-from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel import RECORDING, WorkloadError
 from peakline.workload.model import (
     MODULE,
-    RECORDING,
     Activity,
     Call,
     HostMemory,

@@ -81,6 +81,7 @@ _SHOWN_WITHIN = 100_000  # lines to search for a number that shows the locale
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 MODEL = "device__attribute_display_name"
 NCU_REPORT = b"NVR\0"  # magic bytes
+NCU_PACKED = ".ncu-repz"  # the suffix tells newer versions of NVIDIA's package to unpack it
 
 
 @dataclass(slots=True)

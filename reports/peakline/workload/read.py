@@ -16,7 +16,14 @@ from peakline.workload.integrity import doubt
 from peakline.workload.kernel import Kernel, WorkloadError, table_lines
 from peakline.workload.kineto import read_kineto
 from peakline.workload.model import Trace, TraceFinding
-from peakline.workload.ncu import NCU_COMMAND, NCU_REPORT, RAW_PAGE, parse_ncu, read_ncu_report
+from peakline.workload.ncu import (
+    NCU_COMMAND,
+    NCU_PACKED,
+    NCU_REPORT,
+    RAW_PAGE,
+    parse_ncu,
+    read_ncu_report,
+)
 from peakline.workload.nsight import NSYS_SUFFIXES, read_nsight, read_nsys_report
 from peakline.workload.numbers import checked
 from peakline.workload.plain import parse_plain
@@ -28,6 +35,7 @@ MAX_CSV_BYTES = 64 << 20
 MAX_TRACE_BYTES = 4 << 30
 _HEAD = 1 << 16  # characters that decide the kind
 _SQLITE = b"SQLite format 3\0"
+_ZSTD = b"\x28\xb5\x2f\xfd"  # of packed reports of ncu
 # Heading of the page that ncu prints without --csv.
 _PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
 
@@ -49,7 +57,8 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
                     text = f"The file is a broken gzip file: {why.rstrip('.')}."
                     trace.findings.append(TraceFinding("broken_gzip", "warning", text))
                 return doubt(trace)
-            known = head.startswith((_SQLITE, NCU_REPORT))
+            packed = str(path).endswith(NCU_PACKED)
+            known = packed or head.startswith((_SQLITE, NCU_REPORT))
             if not known and not str(path).endswith(NSYS_SUFFIXES):
                 return _kernels_of_table(file.read().decode("utf-8-sig"), name)
             require_regular(Path(path), WorkloadError)  # the tools read it again
@@ -62,7 +71,7 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
     except UnicodeDecodeError as error:
         what = "not UTF-8 text, so neither a CSV nor a trace"
         raise WorkloadError(f"{name}: {what}") from error
-    if head.startswith(NCU_REPORT):
+    if packed or head.startswith(NCU_REPORT):
         return read_ncu_report(path)
     return doubt(read_nsight(path, name) if head.startswith(_SQLITE) else read_nsys_report(path))
 
@@ -97,7 +106,7 @@ def _is_json(head: bytes) -> bool:
 
 
 def _limit(head: bytes) -> Limit:
-    if _is_json(head) or head.startswith((_SQLITE, NCU_REPORT)):
+    if _is_json(head) or head.startswith((_SQLITE, NCU_REPORT, _ZSTD)):
         return Limit(MAX_TRACE_BYTES, "trace")
     return Limit(MAX_CSV_BYTES, "CSV of kernels")
 
