@@ -11,7 +11,7 @@
 
 namespace peakline::bench {
 
-// What a user chooses of the options for workers.
+// The command line chooses these options for workers.
 struct MeasureOptions {
   RunOptions options;
   // The mode decides by default.

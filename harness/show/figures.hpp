@@ -60,7 +60,7 @@ std::vector<std::string> add_headlines(Table& table, const Alike& group,
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
                                    const FigureKey& of);
 
-// In brackets are references with CellMark::kComputed.
+// Explains the brackets of references with CellMark::kComputed.
 inline constexpr const char* kComputedNote =
     "In brackets: computed from units and clocks; what is published is not known.";
 

@@ -234,7 +234,7 @@ def test_a_whole_trace_has_no_warning(analyzed):
 ONE = {"damaged_events": (1, 40)}
 
 
-# In a text of 40 events, the kernel of the second launch is the fourth.
+# The text has 40 events, and the fourth is the kernel of the second launch.
 @pytest.mark.parametrize(
     ("old", "new", "found", "said"),
     [

@@ -41,7 +41,8 @@ def _weights(name: str) -> _Format:
     return _WEIGHTS[name]
 
 
-# Of a layer: attention or state; its MLP, or what all tokens use beside routed experts; those.
+# The parts of a layer are attention or state, the MLP of a dense layer, what all tokens use beside
+# routed experts, and those experts.
 LAYER_PARTS = ("attention", "dense", "shared", "experts")
 _SPEEDS = ("bf16", "fp8", "nvfp4")  # precisions, the fastest last
 

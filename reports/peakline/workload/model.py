@@ -213,7 +213,7 @@ class Trace:
     capabilities: dict[int, float] = field(default_factory=dict)  # of devices
     vendor: str = ""  # of the devices, if not NVIDIA
     rank: int | None = None
-    # Of one rank: those of the host (-1), and as traces state them of each device.
+    # Processes of one rank by device; -1 is the host. Traces state them.
     processes: dict[int, set[str]] = field(default_factory=dict)
     findings: list[TraceFinding] = field(default_factory=list)
     clipped: set[int] = field(default_factory=set)  # names of activities cut short

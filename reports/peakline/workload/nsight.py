@@ -47,7 +47,7 @@ _PID_BITS, _PID = 24, 0xFFFFFF  # position of the process's own id
 _MOST_ROWS = 20_000_000
 _WARNING = 2  # severity
 _QUOTED = 4
-# Of what the program does not use.
+# Such messages say that something is missing which the program does not use, so they come last.
 _NOISE = re.compile(r"No .* (events|data|samples) (were )?collected|.*(NVTX|OpenGL|Vulkan|DX1)")
 # Columns of activities, if a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
