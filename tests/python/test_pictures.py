@@ -23,11 +23,12 @@ from conftest import (
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
+from peakline.names import format_name
 from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
-from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES, style
+from peakline.pictures.style import CARD, CSS_VARIABLES, FORMATS, INK, MUTED, SERIES, style
 from peakline.profile import HOST, NODE
 from peakline.report import build
 from peakline.workload.kernel import Kernel
@@ -338,3 +339,19 @@ def test_matplotlib_stays_as_it_was():
     with pytest.raises(ZeroDivisionError), style():
         _ = 1 / 0
     assert Text.set_text is plain
+
+
+def test_formats_look_alike_in_all_pictures():
+    looks = {format_name(name): look for name, look in FORMATS.items()}
+    seen: dict[str, set[str]] = {}
+    for path, device in ((ONE_GPU, GPU), (ONE_GPU, HOST)):
+        for picture in pictures_of(path, device):
+            for axes in figure_of(picture).axes:
+                for line in axes.get_lines():
+                    name, _, more = str(line.get_label()).partition(" ")
+                    if name in looks and not more.startswith("ridge"):
+                        color, mark = looks[name]
+                        assert line.get_color() == color, picture.key
+                        assert more or line.get_marker() in (mark, "None"), picture.key
+                        seen.setdefault(name, set()).add(picture.key)
+    assert {"roofline", "skinny", "data", "matrix-alignment"} <= seen["BF16"]

@@ -8,13 +8,13 @@ from peakline.names import plain_label
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, SERIES
+from peakline.pictures.style import LIMIT, MUTED, SAVED, SERIES
 from peakline.text import short
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
-    "slower": ("slower", "v", "full", SERIES[6]),
-    "unsteady": ("unsteady", "X", "full", SERIES[6]),
+    "slower": ("slower", "v", "full", SAVED),
+    "unsteady": ("unsteady", "X", "full", SAVED),
     "faster": ("faster", "^", "full", SERIES[3]),
     "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
     "inconclusive": ("inconclusive", "o", "none", MUTED),

@@ -14,7 +14,7 @@ from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels
 from peakline.pictures.curves import Points, format_of, formats_of, per_clock, plot, plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, precision_color
+from peakline.pictures.style import LIMIT, MUTED, format_look
 from peakline.profile import Measurement, Profile
 
 # Size of the other two dimensions, and of the aligned GEMM.
@@ -73,12 +73,12 @@ def alignment(profile: Profile, device: str) -> Picture | None:
         for axes, (dimension, lines) in zip(panels, panels_data.items(), strict=True):
             for i, line in enumerate(lines):
                 medians = line.medians
-                color = precision_color(profile, line.name)
+                style = format_look(line.name)
                 shown = [(position[p], y / 0.01) for p, y in medians.items()]
-                plot(axes, shown, i, color=color, lw=1.4, label=format_name(line.name))
+                plot(axes, shown, i, **style, lw=1.4, label=format_name(line.name))
                 points = [(position[p], y * 100) for p, y in line.points]
                 look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
-                plot_marks(axes, points, i, color=color, **look)
+                plot_marks(axes, points, i, **style, **look)
             # Room for every other label, the aligned size's included.
             axes.set_xticks(
                 range(len(powers)),

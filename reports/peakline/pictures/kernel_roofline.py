@@ -11,15 +11,14 @@ from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels,
 from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, hover
 from peakline.pictures.roofline import log_axes
-from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
+from peakline.pictures.style import CARD, GROUND, INK, LEVELS, MUTED
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
 # More numbers would overlap; the bars and the table have the others.
 _MOST = 12
-_LEVELS = {"l1": ("L1", SERIES[3]), "l2": ("L2", SERIES[1])}
-_MEMORY = ("device memory", SERIES[0])
+_CACHES = ("l1", "l2")
 # Mark areas in square points, by time.
 _LARGEST, _SMALLEST = 330.0, 26.0
 _INNER = 0.45  # share of the area, for marks of caches
@@ -67,12 +66,12 @@ def _moved(p: Placement) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, count in p.kernel.bytes.items():
         found[level_of(name)] = found.get(level_of(name), 0.0) + count
-    memory = sum(count for level, count in found.items() if level not in _LEVELS)
+    memory = sum(count for level, count in found.items() if level not in _CACHES)
     # Traffic that bypasses a cache, such as TMA copies, leaves its counter below the memory's.
     return {
         level: count
         for level, count in found.items()
-        if count and (level not in _LEVELS or count >= memory / 2)
+        if count and (level not in _CACHES or count >= memory / 2)
     }
 
 
@@ -109,7 +108,7 @@ def _draw(
         _draw_kernel(axes, number, p, area)
         _number(axes, canvas, number, p, area, taken)
     for level in dict.fromkeys(level for _, p in chosen for level in _moved(p)):
-        name, color = _LEVELS.get(level, _MEMORY)
+        name, color = LEVELS.get(level, LEVELS["memory"])
         axes.scatter([], [], s=40, color=color, label=name)
     canvas.legend_above(axes, 3)
     canvas.labels(axes, "arithmetic intensity, FLOP/byte")
@@ -137,7 +136,7 @@ def _draw_roofs(axes: Axes, found: Limits) -> None:
     low, high = axes.get_xlim()
     top = found.roofs[0].value
     for slope in found.slopes:
-        _, color = _LEVELS.get(level_of(slope.resource), _MEMORY)
+        _, color = LEVELS.get(level_of(slope.resource), LEVELS["memory"])
         end = min(high, top / slope.value)
         axes.plot([low, end], [low * slope.value, end * slope.value], color=color, lw=1.4)
     fastest = max(slope.value for slope in found.slopes)
@@ -156,8 +155,8 @@ def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
     ends = [min(places.values()), max(places.values())]
     axes.plot(ends, [height] * 2, color=MUTED, lw=0.6, zorder=2)
     for level, x in places.items():
-        _, color = _LEVELS.get(level, _MEMORY)
-        size = area * (_INNER if level in _LEVELS else 1.0)
+        _, color = LEVELS.get(level, LEVELS["memory"])
+        size = area * (_INNER if level in _CACHES else 1.0)
         mark = axes.scatter(
             [x], [height], s=size, color=color, alpha=0.75, edgecolors=CARD, zorder=3
         )
@@ -174,7 +173,7 @@ def _number(
 ) -> None:
     """Writes a kernel's number beside its device-memory mark, clear of those `taken`."""
     places, height = _places(p), p.flops_per_s or 0.0
-    at = next((x for level, x in places.items() if level not in _LEVELS), min(places.values()))
+    at = next((x for level, x in places.items() if level not in _CACHES), min(places.values()))
     dots_per_point = axes.figure.dpi / 72
     x, y = (float(side) / dots_per_point for side in axes.transData.transform((at, height)))
     near = canvas.font * 1.2

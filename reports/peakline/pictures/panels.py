@@ -18,17 +18,19 @@ from peakline.pictures.canvas import (
     text_width,
 )
 from peakline.pictures.curves import integer_ticks, mark_end, plot, plot_marks, size_ticks
-from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
+from peakline.pictures.style import DASHES, GRID, INK, LIMIT, MARKERS, MUTED, SERIES, format_look
 from peakline.profile.declared import Axis, DeclaredPanel
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A line or a kind of mark: its name, sorted points or rows, and its colour's index."""
+    """A line or a kind of mark: its name, sorted points or rows, its colour's index, and the
+    format that it is of."""
 
     label: str
     points: tuple[tuple[float, float], ...]
     group: int = 0
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,23 @@ def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     for index, line in enumerate(shown.series):
         points = [(x / x_axis.per, y / y_axis.per) for x, y in line.points]
         size = {"markersize": 3} if len(points) > 20 else {}
-        color = plot(axes, points, index, label=line.label, **size)
+        color = plot(axes, points, index, label=line.label, **size, **_line_look(shown, index))
         if texts and texts[index]:
             x, y = points[-1]
             labels.append(EndLabel(y, texts[index], color, x))
     return labels
+
+
+def _line_look(shown: ShownPanel, index: int) -> dict[str, Any]:
+    """The look of a format's line; of several, only the first is solid and has its mark."""
+    name = shown.series[index].format
+    before = [line.format for line in shown.series[:index]].count(name) if name else 0
+    look = format_look(name)
+    if look:
+        look["linestyle"] = DASHES[before % len(DASHES)]
+    if before:
+        look |= {"marker": MARKERS[-before % len(MARKERS)], "fillstyle": "none", "lw": 1.2}
+    return look
 
 
 def _draw_level_marks(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
@@ -333,6 +347,8 @@ def _told_apart(shown: ShownPanel) -> bool:
 
 
 def _row_color(shown: ShownPanel, index: int) -> str:
+    if shown.panel.over == "format":  # colours are for formats, which are the rows
+        return INK
     group = index if _told_apart(shown) else shown.series[index].group
     return SERIES[group % len(SERIES)]
 
@@ -364,10 +380,10 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
 
 def _draw_dots(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     points = _places(shown, index)
-    look = {"label": shown.series[index].label, "markersize": 5}
-    plot_marks(
-        axes, points, index if _told_apart(shown) else 0, color=_row_color(shown, index), **look
-    )
+    kind = shown.series[index]
+    look = {"label": kind.label, "markersize": 5, "color": _row_color(shown, index)}
+    look |= format_look(kind.format)
+    plot_marks(axes, points, index if _told_apart(shown) else 0, **look)
     return points
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.style import GRID, MUTED, SERIES
+from peakline.pictures.style import GRID, MUTED, NEEDED_ALPHA, SAVED, SERIES
 from peakline.workload import change_text
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
@@ -17,15 +17,8 @@ from peakline.workload.waterfall import Waterfall
 
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
-_PALE = 0.35
-_NEEDED, _, _OF_NO_BOUND = zip(KERNELS, COLLECTIVES, COPIES, strict=True)
-_UNKNOWN = (*_OF_NO_BOUND, Part.BEFORE, Part.NOT_RECORDED)
-_IDLE = SERIES[6]
-_COLORS = {
-    **dict.fromkeys(KERNELS, SERIES[0]),
-    **dict.fromkeys((*COLLECTIVES, Part.COLLECTIVES_WAITING), SERIES[4]),
-    **dict.fromkeys(COPIES, SERIES[1]),
-}
+_UNKNOWN = (KERNELS[2], COLLECTIVES[2], COPIES[2], Part.BEFORE, Part.NOT_RECORDED)
+_COLORS = {KERNELS[0]: SERIES[0], COLLECTIVES[0]: SERIES[4], COPIES[0]: SERIES[1]}
 _BIN_NS = 1_000_000
 _MOST_BINS = 600
 
@@ -80,8 +73,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
         Picture(
             "waterfall",
             "Where the time of a step goes: parts that add up to it",
-            "Each bar begins where the one above ends, so the last ends with the step. Full colour "
-            "is the least that this machine needs, pale is time above it, grey is not known. "
+            "Each bar begins where the one above ends, so the last ends with the step. Pale is the "
+            "least that this machine needs, red is what could be saved, grey is not known. "
             f"{RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
@@ -102,7 +95,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
 def _color(part: Part) -> tuple[str, float]:
     if part in _UNKNOWN:
         return MUTED, 0.5
-    return _COLORS.get(part, _IDLE), 1.0 if part in _NEEDED or part.is_idle else _PALE
+    return (_COLORS[part], NEEDED_ALPHA) if part in _COLORS else (SAVED, 1.0)
 
 
 def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
@@ -158,7 +151,7 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     left = (text_width("100 %", canvas.font) + 14) / 72
     figure, (axes,) = canvas.figure(1.9, left=left, right=0.15, top=0.32)
     edges = [place * found.bin_s / per for place in range(len(found.idle) + 1)]
-    axes.stairs([100 * share for share in found.idle], edges, fill=True, color=_IDLE, alpha=0.8)
+    axes.stairs([100 * share for share in found.idle], edges, fill=True, color=SAVED)
     for mark in found.marks:
         axes.axvline(mark / per, color=MUTED, lw=0.8, linestyle=(0, (2, 2)))
     axes.set_xlim(0, edges[-1])
@@ -169,7 +162,7 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     return figure
 
 
-_LESS, _MORE = SERIES[0], SERIES[6]
+_LESS, _MORE = SERIES[0], SAVED
 _WORTH = 0.002  # of the longer step: smaller changes are one bar
 
 
