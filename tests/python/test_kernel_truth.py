@@ -267,7 +267,7 @@ def test_exports_of_older_devices_hold_too(profile, placed, name, capability):
         # Shares of active time are converted to shares of elapsed time.
         assert 100 * p.shares[truth.unit] == pytest.approx(truth.busy, abs=0.1)
     text = advice(profile, list(found.values()))
-    assert text[0].startswith(f"Warning: this ran on {name} of compute capability")
+    assert text[0].startswith(f"This ran on {name} of compute capability")
 
 
 def unknown_device():

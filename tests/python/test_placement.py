@@ -285,7 +285,7 @@ def test_impossible_kernels_fail_the_command(report, tmp_path, ceilings_path):
 def test_kernels_of_another_model_are_told(profile):
     kernel = Kernel("k", 1, 1e-3, {}, {"hbm": 1e9}, device="NVIDIA A100-SXM4-80GB")
     (first, *_) = advice(profile, place(profile, [kernel]))
-    assert first.startswith("Warning: this ran on NVIDIA A100-SXM4-80GB, and the profile is")
+    assert first.startswith("This ran on NVIDIA A100-SXM4-80GB, but the profile is")
     same = dataclasses.replace(kernel, device="NVIDIA H200")
     assert "Warning" not in " ".join(advice(profile, place(profile, [same])))
 

@@ -39,6 +39,14 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
     )
 
 
+def own_answer(profile: Profile, screen: Screen | str, answer: str, warning: str = "") -> str:
+    """The answer of a page about something else than the machine, whose verdict stands small below.
+    warning: stands before all else."""
+    warned = list_of([("warning", warning)]) if warning else ""
+    text = f'<p class="own">{escape(unbroken(with_signs(answer)))}</p>'
+    return f'{warned}{text}<div class="small">{verdict_of(profile, screen)}</div>'
+
+
 def answers(profile: Profile, screen: Screen | str) -> str:
     """The tables of the first screen; without it, each device's first figures."""
     if isinstance(screen, Screen):

@@ -15,13 +15,11 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     wide, narrow = (
         inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
     )
-    said = shown.headline or shown.title
-    subject = f'<p class="subject">{escape(shown.title)}</p>' if shown.headline else ""
-    alternative = escape(f"{shown.title}. {said}.")
+    said = f'<p class="said">{escape(unbroken(shown.headline))}</p>' if shown.headline else ""
     return card(
         shown.key,
-        f'<div class="drawn">{subject}<h3>{escape(unbroken(said))}</h3>'
-        f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
+        f'<div class="drawn"><h3>{escape(shown.title)}</h3>{said}'
+        f'<figure><div class="wide">{wide}</div>'
         f'<div class="narrow">{narrow}</div></figure></div>{_how(shown.how)}',
         identity,
     )
@@ -37,8 +35,16 @@ def _how(text: str) -> str:
     return f"<details><summary>How to read it</summary>{said}</details>"
 
 
+MOST_ASKED = "Most asked"
+# The keys of its pictures, in order.
+_ASKED = ("sizes", "roofline", "memory-map", "pcie", "launch")
+
+
 def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:
-    found = {group: [p for p in shown if p.group == group] for group in GROUPS}
+    """Pictures by group: those asked for most often, then the others of each group."""
+    asked = sorted((p for p in shown if p.key in _ASKED), key=lambda p: _ASKED.index(p.key))
+    others = [p for p in shown if p.key not in _ASKED]
+    found = {MOST_ASKED: asked, **{g: [p for p in others if p.group == g] for g in GROUPS}}
     return {group: items for group, items in found.items() if items}
 
 

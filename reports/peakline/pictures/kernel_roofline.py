@@ -9,9 +9,10 @@ from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
 from peakline.pictures.labels import short_label
-from peakline.pictures.picture import Picture, hover
+from peakline.pictures.picture import Picture
 from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, LEVELS, MUTED
+from peakline.pictures.titles import says
 from peakline.profile import Profile
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
@@ -105,7 +106,7 @@ def _draw(
     taken: list[tuple[float, float]] = []
     for number, p in chosen:
         area = max(_SMALLEST, _LARGEST * (p.kernel.seconds or 0.0) / longest)
-        _draw_kernel(axes, number, p, area)
+        _draw_kernel(axes, found, number, p, area)
         _number(axes, canvas, number, p, area, taken)
     for level in dict.fromkeys(level for _, p in chosen for level in _moved(p)):
         name, color = LEVELS.get(level, LEVELS["memory"])
@@ -149,18 +150,29 @@ def _places(p: Placement) -> dict[str, float]:
     return {level: sum(p.kernel.flops.values()) / count for level, count in _moved(p).items()}
 
 
-def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
+def _draw_kernel(axes: Axes, found: Limits, number: int, p: Placement, area: float) -> None:
     """Draws a kernel's marks; area: of the largest, in square points."""
+    slopes = {level_of(slope.resource): slope.value for slope in found.slopes}
+    roof = max(
+        (r.value for r in found.roofs if p.kernel.flops.get(r.resource)),
+        default=found.roofs[0].value,
+    )
     height, places = p.flops_per_s or 0.0, _places(p)
     ends = [min(places.values()), max(places.values())]
     axes.plot(ends, [height] * 2, color=MUTED, lw=0.6, zorder=2)
     for level, x in places.items():
-        _, color = LEVELS.get(level, LEVELS["memory"])
+        name, color = LEVELS.get(level, LEVELS["memory"])
         size = area * (_INNER if level in _CACHES else 1.0)
         mark = axes.scatter(
             [x], [height], s=size, color=color, alpha=0.75, edgecolors=CARD, zorder=3
         )
-        mark.set_gid(hover(f"{number}: {p.kernel.name[:_HOVERED]}"))
+        least = min(bound for bound in (roof, x * slopes.get(level, math.inf)) if bound)
+        says(
+            mark,
+            f"{number}: {p.kernel.name[:_HOVERED]}: {units.rate(height, 'FLOP/s')}, "
+            f"{units.intensity(x)} FLOP/byte of {name}; {units.percent(height / least)} of the "
+            "lower of slope and roof",
+        )
 
 
 def _number(

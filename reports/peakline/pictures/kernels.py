@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
-from peakline.pictures.picture import Picture, hover
+from peakline.pictures.picture import Picture
 from peakline.pictures.style import GRID, INK, LEVELS, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Profile
 from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
@@ -110,13 +111,20 @@ def _draw_row(
     share = 1 - p.as_written.gain if p.as_written else 0.0
     need = seconds * share if p.as_written else seconds
     bar = axes.barh(row, need, height=_BAR, color=color, alpha=NEEDED_ALPHA)
-    bar[0].set_gid(hover(f"{number}: {p.kernel.name}"))
     bar[0].set_label(f"_kernel {number}")
+    said = f"{number}: {p.kernel.name}: {_said(profile, p, False)}"
+    says(bar[0], said)
     if need < seconds:
-        axes.barh(row, seconds - need, left=need, height=_BAR, color=SAVED)
+        gain = axes.barh(row, seconds - need, left=need, height=_BAR, color=SAVED)
+        says(gain[0], said)
     if _has_stroke(p) and p.rewritten is not None:
         x = seconds * p.rewritten.share
-        axes.plot([x, x], [row - _STROKE, row + _STROKE], color=INK, lw=1.8, label="_rewritten")
+        (stroke,) = axes.plot([x] * 2, [row - _STROKE, row + _STROKE], color=INK, lw=1.8)
+        stroke.set_label("_rewritten")
+        says(
+            stroke,
+            f"{number}, rewritten: {units.time((p.kernel.seconds or 0) * p.rewritten.share)}",
+        )
     of, title = ("axes fraction", "data"), f"{number}  {name}"
     note(axes, title, (0, row - _BAR / 2), (0, 2.5), of, fontsize=canvas.font, va="bottom")
     font = canvas.font - 1

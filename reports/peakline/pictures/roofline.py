@@ -16,6 +16,7 @@ from peakline.pictures.curves import amount, format_of, plot_marks
 from peakline.pictures.labels import short_label, write_labels
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, INK, LIMIT, MUTED, format_color, format_look
+from peakline.pictures.titles import says
 from peakline.profile import HOST, Profile
 
 # Precisions that people ask about first, by preference; devices with no more roofs show all.
@@ -243,7 +244,8 @@ def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Poin
         seen = p.precision in {other.precision for other in points[:i]}
         look |= {"fillstyle": "none" if seen else "full", "markeredgewidth": 1.0 if seen else 0.5}
         look |= {"markeredgecolor": format_color(p.precision) if seen else CARD}
-        plot_marks(axes, p.at, i, **format_look(p.precision), label=p.name, **look)
+        texts = [_said(found, p, *at) for at in p.at]
+        plot_marks(axes, p.at, i, texts, **format_look(p.precision), label=p.name, **look)
     write_labels(axes, canvas, found)
     if points:
         # Right of the panel, below the roofs' labels.
@@ -252,10 +254,25 @@ def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Poin
         canvas.legend_of(axes, [p.name for p in points], alignment="left", **beside)
 
 
+def _said(found: Limits, p: Points, intensity: float, rate: float) -> str:
+    """A point and its distance to the roof above it."""
+    roof = max(r.value for r in found.roofs if r.precision == p.precision)
+    bound = min(roof, intensity * found.main.value)
+    return (
+        f"{p.name}: {units.rate(rate, 'FLOP/s')} at {units.intensity(intensity)} FLOP/byte, "
+        f"{units.percent(rate / bound)} of the {'roof' if bound == roof else 'memory slope'} above"
+    )
+
+
 def _draw_ridges(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
-    plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)
+    texts = [
+        f"{r.label} meets {slope.label} at {units.intensity(r.value / slope.value)} FLOP/byte"
+        for r in found.roofs
+    ]
+    at = [(r.value / slope.value, r.value) for r in found.roofs]
+    plot_marks(axes, at, 0, texts, zorder=4, **look)
 
 
 def _draw_slope(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
@@ -265,12 +282,14 @@ def _draw_slope(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     ends = [start, top / bandwidth]
     main = slope.resource == found.main.resource
     lw = 2.2 if main else 1.4
-    axes.plot(ends, [x * bandwidth for x in ends], color=INK, lw=lw, label=slope.resource)
+    (line,) = axes.plot(ends, [x * bandwidth for x in ends], color=INK, lw=lw, label=slope.resource)
+    says(line, f"{slope.label}: {units.rate(bandwidth, 'B/s')}")
     if slope.theoretical and main:
         value = slope.theoretical.value
         ends = [start, top / value]
         name = f"{slope.resource} theoretical"
-        axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
+        (line,) = axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
+        says(line, f"{slope.label}, theoretical: {units.rate(value, 'B/s')}")
 
 
 def _dashes(roofs: Sequence[RooflineLimit]) -> list[Any]:
@@ -289,7 +308,11 @@ def _draw_roof(axes: Axes, found: Limits, roof: RooflineLimit, dash: Any) -> Non
     color, right = format_color(roof.precision), axes.get_xlim()[1]
     bandwidth = found.slopes[0].value
     ends = [roof.value / bandwidth, right]
-    axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
+    (line,) = axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
+    held = ""
+    if roof.sustained:
+        held = f", {units.rate(roof.sustained.value, roof.best.unit)} sustained"
+    says(line, f"{roof.label}: {units.rate(roof.value, roof.best.unit)}{held}")
     if roof.sustained:
         low, high = sorted((roof.sustained.value, roof.value))
         # The band's corners lie on the slope.
@@ -299,7 +322,9 @@ def _draw_roof(axes: Axes, found: Limits, roof: RooflineLimit, dash: Any) -> Non
     if roof.theoretical:
         value = roof.theoretical.value
         name = f"{roof.resource} theoretical"
-        axes.plot([value / bandwidth, right], [value] * 2, label=name, **{**LIMIT, "color": color})
+        ends = [value / bandwidth, right]
+        (line,) = axes.plot(ends, [value] * 2, label=name, **{**LIMIT, "color": color})
+        says(line, f"{roof.label}, theoretical: {units.rate(value, roof.best.unit)}")
 
 
 def _end_label(canvas: Canvas, found: Limits, roof: RooflineLimit) -> EndLabel:

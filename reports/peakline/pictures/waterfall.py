@@ -8,6 +8,7 @@ from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.style import GRID, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.titles import says
 from peakline.workload import change_text
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
@@ -135,7 +136,8 @@ def cascade(
     height = _ROW * taller * len(names) + 0.66
     figure, (axes,) = canvas.figure(height, left=left, right=right, top=0.1)
     for row, (start, length, color, alpha) in enumerate(bars):
-        axes.barh(row, length, left=start, height=_BAR / taller, color=color, alpha=alpha)
+        bar = axes.barh(row, length, left=start, height=_BAR / taller, color=color, alpha=alpha)
+        says(bar[0], f"{names[row]}: {texts[row]}")
         if start:
             axes.plot([start, start], [row - 1, row], color=GRID, lw=0.8, zorder=0.5)
         canvas.beside(axes, row, texts[row])

@@ -159,8 +159,7 @@ def advice(profile: Profile, placements: Sequence[Placement], called: str = YOUR
 def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -> Iterator[str]:
     written = total(placements, lambda p: p.as_written)
     rewritten = total(placements, lambda p: p.rewritten)
-    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
-    if ran and (warning := other_device(profile, placements[0].device, list(ran))):
+    if warning := other_device_of(profile, placements):
         yield warning
     yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if written.answered_s:
@@ -256,6 +255,12 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
         yield f"Profile with ncu --set full, or add --metrics {','.join(metrics)}."
 
 
+def other_device_of(profile: Profile, placements: Sequence[Placement]) -> str:
+    """`other_device` of kernels, which all ran on one device."""
+    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
+    return other_device(profile, placements[0].device, list(ran)) if ran else ""
+
+
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
     """A warning if work ran on another model or compute capability than the profile's, else "".
     ran: (model, compute capability) of each device; "" and None if unknown."""
@@ -272,8 +277,7 @@ def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float |
         where += f" of compute capability {', '.join(others)}"
         here += f" ({own})"
     return (
-        f"Warning: this ran on {where}, and the profile is of {here}, whose ceilings and costs are "
-        "not theirs."
+        f"This ran on {where}, but the profile is of {here}: ceilings and costs are another GPU's."
     )
 
 
