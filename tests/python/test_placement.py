@@ -240,7 +240,7 @@ def test_report_with_kernels(report, tmp_path, ceilings_path):
     kernels = tmp_path / "kernels.csv"
     kernels.write_text(ncu(ROWS, BASE_UNITS))
     printed = report.stdout(ceilings_path, "--kernels", kernels, "-o", tmp_path / "out")
-    assert "Your kernels, as written: at most" in printed
+    assert "Start with add" in printed
     page = (tmp_path / "out/report.html").read_text()
     assert page.index('data-picture="kernels"') < page.index('data-picture="kernel-table"')
     assert 'data-picture="roofline"' not in page  # that is on the machine's own page

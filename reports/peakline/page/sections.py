@@ -82,7 +82,7 @@ def list_of(matters: Sequence[tuple[str, str]]) -> str:
     return f'<ul class="findings">{items}</ul>' if items else ""
 
 
-def _subject(profile: Profile, devices: Sequence[str]) -> str:
+def subject(profile: Profile, devices: Sequence[str]) -> str:
     """The beginning of a finding: "GPU 1: "; "" for a single GPU and for the whole machine."""
     gpus = [gpu.index for gpu in profile.devices if gpu.uuid in devices]
     names = [gpus_name(gpus)] if gpus and len(profile.devices) > 1 else []
@@ -110,7 +110,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
             return ""
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
     items = "".join(
-        f'<li class="{severity}"><b>{escape(code)}</b> {escape(_subject(profile, devices) + text)}'
+        f'<li class="{severity}"><b>{escape(code)}</b> {escape(subject(profile, devices) + text)}'
         + (f"<small>{escape(evidence)}</small>" if evidence else "")
         + "</li>"
         for (severity, code, text, evidence), devices in rows.items()

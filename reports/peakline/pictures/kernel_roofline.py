@@ -14,7 +14,7 @@ from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, LEVELS, MUTED
 from peakline.pictures.titles import says
 from peakline.profile import Profile
-from peakline.workload.kernel_text import YOURS
+from peakline.workload.kernel_text import YOURS, names_of
 from peakline.workload.placement import Placement
 
 # More numbers would overlap; the bars and the table have the others.
@@ -41,6 +41,8 @@ def picture(
         return None
     chosen = sorted(numbered, key=lambda row: -(row[1].kernel.seconds or 0.0))[:_MOST]
     roofs = _used(found, [p for _, p in chosen])
+    drawn = {number for number, _ in chosen}
+    left = [p for number, p in enumerate(placements, start=1) if number not in drawn]
     bound = sum(_is_memory_bound(p, roofs) for _, p in chosen)
     return Picture(
         "kernel-roofline",
@@ -49,7 +51,8 @@ def picture(
         "A kernel has a mark for each memory level, at its FLOPs per byte of that level. No kernel "
         "can lie above the slope of a level or the roof of its format; the distance below both is "
         "what there is to gain. Only roofs that these kernels use are drawn, at the best rates "
-        "measured here.",
+        "measured here."
+        + (f" Not drawn, without FLOPs or too short: {names_of(left)}." if left else ""),
         lambda canvas: _draw(canvas, profile, roofs, chosen),
         headline=_headline(bound, len(chosen)),
     )
