@@ -22,6 +22,7 @@ from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
 from peakline.workload.kernel_text import YOURS, headline, other_device_of
 from peakline.workload.placement import Placement
+from peakline.workload.step_text import headline as step_headline
 from peakline.workload.step_text import module_table, phase_table, said, spread
 
 
@@ -29,7 +30,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     """The part with its heading. drawn: its pictures. numbers: one per drawing of a page."""
     first, *others = drawn
     body = ['<h2 id="steps" class=first>Where the time of a step goes</h2>']
-    body.append(picture(dataclasses.replace(first, headline=""), numbers, f"at-{first.key}"))
+    body.append(picture(first, numbers, f"at-{first.key}"))
     body.append(_advice(analysis))
     body += _pictures(others, numbers)
     body.append(_figures(analysis))
@@ -78,7 +79,7 @@ def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) 
     return "".join(
         [
             '<h2 id="steps" class=first>What changed</h2>',
-            *_pictures([dataclasses.replace(p, headline="") for p in drawn], numbers),
+            *_pictures(drawn, numbers),
             card("change-notes", f"<h3>What to keep in mind</h3><p>{spread_}</p>{notes}"),
             *map(amounts, change_text.tables(change)),
         ]
@@ -101,6 +102,15 @@ def work_page(
     pictures: of the kernels and of curves behind their texts, by device. screen: of the machine, or
     why there is none. steps: of a run, or the change between two, with their pictures `drawn`.
     """
+    called, warning, answer = YOURS, "", headline(placements)
+    if isinstance(steps, Change):
+        answer = change_text.headline(steps)
+    elif steps is not None:
+        called, warning, answer = steps.kernels_called, steps.other_device, step_headline(steps)
+    elif placements:
+        warning = other_device_of(profile, placements)
+    # The page's answer stands at its top, not above its picture too.
+    drawn = [dataclasses.replace(p, headline=p.headline.replace(answer, "")) for p in drawn]
     numbers = itertools.count(1)
     title = f"Your kernels on {machine(profile)}"
     body = []
@@ -113,12 +123,6 @@ def work_page(
         body.append(of_steps(steps, drawn, numbers))
     if steps is not None:
         entries.append(("steps", title.partition(" on ")[0], True))
-    called, warning, answer = YOURS, "", drawn[0].headline if drawn else ""
-    if isinstance(steps, Analysis):
-        called, warning = steps.kernels_called, steps.other_device
-    elif placements and not steps:
-        warning = other_device_of(profile, placements)
-    answer = answer or headline(placements)
     for number, (device, items) in enumerate(pictures.items()):
         own = [p for p in items if p.key in _KERNELS]
         others = [p for p in items if p.key not in _KERNELS]
