@@ -87,6 +87,7 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     wrong = np.zeros(len(starts), bool)
     calls = trace.calls
     borders = np.concatenate([starts[valid], calls["start"], calls["end"]])
+    borders = borders[(borders >= 0) & (borders <= _LATEST_NS)]
     if not len(borders):
         return wrong
     span = int(borders.max() - borders.min())
