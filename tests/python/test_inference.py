@@ -375,6 +375,8 @@ def test_command_reads_checkpoint_formats(llm, config, tmp_path):
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
     formats = llm.document(*config())["formats"]
     assert (formats["weights"], formats["kv_cache"]) == ("nvfp4", "fp8")
+    assert {part for part, name in formats.items() if name is None} >= {"attention", "dense"}
+    assert formats["layers"] == []
     (tmp_path / "hf_quant_config.json").write_text("[")
     assert "hf_quant_config.json" in llm.refused(*config())
 
