@@ -62,6 +62,8 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
             if not known and not str(path).endswith(NSYS_SUFFIXES):
                 file.raw.whole = False
                 data, broken = file.read(), file.raw.broken
+                if broken and not (file.raw.cut and data.strip()):
+                    raise WorkloadError(f"{name}: a broken gzip file: {broken}")
                 text = codecs.getincrementaldecoder("utf-8-sig")().decode(data, not broken)
                 return _kernels_of_table(text, name, broken)
             require_regular(Path(path), WorkloadError)  # the tools read it again
