@@ -241,6 +241,9 @@ def test_windows_with_heads_of_their_own():
             from_hf_config({"model_type": "step3p7", **fields, **changes})
 
 
+SPARSE = "compressed_sparse_attention"
+
+
 @pytest.mark.parametrize(
     ("kind", "changes", "said"),
     [
@@ -248,6 +251,8 @@ def test_windows_with_heads_of_their_own():
         ("deepseek_v4", {"compress_ratios": [4]}, "compress_ratios must have one for each layer"),
         ("deepseek_v4", {"layer_types": ["full_attention"] * 43}, "layer_types must be a list of"),
         ("deepseek_v4", {"o_groups": 7}, "o_groups is 7, but must be a divisor of 32768"),
+        ("deepseek_v4", {"compress_rates": {SPARSE: 10**400}}, f"compress_rates.{SPARSE} is 10"),
+        ("gemma3n_text", {"intermediate_size": [10**400] * 35}, "a list of whole numbers up to"),
         ("gemma3n_text", {"intermediate_size": [1]}, "a width for each of the 35 layers"),
         ("gemma3n_text", {"num_kv_shared_layers": 35}, "must be less than the 35 layers"),
         ("gpt_neo", {"attention_types": [[["x"], 24]]}, "attention_types must have the form"),

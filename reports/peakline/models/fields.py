@@ -110,8 +110,10 @@ class Fields:
     def indices(self, key: str) -> list[int]:
         """A list of whole numbers; empty if missing."""
         value = self.get(key) or []
-        if type(value) is not list or any(type(item) is not int for item in value):
-            raise self.error(key, "a list of whole numbers")
+        if type(value) is not list or any(
+            type(item) is not int or abs(item) > _MOST for item in value
+        ):
+            raise self.error(key, f"a list of whole numbers up to {_MOST}")
         return value
 
     def each(self, key: str, kinds: Sequence[str]) -> list[str] | None:

@@ -537,7 +537,9 @@ def deepseek_v4_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:
     if type(count) is not int or not 0 < count <= MOST_LAYERS:
         return values
     known = {**_COMPRESSION, **(rates if isinstance(rates, Mapping) else {})}
-    sparse, heavy = known
+    sparse, heavy = _COMPRESSION
+    for key in _COMPRESSION:
+        Fields(known, "compress_rates.").number(key)
     ratios = values.get("compress_ratios")
     if kinds is not None or ratios is None:
         first = [heavy] * 2 + [sparse if layer % 2 else heavy for layer in range(count)]
