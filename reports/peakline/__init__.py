@@ -27,6 +27,7 @@ from peakline.models.inference import (
 )
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
+    Compressed,
     Experts,
     Indexer,
     Layer,
@@ -75,6 +76,7 @@ __all__ = [
     "Bound",
     "Ceiling",
     "Checkpoint",
+    "Compressed",
     "Device",
     "Experts",
     "Formats",
