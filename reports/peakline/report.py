@@ -73,7 +73,9 @@ def _build_one(
         decoded = decoding(profile, model), picture
     files = _files(decoded[1:] if decoded else (), formats, "")
     if "html" in formats:
-        files["report.html"] = report_page(profile, drawn, screen, decoded).encode("utf-8")
+        files["report.html"] = report_page(
+            profile, drawn, screen, decoded, need is not None
+        ).encode("utf-8")
     for device, items in drawn.items():
         files |= _files(items, formats, _prefix(profile, device))
     return files

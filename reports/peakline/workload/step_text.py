@@ -222,7 +222,8 @@ def wrapped(text: str, width: int, first: str = "") -> list[str]:
 
 def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
     """All that a terminal gets of the steps; shares: of peaks, by basis."""
-    found = [*wrapped(f"{headline(analysis)}.", width), *wrapped(spread(analysis), width), ""]
+    first = (analysis.other_device, f"{headline(analysis)}.", spread(analysis))
+    found = [*(line for text in first for line in wrapped(text, width)), ""]
     found += [*table(analysis), "", *printed(phase_table(analysis), width)]
     reached = ", ".join(f"{units.percent(share)} {share_name(b)}" for b, share in shares.items())
     if reached:
