@@ -82,7 +82,14 @@ def test_help_fits_the_terminal(columns):
 
 def test_options_are_grouped():
     heads = re.findall(r"(?m)^(\w[\w ]*):$", stdout_of("run", "--help"))
-    assert heads == ["What is measured", "How it is measured", "Storage", "Output", "Options", "Examples"]
+    assert heads == [
+        "What is measured",
+        "How it is measured",
+        "Storage",
+        "Output",
+        "Options",
+        "Examples",
+    ]
 
 
 def test_help_and_version_are_commands():
