@@ -6,7 +6,15 @@ import io
 import sys
 
 from peakline.commands.arguments import meant
-from peakline.commands.terminal import REFUSED, broken, flush, refused, show, to_nowhere
+from peakline.commands.terminal import (
+    REFUSED,
+    broken,
+    end_as_read,
+    flush,
+    refused,
+    show,
+    to_nowhere,
+)
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
@@ -46,6 +54,7 @@ def _guarded(command: str, arguments: list[str]) -> int:
             return _run(command, arguments)
         finally:
             flush()  # here: a failure at exit is a traceback
+            end_as_read()
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # of standard output; the commands handle their own files

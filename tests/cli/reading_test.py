@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -83,6 +86,17 @@ def test_a_folder_may_have_gzipped_profiles(tmp_path):
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers need more memory")
+@pytest.mark.parametrize("option", [["--all"], ["--json"], ["--help"]])
+def test_a_closed_pipe_ends_it_as_programs_of_the_shell(option):
+    """So do the Python commands (tests/python/test_report_command.py)."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"capture_output": False, "stdout": writer, "stderr": subprocess.PIPE}
+    result = peakline("show", REFERENCE, *option, **streams)
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
+
+
 def test_what_is_too_large_for_the_memory(profile):
     # About 20 x as large in memory as in the file.
     much = "[" + "[],{},[[]]," * 1_000_000 + "0]"

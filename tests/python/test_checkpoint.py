@@ -269,6 +269,15 @@ def test_a_dense_model_with_plain_attention():
     assert made.precision == "nvfp4"
 
 
+def test_experts_in_a_type_of_their_own(tmp_path):
+    # deepseek-ai/DeepSeek-V4-Flash is stated like this.
+    fields = {"model_type": "deepseek_v4", "expert_dtype": "fp4", "hidden_size": 4096}
+    fields["quantization_config"] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    config(tmp_path, **fields)
+    made = checkpoint(tmp_path).formats(from_hf_config(tmp_path))
+    assert made == Formats("fp8block", experts="mxfp4")
+
+
 def test_a_bound_reads_modules_in_their_formats():
     stated = {**ALGORITHM, "exclude_modules": ATTENTION}
     _, formats = sized("qwen3-30b-a3b", stated)

@@ -306,6 +306,20 @@ def test_prefill_is_bound_by_the_tensor_cores():
     assert first.flop == pytest.approx(8192 * (2 * products + attention) + head, rel=1e-3)
 
 
+def test_prefill_of_layers_that_borrow_a_cache():
+    """Only the last token passes through them (Gemma 3n)."""
+    model = peakline.from_hf_config({"model_type": "gemma3n", "text_config": {}})
+    serving = Serving(context=8192)
+    own = [layer for layer in model.layers if not layer.borrowed]
+    passed = dataclasses.replace(model, layers=tuple(own))
+    whole, part = (prefill_bound(reference(ONE_GPU), x, serving).flop for x in (model, passed))
+    borrowing = [layer for layer in model.layers if layer.borrowed]
+    last = sum(2 * x.weights.products + x.decoding_flops(8192) for x in borrowing)
+    assert whole - part == pytest.approx(last)
+    step = decode_bound(reference(ONE_GPU), model, serving)
+    assert step.weight_bytes == 2 * (model.params().matmul_params - model.params().small)
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -361,6 +375,8 @@ def test_command_reads_checkpoint_formats(llm, config, tmp_path):
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
     formats = llm.document(*config())["formats"]
     assert (formats["weights"], formats["kv_cache"]) == ("nvfp4", "fp8")
+    assert {part for part, name in formats.items() if name is None} >= {"attention", "dense"}
+    assert formats["layers"] == []
     (tmp_path / "hf_quant_config.json").write_text("[")
     assert "hf_quant_config.json" in llm.refused(*config())
 
@@ -403,12 +419,35 @@ def test_the_command_draws_each_context(llm, config, tmp_path):
     llm.refused(*config(), "-o", tmp_path / "file")
 
 
+NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "fields", "wanted"),
     [
         (("--tp", "3"), {}, "tp is 3, but must divide the 32 heads"),
         ((), {"quantization_config": {"quant_method": "aqlm"}}, "name --weights"),
         ((), {"quantization_config": 7}, "name --weights"),
+        (
+            (),
+            {"quantization_config": {**NVFP4, "ignore": ["model.layers.3.self_attn.o_proj"]}},
+            "differs within a part, at layers.3.self_attn.o_proj: name --weights",
+        ),
+        (
+            (),
+            {"quantization_config": {"quantized_layers": {"model.layers.0.mlp": {}}}},
+            "the quantization of model.layers.0.mlp is not known: name --weights",
+        ),
+        (
+            (),
+            {"quantization_config": NVFP4, "expert_dtype": "int3"},
+            'expert_dtype "int3" is not known: name --weights',
+        ),
+        (
+            (),
+            {"quantization_config": {"quant_method": "x" * 5000}},
+            f"quantization {'x' * 60}... is",
+        ),
         (("--weights", "int5"), {}, "not a known format"),
         (("--batch", "0"), {}, "--batch"),
         (("--batch", "1,-8"), {}, "--batch"),

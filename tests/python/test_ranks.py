@@ -381,6 +381,20 @@ def test_late_collectives_are_exposed():
     assert found.share(Part.COLLECTIVES) > 0.8 * sum(found.share(part) for part in COLLECTIVES)
 
 
+@pytest.mark.parametrize(
+    ("step", "remedy"),
+    [("step", "a bucket of gradients"), ("step[DECODE bs=1]", "over fewer GPUs (tensor parallel")],
+)
+def test_advice_on_collectives_is_about_the_work(tmp_path, step, remedy):
+    made = Made()
+    for at in (0, 1000):
+        made.event("user_annotation", step, at, at + 990)
+        made.kernel(at, at + 400, at)
+        collective(made, at + 400, at + 990, at + 10, 1 << 20)
+    (found,) = advice(analyze(reference(TWO_GPUS), [made.write(tmp_path / "trace.json")]))
+    assert remedy in found.text
+
+
 def test_one_slow_kernel_is_named():
     """Rank 1 gathers from all over an array, rank 0 in order: other kernels are as fast on both."""
     found = recorded("kernel")

@@ -140,7 +140,7 @@ def test_ranges_by_name(analyzed):
     found = analyzed(made, "decode")
     assert [step.length for step in found.ranks[0].steps] == [100_000, 100_000]
     assert found.ranks[0].by == "decode"
-    assert spread(found) == "2 steps, by the ranges decode: 100 µs to 100 µs."
+    assert spread(found) == "2 steps, by the ranges decode: 100 µs each."
     with pytest.raises(WorkloadError, match="no range 'prefill'; it has decode"):
         analyzed(made, "prefill")
     # A single range ends with its last activity; a range without launches is not a step.
@@ -213,6 +213,22 @@ def test_steps_of_frameworks_are_found(analyzed, names, wanted, by, lengths, pha
         assert sum(of_phase[name]["parts"].values()) == 1000 * length * of_phase[name]["steps"]
     shown = [line.name for line in phase_table(found).lines]
     assert shown == (list(of_phase) if len(of_phase) > 1 else [])
+
+
+def test_phases_of_several_ranks(tmp_path):
+    paths = []
+    for rank in (0, 1):
+        made = Made()
+        for at, name in ((0, VLLM[0]), (100, VLLM[1]), (200, VLLM[0])):
+            made.event("user_annotation", name, at, at + 90)
+            made.kernel(at, at + 80, at)
+        paths.append(made.write(tmp_path / f"{rank}.json", distributedInfo={"rank": rank}))
+    found = analyze(reference(), paths)
+    assert spread(found).endswith(": 100 µs each (2 decode, 2 prefill, over all ranks).")
+    table = phase_table(found)
+    assert "over all ranks" in table.how
+    # Without shapes bounds are not known, rather than 0.
+    assert [line.amounts[-1] for line in table.lines] == [None, None]
 
 
 def test_trace_without_steps_counts_whole(analyzed):

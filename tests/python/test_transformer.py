@@ -47,6 +47,9 @@ QWEN2_VL = {
     "vision_config": {"depth": 32, "embed_dim": 1280, "model_type": "qwen2_vl"},
 }
 AUDIO = {"intermediate_size": 11008, "model_type": "qwen2", "vocab_size": 156032}
+PHI4 = {"hidden_size": 3072, "intermediate_size": 8192, "num_attention_heads": 24}
+PHI4 |= {"num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 200064}
+PHI4 |= {"model_type": "phi4mm", "tie_word_embeddings": True, "vision_lora": {}, "speech_lora": {}}
 LLAMA_FIELDS = {**LLAMA3_8B, "architectures": ["LlamaForCausalLM"]}
 
 
@@ -88,6 +91,34 @@ LLAMA_FIELDS = {**LLAMA3_8B, "architectures": ["LlamaForCausalLM"]}
             7615616512,
             "its encoder of images",
         ),
+        # LLaVA-1.5 in its own format, NVILA.
+        (
+            {**LLAMA3_8B, "model_type": "llava_llama", "mm_vision_tower": "clip"},
+            8030261248,
+            "its encoder of images",
+        ),
+        (
+            {"model_type": "llava_llama", "llm_cfg": config("qwen2-7b"), "vision_tower_cfg": {}},
+            7615616512,
+            "its encoder of images",
+        ),
+        (
+            {**PHI4, "embd_layer": {}, "img_processor": None, "audio_processor": {}},
+            3836021760,
+            "its encoder of images and sound and its adapters (LoRA)",
+        ),
+        # Llama-3.2-11B-Vision.
+        (
+            {"model_type": "mllama", "text_config": {}, "vision_config": {}},
+            9775192080,
+            "its encoder of images and its 8 layers of cross-attention, which text alone skips",
+        ),
+        (
+            {"model_type": "gemma3n", "text_config": {}, "vision_config": {}, "audio_config": {}},
+            6835235568,
+            "its encoder of images and sound and the products with zeros that its sparse MLPs "
+            "could skip",
+        ),
     ],
     ids=lambda case: case["model_type"] if isinstance(case, dict) else "",
 )
@@ -124,6 +155,126 @@ def test_a_folder_of_a_diffusion_pipeline(tmp_path):
     (tmp_path / "model_index.json").write_text('{"_class_name": "FluxPipeline"}')
     with pytest.raises(ValueError, match=r"model_index.json: .*_class_name FluxPipeline"):
         from_hf_config(tmp_path)
+
+
+def test_internlm_7b_by_hand():
+    fields = {"bias": True, "hidden_size": 4096, "intermediate_size": 11008, "vocab_size": 103168}
+    fields |= {"num_attention_heads": 32, "num_hidden_layers": 32, "tie_word_embeddings": False}
+    attention = 4 * (4096 * 4096 + 4096)  # Q, K, V and output, each with a bias
+    layer = attention + 3 * 4096 * 11008 + 2 * 4096
+    total = from_hf_config({"model_type": "internlm", **fields}).params().total
+    assert total == 2 * 103168 * 4096 + 32 * layer + 4096
+    assert total / 1e9 == pytest.approx(7.3, abs=0.05)
+
+
+def test_text_skips_layers_of_cross_attention():
+    vision = from_hf_config({"model_type": "mllama", "text_config": {}})
+    plain = from_hf_config({**LLAMA3_8B, "num_hidden_layers": 32})
+    assert vision.params().active == plain.params().active + 8 * 4096  # of 8 special tokens
+    assert vision.flops(8192) == plain.flops(8192)
+    assert [i for i, layer in enumerate(vision.layers) if not layer.heads] == [*range(3, 40, 5)]
+    with pytest.raises(ValueError, match=r"cross_attention_layers .*of the model's layers"):
+        from_hf_config({"model_type": "mllama", "text_config": {"cross_attention_layers": [40]}})
+
+
+def test_layers_that_borrow_a_cache():
+    model = from_hf_config({"model_type": "gemma3n", "text_config": {}})
+    assert [i for i, layer in enumerate(model.layers) if layer.borrowed] == [*range(20, 35)]
+    # 2 x 2 heads x 256; every fifth layer has no window.
+    assert [layer.kept(8192) for layer in model.layers[18:21]] == [512 * 1024, 8192 * 1024, 0]
+    assert model.layers[-1].borrowed == 1024
+    own = model.layers[19].weights.products - model.layers[20].weights.products
+    assert own == 2 * 2 * 256 * 2048  # K and V
+    assert model.tables == 262144 * 35 * 256
+
+
+PUBLISHED = {kind: fields for kind, fields, _ in FLAGS if kind in ("deepseek_v4", "minimax_m3")}
+
+
+def test_compressed_attention_as_published():
+    """At 1 Mi tokens DeepSeek-V4-Pro has 27 % of the FLOPs and 10 % of the cache of V3.2 (its model
+    card), with a cache of fewer bytes per element."""
+    pro = from_hf_config({"model_type": "deepseek_v4", **PUBLISHED["deepseek_v4"]})
+    before = from_hf_config(config("deepseek-v3.2"))
+    tokens = 1 << 20
+    kept, flops = (
+        [sum(of(layer) for layer in model.layers) for model in (pro, before)]
+        for of in (lambda x: x.kept(tokens), lambda x: x.decoding_flops(tokens))
+    )
+    assert kept[0] / kept[1] == pytest.approx(0.10, abs=0.02)
+    whole = [
+        2 * model.params().matmul_params + own
+        for model, own in zip((pro, before), flops, strict=True)
+    ]
+    assert whole[0] / whole[1] == pytest.approx(0.27, abs=0.01)
+    # A window of 128, then 1024 of all entries of 4 tokens with an index of 128, or all of 128.
+    heavy, sparse = pro.layers[1:3]
+    assert heavy.cache_read(tokens) == 512 * (128 + tokens // 128)
+    assert sparse.cache_read(tokens) == 512 * (128 + 1024) + 128 * tokens // 4
+    assert heavy.decoding_flops(tokens) == 2 * 128 * 1024 * (128 + tokens // 128)
+    scored = 2 * 64 * 128 * tokens // 4
+    assert sparse.decoding_flops(tokens) == 2 * 128 * 1024 * (128 + 1024) + scored
+    assert sparse.written == 512 + (512 + 128) / 4
+    # The mean over a sequence whose chosen entries are all there is.
+    mean = 128 - 128**2 / 4096 + 2048 / 4 / 2
+    index = 2 * 64 * 128 * 2048 / 4 / 2
+    assert sparse.attention_flops(2048, True, True) == 2 * 128 * 1024 * mean + index
+
+
+def test_attention_to_chosen_blocks():
+    layers = from_hf_config({"model_type": "minimax_m3", **PUBLISHED["minimax_m3"]}).layers
+    assert [layer.keys for layer in layers] == [None] * 3 + [15 * 128 + 1] * 57
+    assert layers[3].cache_read(32768) == (15 * 128 + 1) * 2 * 4 * 128 + 32768 * 128
+    assert layers[0].cache_read(32768) == 32768 * 2 * 4 * 128
+
+
+def test_windows_with_heads_of_their_own():
+    fields = next(fields for kind, fields, _ in FLAGS if kind == "step3p5")
+    layers = from_hf_config({"model_type": "step3p5", **fields}).layers
+    assert [(layer.heads, layer.window) for layer in layers[:2]] == [(64, None), (96, Window(512))]
+    other = {**fields["attention_other_setting"], "head_dim": 64}
+    for changes, said in (
+        ({"attention_other_setting": None}, "attention_other_setting is missing, which has"),
+        ({"attention_other_setting": other}, "must differ in num_attention_heads alone"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            from_hf_config({"model_type": "step3p7", **fields, **changes})
+
+
+SPARSE = "compressed_sparse_attention"
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "said"),
+    [
+        ("deepseek_v4", {"compress_ratios": [8] * 43}, "compress_ratios must be 0, 4, 128"),
+        ("deepseek_v4", {"compress_ratios": [4]}, "compress_ratios must have one for each layer"),
+        ("deepseek_v4", {"layer_types": ["full_attention"] * 43}, "layer_types must be a list of"),
+        ("deepseek_v4", {"o_groups": 7}, "o_groups is 7, but must be a divisor of 32768"),
+        ("deepseek_v4", {"compress_rates": {SPARSE: 10**400}}, f"compress_rates.{SPARSE} is 10"),
+        ("gemma3n_text", {"intermediate_size": [10**400] * 35}, "a list of whole numbers up to"),
+        ("gemma3n_text", {"intermediate_size": [1]}, "a width for each of the 35 layers"),
+        ("gemma3n_text", {"num_kv_shared_layers": 35}, "must be less than the 35 layers"),
+        ("gpt_neo", {"attention_types": [[["x"], 24]]}, "attention_types must have the form"),
+        ("gpt_neo", {"attention_types": [[["local"], 1 << 60]]}, "attention_types must have"),
+        ("minimax_m3", {"attention_output_gate": True}, "a gate is not counted"),
+        ("minimax_m3", {"sparse_attention_config": {"sparse_init_block": 1}}, "no sparse_init"),
+        (
+            "minimax_m3",
+            {
+                "sparse_attention_config": {
+                    "sparse_attention_freq": [1],
+                    "sparse_disable_index_value": [0],
+                }
+            },
+            "sparse_disable_index_value must be sparse_attention_freq",
+        ),
+    ],
+)
+def test_what_a_family_does_not_count(kind, changes, said):
+    fields = DEFAULTS.get(kind, {"fields": PUBLISHED.get(kind)})["fields"]
+    with pytest.raises(ValueError, match=said):
+        from_hf_config({"model_type": kind, **fields, **changes})
 
 
 def test_a_config_of_several_mebibytes(tmp_path):
@@ -399,22 +550,36 @@ def test_layers_with_a_window(name, changes, windows):
         ({"model_type": "lfm2", "conv_L_cache": 3, "layer_types": ["conv"]}, "keep a state"),
         ({"model_type": "minimax", "layer_types": ["linear_attention"]}, "keep a state"),
         ({"model_type": "xlstm", "qk_dim_factor": 0.5}, "keep a state"),
-        ({"model_type": "bert", "type_vocab_size": 2}, "an encoder: its tokens see each other"),
-        ({"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"]}, "an encoder:"),
-        ({"model_type": "t5", "architectures": ["T5EncoderModel"]}, "an encoder:"),
+        ({"model_type": "bert", "type_vocab_size": 2}, "an encoder, but bounds are for"),
+        ({"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"]}, "an encoder,"),
+        ({"model_type": "t5", "architectures": ["T5EncoderModel"]}, "an encoder,"),
         ({"model_type": "t5", "is_encoder_decoder": True}, "an encoder and a decoder"),
         ({"model_type": "vit", "patch_size": 16}, "an encoder of images"),
-        ({"model_type": "deepseek_v4", "compress_ratios": [0, 4]}, "reads compressed keys"),
-        ({"model_type": "minimax_m3", "sparse_attention_config": {}}, "chooses blocks of keys"),
-        ({"model_type": "kimi_k3", "text_config": {"linear_attn_config": {}}}, "keep a state"),
-        # Step-3.7-Flash: one number of heads for both kinds of layers.
+        ({"model_type": "mine", "compress_ratios": [0, 4]}, r"keys \(compress_ratios\), not"),
+        ({"model_type": "mine", "sparse_attention_config": {}}, r"keys \(sparse_attention_config"),
+        # Kimi-K3.
         (
-            {"model_type": "step3p7", "layer_types": ["full_attention", "sliding_attention"]},
-            "layers with a window have heads of their own, which this file does not state",
+            {"model_type": "kimi_k3", "text_config": {"attn_res_block_size": 12}},
+            "a model with attn_res_block_size, whose work is not published",
+        ),
+        (
+            {"model_type": "clip", "text_config": {}, "vision_config": {}},
+            "an encoder of texts and one of images or sound, but bounds are for decoders",
+        ),
+        (
+            {"model_type": "x", "text_config": {"model_type": "siglip_text_model"}},
+            "an encoder of texts and one of images or sound",
+        ),
+        ({"model_type": "clip_text_model"}, "an encoder, but bounds are for decoders"),
+        ({"model_type": "siglip_vision_model", "patch_size": 14}, "an encoder of images, but bou"),
+        ({"model_type": "hubert", "feat_extract_norm": "group"}, "an encoder of sound, but bounds"),
+        (
+            {"model_type": "musicgen", "text_encoder": {}, "decoder": {}},
+            "an encoder and a decoder, but bounds are for a decoder alone",
         ),
         ({"model_type": "llada", "architectures": ["LLaDAModelLM"]}, "a diffusion language model"),
         ({"model_type": "mine", "layer_types": ["a", "b"]}, "no known family whose layers differ"),
-        ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
+        ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder,"),
     ],
 )
 def test_uncountable_models_are_refused(values, reason):

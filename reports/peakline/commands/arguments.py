@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from peakline.commands.terminal import refused
+from peakline.commands.terminal import refused, show
 from peakline.profile.schema import magnitudes
 
 
@@ -71,6 +71,10 @@ class Parser(argparse.ArgumentParser):
             if name.startswith("--") and not any(known.startswith(name) for known in names):
                 self.error(f"{name}: not an option{meant(name, names)}")
         return super().parse_known_args(args, namespace)
+
+    def print_help(self, file: object = None) -> None:
+        """argparse's own swallows the error of a closed pipe."""
+        show(self.format_help().splitlines())
 
     def error(self, message: str) -> NoReturn:
         """Ends the program with the exit code of bad usage."""

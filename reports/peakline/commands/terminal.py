@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,13 +19,25 @@ _TRACEBACK = "PEAKLINE_TRACEBACK"
 _MOST_OF_NOTE = 5000  # characters; a path may have 4096
 
 
+_reader_left: list[BrokenPipeError] = []  # at most one
+
+
 @contextlib.contextmanager
 def _for_a_reader() -> Iterator[None]:
     """Drops what a closed pipe does not take: its reader has all it wants (`| head`)."""
     try:
         yield
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        _reader_left[:] = [error]
         to_nowhere()
+
+
+def end_as_read() -> None:
+    """Ends this process as `peakline show` ends (by SIGPIPE) if its output was not read to the
+    end; call it when all files are written."""
+    if _reader_left:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
 
 
 def to_nowhere() -> None:

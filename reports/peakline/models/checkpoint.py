@@ -14,11 +14,14 @@ from peakline.models.fields import MOST_PARTS, ConfigError, config_path, parsed,
 from peakline.models.formats import LAYER_PARTS, WEIGHT_FORMATS, Formats
 from peakline.models.modules import Named, part_of, spellings
 from peakline.models.transformer import Transformer
+from peakline.profile.errors import shown
 from peakline.profile.untrusted import Limit, require_regular
+from peakline.text import short
 
 # A header of every tensor of DeepSeek-V3 would take 12 MiB. Parsed, it may take 16 times as much.
 _MOST_OF_HEADER = Limit(32 << 20, "header")
 _MOST_BYTES = 1 << 62
+_MOST_OF_NAME = 120  # characters of a module's name in a message
 # Format by the prevailing type, if no quantization is stated.
 _BY_TYPE = {"BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8"}
 
@@ -35,6 +38,7 @@ _STORED: Mapping[str, tuple[float, str | None]] = {
 }
 # Names of modules that are not quantized: compressed-tensors, ModelOpt, transformers, Quark.
 _EXCLUDED = ("ignore", "exclude_modules", "modules_to_not_convert", "exclude")
+_OF_EXPERTS = "expert_dtype"  # of DeepSeek-V4, beside the method of all other weights
 _PLAIN = "bf16"
 _Shares = Mapping[str, float]  # of a part's weights, by format
 
@@ -169,6 +173,8 @@ def checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     quantization = quantization or {}
     if not isinstance(quantization, Mapping):
         raise ConfigError(f"{config}: quantization_config is no object; name --weights")
+    if quantization and (experts := inner.get(_OF_EXPERTS) or values.get(_OF_EXPERTS)):
+        quantization = {_OF_EXPERTS: experts, **quantization}
     limits = (part.get("max_position_embeddings") for part in (values, inner))
     longest = next((size for size in limits if type(size) is int and size > 0), None)
     return Checkpoint(str(config), quantization, dict(sorted(types.items())), longest, parts)
@@ -244,7 +250,11 @@ def _rules(stated: Mapping[str, Any], layers: int) -> tuple[list[str], _Rules]:
         if isinstance(names, list):
             excluded += [(str(name), _PLAIN) for name in names]
     if stated and default is None and not given:
-        raise ConfigError(f"the quantization {method or 'without a method'} is not known")
+        raise ConfigError(f"the quantization {short(method) or 'without a method'} is not known")
+    if (experts := stated.get(_OF_EXPERTS)) not in (None, "fp8"):
+        if experts != "fp4":
+            raise ConfigError(f"{_OF_EXPERTS} {shown(experts)} is not known")
+        given.append((r"re:.*\.experts\.", "mxfp4"))
     names = [name for name in dict.fromkeys((default, *(name for _, name in given))) if name]
     # compressed-tensors quantizes all that it does not ignore, GPTQ an output head if it says so.
     whole = (linear and isinstance(stated.get("ignore"), list)) or stated.get("lm_head") is True
@@ -254,7 +264,7 @@ def _rules(stated: Mapping[str, Any], layers: int) -> tuple[list[str], _Rules]:
 def _known(how: object, name: str) -> str:
     found = _weights(how) if isinstance(how, Mapping) else None
     if found is None:
-        raise ConfigError(f"the quantization of {name} is not known")
+        raise ConfigError(f"the quantization of {short(name, _MOST_OF_NAME)} is not known")
     return found
 
 
@@ -264,9 +274,8 @@ def _of_group(group: Any, stated: Mapping[str, Any], key: str) -> str:
         found = _packed(weights, group.get("format") or stated.get("format"))
         if found:
             return found
-    raise ConfigError(
-        f"the quantization {_method(stated) or 'without a method'} ({key}) is not known"
-    )
+    method = short(_method(stated)) or "without a method"
+    raise ConfigError(f"the quantization {method} ({short(key)}) is not known")
 
 
 def _method(stated: Mapping[str, Any]) -> str:

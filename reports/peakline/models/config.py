@@ -18,36 +18,60 @@ from peakline.profile.errors import short, shown
 # Suggested if no family's name is similar.
 _COMMON = ("llama", "qwen3", "deepseek_v3")
 
-_TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
-_MASKED = "a diffusion language model: a pass predicts all masked tokens instead of the next one"
-_IMAGES = "an encoder of images: it has patches instead of tokens"
+_TWO_STACKS = (
+    "an encoder and a decoder, but bounds are for a decoder alone: a token of one costs other "
+    "FLOPs than a token of the other"
+)
+_MASKED = (
+    "a diffusion language model, but bounds are for decoders: a pass predicts all masked tokens "
+    "instead of the next one"
+)
+_IMAGES = "an encoder of images, but bounds are for decoders: it has patches instead of tokens"
+_SOUND = "an encoder of sound, but bounds are for decoders: it has frames instead of tokens"
+_PAIR = (
+    "an encoder of texts and one of images or sound, but bounds are for decoders: no token is "
+    "predicted"
+)
 _STATES = (
     "a model whose layers keep a state of a kind that is not counted, as Mamba-2 (Nemotron-H, "
     "Granite) and the gated delta rule (Qwen) are"
 )
-_COMPRESSED = "a model whose attention reads compressed keys, whose cost is not counted"
-_BLOCKS = "a model that chooses blocks of keys, whose cost is not counted"
-# Step-3.5's attention_other_setting: 96 heads in layers with a window, else 64.
-_OTHER_HEADS = (
-    "a model whose layers with a window have heads of their own, which this file does not state"
-)
+# Fields that add work, of which neither transformers nor the maker says how much (Kimi-K3).
+_UNKNOWN = ("attn_res_block_size", "mla_use_output_gate", "routed_expert_hidden_size")
+# Fields of attention that reads less than all keys, as DeepSeek-V4's and MiniMax-M3's.
+_SPARSE = ("compress_ratios", "sparse_attention_config")
 # Classes of other names that have the layers of a family.
 _ALIASES = {
     "Yi": "llama",
     "baichuan": "llama",
     "deepseek_vl_v2": "deepseek_v2",
+    "gemma3n": "gemma3n_text",
     "glm4v_moe_text": "glm4_moe",
     "glm4v_text": "glm4",
+    "llava_llama": "llama",
+    "llava_mistral": "mistral",
+    "llava_qwen": "qwen2",
+    "minimax_m3_vl_text": "minimax_m3",
+    "mllama_text": "mllama_text_model",
     "phi3_v": "phi3",
+    "phi4_multimodal": "phi3",
+    "phi4mm": "phi3",
     "qwen2_5_omni_text": "qwen2",
     "qwen2_5_vl": "qwen2",
     "qwen2_5_vl_text": "qwen2",
     "qwen2_vl": "qwen2",
     "qwen2_vl_text": "qwen2",
     "qwen3_omni_moe_text": "qwen3_vl_moe_text",
+    "step3p7": "step3p5",
+    "step3p7_text": "step3p5",
 }
 # Configurations of encoders beside that of a language model.
-_ENCODERS = {"vision_config": "images", "img_processor": "images", "audio_config": "sound"}
+_ENCODERS = {
+    **dict.fromkeys(("vision_config", "img_processor", "embd_layer"), "images"),
+    **dict.fromkeys(("mm_vision_tower", "vision_tower_cfg"), "images"),  # LLaVA, VILA
+    **dict.fromkeys(("audio_config", "audio_processor"), "sound"),
+}
+_PAIRS = ("align", "altclip", "chinese_clip", "clap", "clip", "siglip", "siglip2")
 _FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
     "linear_num_key_heads",
     "linear_attn_config",
@@ -60,29 +84,32 @@ _KINDS_OF_STATES = {"linear_attention", "mamba", "conv"}  # of layer_types
 
 def _refusal(values: Mapping[str, Any]) -> str | None:
     """Why a model of an unknown family cannot be counted, if its fields tell."""
+    kind = str(values.get("model_type")).lower()
     architectures = values.get("architectures")
     names = [str(name) for name in architectures] if isinstance(architectures, list) else []
-    if any(name.endswith(("ForMaskedLM", "EncoderModel")) for name in names):
+    if kind.endswith("_text_model") or any(
+        name.endswith(("ForMaskedLM", "EncoderModel")) for name in names
+    ):
         return ENCODER
-    if str(values.get("model_type")).lower() in ("llada", "llada_moe", "dream"):
+    if kind in ("llada", "llada_moe", "dream"):
         return _MASKED
-    if values.get("is_encoder_decoder") is True or "encoder_layers" in values:
+    stacks = values.get("is_encoder_decoder") is True or "encoder_layers" in values
+    if stacks or isinstance(values.get("decoder"), Mapping):
         return _TWO_STACKS
+    if unknown := [key for key in _UNKNOWN if values.get(key)]:
+        return f"a model with {', '.join(unknown)}, whose work is not published"
     kinds = values.get("layer_types")
     different = set(map(str, kinds)) if isinstance(kinds, list) else set()
     if values.keys() & _FIELDS_OF_STATES or different & _KINDS_OF_STATES:
         return _STATES
-    if "compress_ratios" in values:
-        return _COMPRESSED
-    if "sparse_attention_config" in values:
-        return _BLOCKS
-    kind = values.get("model_type")
-    if isinstance(kind, str) and kind.startswith("step3p"):
-        return _OTHER_HEADS
+    if sparse := next((key for key in _SPARSE if key in values), None):
+        return f"a model whose attention reads chosen or compressed keys ({sparse}), not counted"
     if len(different) > 1:
         return "a model of no known family whose layers differ, by layer_types"
     if "patch_size" in values:
         return _IMAGES
+    if "feat_extract_norm" in values:  # wav2vec 2, HuBERT
+        return _SOUND
     return ENCODER if "type_vocab_size" in values else None
 
 
@@ -124,8 +151,8 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
         return _part(model, values) if values.keys() & _ENCODERS.keys() else model
     if not where and f"{given}_text" in FAMILIES:
         raise ValueError("text_config is missing, which describes the layers")
-    described = text or values
-    if reason := _refusal(described):
+    paired = given in _PAIRS or str(text.get("model_type")).endswith("_text_model")
+    if reason := _PAIR if paired else _refusal(text or values):
         raise refused(shown(given), reason)
     close = difflib.get_close_matches(given, FAMILIES) if isinstance(given, str) else []
     raise ValueError(
@@ -140,9 +167,9 @@ def _part(model: Transformer, values: Mapping[str, Any]) -> Transformer:
     """The language model of one that sees or hears."""
     kinds = [title for key, title in _ENCODERS.items() if values.get(key) is not None]
     encoder = f"its encoder of {' and '.join(dict.fromkeys(kinds)) or 'images'}"
-    return dataclasses.replace(
-        model, left_out=" and ".join(filter(None, (encoder, model.left_out)))
-    )
+    adapters = "its adapters (LoRA)" if "vision_lora" in values else ""
+    parts = (encoder, adapters, model.left_out)
+    return dataclasses.replace(model, left_out=" and ".join(filter(None, parts)))
 
 
 @cache

@@ -17,6 +17,8 @@ _PARTS = ("qkv", "output", "up", "down")
 
 @dataclass(frozen=True, slots=True)
 class KernelsEstimate:
+    """An estimate of one decode step by its kernels, as `decode_kernels` makes it, part by part."""
+
     seconds: float
     tokens_per_s: float
     products_s: float  # by the measured curve of skinny GEMMs
@@ -40,14 +42,24 @@ def decode_kernels(
     step = decode_bound(profile, model, serving)
     uuid = profile.select_devices(serving.device)[0]
     fixed, rate = _line(profile, uuid)
-    count = 1 + sum(
-        len(layer.products) + (len(layer.experts.one.matrices) if layer.experts else 0)
-        for layer in model.layers
+    count = (
+        1
+        + len(model.rest.matrices)
+        + sum(
+            len(layer.products) + (len(layer.experts.one.matrices) if layer.experts else 0)
+            for layer in model.layers
+        )
     )
     products = (count * fixed + step.weight_bytes / rate) * _turn(profile, uuid, serving.batch)
-    attending = sum(1 for layer in model.layers if layer.heads)
-    attention = attending * fixed + step.kv_bytes / rate
-    nodes = sum(_LAUNCHES_OF_MIXTURE if x.experts else _LAUNCHES for x in model.layers)
+    attending = [layer for layer in model.layers if layer.heads]
+    again = sum(
+        layer.borrowed * layer.attended(serving.context) / min(serving.tp, layer.kv_heads)
+        for layer in attending
+    )
+    kv_bytes = step.kv_bytes + serving.batch * again * serving.formats.kv_bytes
+    attention = len(attending) * fixed + kv_bytes / rate
+    layers = [layer for layer in model.layers if layer.weights.products]
+    nodes = sum(_LAUNCHES_OF_MIXTURE if x.experts else _LAUNCHES for x in layers)
     launching = nodes * _launch(profile, uuid)
     reducing = _reducing(profile, model, serving)
     seconds = products + attention + launching + reducing
@@ -113,7 +125,7 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
             "is not extrapolated from another number: no estimate of kernels; a full run on "
             f"{serving.tp}{more} GPUs measures it"
         )
-    count = 2 * len(model.layers)
+    count = 2 * sum(1 for layer in model.layers if layer.weights.products)
     return count * interpolated(curve, all_reduced_bytes(model, serving.batch) / count)
 
 

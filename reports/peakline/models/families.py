@@ -139,6 +139,13 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "deepseek_v3": _LATENT,
     "deepseek_v32": _LATENT,
+    "deepseek_v4": Family(
+        window=window_of(128),
+        attention=rules.deepseek_v4,
+        prepare=rules.deepseek_v4_kinds,
+        inner=Mixture(**_ROUTED, shared=shared_experts("n_shared_experts", 1)),
+        finish=rules.deepseek_v4_finish,
+    ),
     "dots1": Family(
         head_norms=True,
         **_ATTENTION_BIAS,
@@ -160,6 +167,7 @@ FAMILIES: Mapping[str, Family] = {
             router_bias=True,
         ),
     ),
+    "exaone": Family(prepare=rules.renamed(num_hidden_layers="num_layers"), **_BIASES),
     "exaone4": Family(
         head_norms=True, window=window_of(4096), bounded=rules.pattern(4), **_ATTENTION_BIAS
     ),
@@ -195,6 +203,19 @@ FAMILIES: Mapping[str, Family] = {
         finish=rules.gemma3,
         **_ATTENTION_BIAS,
     ),
+    "gemma3n_text": Family(
+        tied=True,
+        head_dim=256,
+        kv_heads=2,
+        norms=4,
+        head_norms=True,
+        window=window_of(512),
+        bounded=rules.pattern(5),
+        attention=rules.gemma3n,
+        inner=rules.gemma3n_inner,
+        finish=rules.gemma3n_finish,
+        **_ATTENTION_BIAS,
+    ),
     "gemma4_text": Family(
         tied=True,
         norms=lambda fields: 7 if fields.flag(("enable_moe_block", False)) else 4,
@@ -203,7 +224,7 @@ FAMILIES: Mapping[str, Family] = {
         attention=rules.gemma4,
         prepare=rules.gemma4_layers,
         inner=rules.gemma4_inner,
-        finish=rules.gemma3,
+        finish=rules.gemma4_finish,
     ),
     "glm": Family(head_dim=128, kv_heads=2, qkv_bias=("attention_bias", True)),
     "glm4": Family(head_dim=128, kv_heads=2, qkv_bias=("attention_bias", True), norms=4),
@@ -218,6 +239,17 @@ FAMILIES: Mapping[str, Family] = {
     "gpt2": Family(**_GPT, **_ALL_BIASES, tied=True, positions=0),
     "gpt_bigcode": Family(
         **_GPT, **_ALL_BIASES, tied=True, positions=0, prepare=rules.bigcode_heads
+    ),
+    "gpt_neo": Family(
+        **_PLAIN,
+        mlp_ratio=4,
+        names={"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"},
+        tied=True,
+        positions=0,
+        out_bias=True,
+        mlp_bias=True,
+        window=lambda fields: fields.optional("window_size", 256),
+        prepare=rules.neo_kinds,
     ),
     "gpt_neox": Family(**_PLAIN, **_biases("attention_bias", True), mlp_bias=True),
     "gpt_oss": Family(
@@ -283,13 +315,30 @@ FAMILIES: Mapping[str, Family] = {
         prepare=rules.mimo_kinds,
     ),
     "minicpm": Family(tied=True),
+    "minicpm3": Family(attention=latent, tied=True, query_rank=768, prepare=rules.minicpm3_values),
     "minimax_m2": Family(**_WHOLE_NORMS, head_dim=128, kv_heads=8, inner=Mixture()),
+    "minimax_m3": Family(
+        head_dim=128,
+        kv_heads=4,
+        head_norms=True,
+        attention=rules.minimax_m3,
+        prepare=rules.minimax_m3_kinds,
+        inner=Mixture(
+            shared=lambda fields: (
+                fields.number("n_shared_experts", 1, least=0)
+                * fields.number("shared_intermediate_size", 3072)
+            ),
+            sparse=first_dense(0),
+            dense="dense_intermediate_size",
+        ),
+    ),
     "ministral": Family(kv_heads=8, window=window_of(4096)),
     "ministral3": Family(head_dim=128, kv_heads=8, window=window_of()),
     "mistral": Family(
         defaults=_shape(32000, 4096, 14336, 32, 32), kv_heads=8, window=window_of(4096)
     ),
     "mixtral": Family(kv_heads=8, window=window_of(), inner=Mixture()),
+    "mllama_text_model": Family(kv_heads=8, finish=rules.mllama),
     "mpt": Family(gated=False, mlp_ratio=4, tied=True, names=rules.MPT_NAMES, prepare=rules.flat),
     "nemotron": Family(gated=False, norm_biases=True, **_BIASES),
     "nemotron-nas": Family(norms=0, attention=rules.searched_attention, inner=rules.searched_inner),
@@ -330,6 +379,7 @@ FAMILIES: Mapping[str, Family] = {
         positions=rules.POSITIONS_OFFSET,
         finish=rules.opt,
     ),
+    "persimmon": Family(**_PLAIN, **_ALL_BIASES, head_norms=("qk_layernorm", True)),
     "phi": Family(
         **_PLAIN, **_ALL_BIASES, norms=1, head_norms=("qk_layernorm", False), head_bias=True
     ),
@@ -385,6 +435,15 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "starcoder2": Family(
         **_PLAIN, tied=True, kv_heads=2, **_biases("use_bias", True, "mlp"), window=window_of()
+    ),
+    "step3p5": Family(
+        kv_heads=8,
+        head_dim=128,
+        window=window_of(),
+        bounded=rules.never,
+        attention=rules.step,
+        prepare=rules.step_kinds,
+        inner=Mixture(**_ROUTED, shared=rules.field("share_expert_dim"), sparse=first_dense(3)),
     ),
     "vaultgemma": Family(
         tied=True,

@@ -15,7 +15,7 @@ MOST_PARTS = 1 << 20  # objects and lists, which take 16 times their text
 
 # Far above any model, and low enough for every count to fit a float.
 _MOST = 1 << 40
-_MOST_LAYERS = 1 << 16
+MOST_LAYERS = 1 << 12
 
 # A constant of a family, or (field, default) if its files state it.
 Flag = bool | tuple[str, bool]
@@ -37,7 +37,10 @@ def parsed(path: str | os.PathLike[str]) -> Any:
 
 
 # Where models of images or sound describe their language model.
-_TEXTS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+_TEXTS = (
+    *("text_config", "llm_config", "language_config", "thinker_config", "language_model_config"),
+    "llm_cfg",  # VILA
+)
 
 
 def text_of(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -107,8 +110,10 @@ class Fields:
     def indices(self, key: str) -> list[int]:
         """A list of whole numbers; empty if missing."""
         value = self.get(key) or []
-        if type(value) is not list or any(type(item) is not int for item in value):
-            raise self.error(key, "a list of whole numbers")
+        if type(value) is not list or any(
+            type(item) is not int or abs(item) > _MOST for item in value
+        ):
+            raise self.error(key, f"a list of whole numbers up to {_MOST}")
         return value
 
     def each(self, key: str, kinds: Sequence[str]) -> list[str] | None:
@@ -124,8 +129,8 @@ class Fields:
 
     def layers(self) -> int:
         layers = self.number("num_hidden_layers")
-        if layers > _MOST_LAYERS:
-            raise self.error("num_hidden_layers", f"at most {_MOST_LAYERS}")
+        if layers > MOST_LAYERS:
+            raise self.error("num_hidden_layers", f"at most {MOST_LAYERS}")
         return layers
 
     def head_dim(self, default: int | None = None) -> int:

@@ -89,14 +89,18 @@ def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) 
     figure.
     """
     work, batch = _Work(profile, model, serving), serving.batch
-    flop = sum(work.layer_flop(layer) for layer in model.layers) + 2.0 * model.table
+    flop = sum(work.layer_flop(layer) for layer in model.layers)
+    flop += 2.0 * (model.table + model.rest.products)
     reads = [work.share(layer) * work.kv_step(layer) for layer in model.layers]
     return work.result(flop * batch, batch * sum(reads), tokens=batch)
 
 
 def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
-    """The least time to read prompts of `context` tokens: time to first token. Attention counts
-    half of the matrix, the output head the last token only. Errors as in `decode_bound`."""
+    """The least time to read prompts of `context` tokens: time to first token.
+
+    Attention counts half of the matrix. The output head, and layers that borrow the cache of
+    earlier ones, count for the last token only. Errors as in `decode_bound`.
+    """
     work = _Work(profile, model, serving)
     batch, context = serving.batch, serving.context
     tokens = batch * context
@@ -105,13 +109,17 @@ def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE)
         + layer.attention_flops(context, causal=True, windows=True)
         + layer.state_flops
         for layer in model.layers
+        if not layer.borrowed
     )
+    last = sum(work.layer_flop(layer) for layer in model.layers if layer.borrowed)
     written = [
-        work.share(layer) * (layer.cached * context * serving.formats.kv_bytes)
+        work.share(layer) * layer.written * context * serving.formats.kv_bytes
         for layer in model.layers
     ]
     return work.result(
-        per_token * tokens + 2.0 * model.table * batch, batch * sum(written), tokens=tokens
+        (per_token + 2.0 * model.rest.products) * tokens + (last + 2.0 * model.table) * batch,
+        batch * sum(written),
+        tokens=tokens,
     )
 
 
@@ -185,26 +193,18 @@ class _Work:
 
     def kv_step(self, layer: Layer) -> float:
         """Bytes of cache and state that one token reads and writes."""
-        elements = layer.cache_read(self.context) + layer.cached if layer.heads else 0
+        elements = layer.cache_read(self.context) + layer.written if layer.heads else 0
         return elements * self.formats.kv_bytes + layer.state * _STATE_BYTES
 
     def layer_flop(self, layer: Layer) -> float:
         """FLOPs of one decoded token in a layer."""
         flop = 2.0 * layer.weights.products + layer.state_flops
-        if not layer.heads:
-            return flop
-        query, value = layer.absorbed or (layer.qk_dim, layer.v_dim)
-        window = layer.window.size if layer.window else self.context
-        flop += (
-            2.0 * layer.heads * (query + value) * min(self.context, window, layer.keys or window)
-        )
-        if layer.indexer:
-            flop += 2.0 * layer.indexer.heads * layer.indexer.dim * self.context
-        return flop
+        return flop + (layer.decoding_flops(self.context) if layer.heads else 0.0)
 
     def weights_read(self, together: int) -> float:
         """Bytes of weights that a GPU reads for `together` tokens with independent experts."""
         total = self.model.table * self.formats.head_bytes
+        total += self.model.rest.products * _BF16.head_bytes
         for layer, (dense, experts) in zip(self.model.layers, self.layer_bytes, strict=True):
             total += dense
             if one := layer.experts:
@@ -218,10 +218,7 @@ class _Work:
 
     def kept_per_sequence(self) -> float:
         """Bytes of a sequence's KV cache and state, over all GPUs."""
-        elements = 0.0
-        for layer in self.model.layers:
-            window = layer.window.size if layer.window else self.context
-            elements += layer.cached * min(self.context, window)
+        elements = sum(layer.kept(self.context) for layer in self.model.layers)
         states = sum(layer.state for layer in self.model.layers)
         return elements * self.formats.kv_bytes + states * _STATE_BYTES
 
@@ -345,5 +342,5 @@ def _bytes_of_layers(model: Transformer, formats: Formats) -> list[tuple[float, 
 
 def all_reduced_bytes(model: Transformer, rows: int) -> float:
     """Bytes of all arrays that tensor parallelism reduces for `rows` tokens."""
-    arrays = _REDUCTIONS_PER_LAYER * len(model.layers)
+    arrays = _REDUCTIONS_PER_LAYER * sum(1 for layer in model.layers if layer.weights.products)
     return float(arrays * rows * model.hidden * _ACTIVATION_BYTES)

@@ -128,6 +128,27 @@ class Indexer:
 
 
 @dataclass(frozen=True, slots=True)
+class Compressed:
+    """Entries of the cache that stand for `rate` tokens each, read beside a window (DeepSeek-V4).
+
+    dim: elements of an entry. keys: entries that a token reads; None: all. indexer: chooses them.
+    """
+
+    rate: int
+    dim: int
+    keys: int | None = None
+    indexer: Indexer | None = None
+
+    @property
+    def cached(self) -> int:
+        return self.dim + (self.indexer.dim if self.indexer else 0)
+
+    def read(self, context: int) -> int:
+        """Entries that a token attends to, after `context` tokens."""
+        return min(context // self.rate, self.keys or context)
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """A layer: its weights, and the shape of its attention or state. heads: 0 without attention."""
 
@@ -144,6 +165,9 @@ class Layer:
     absorbed: tuple[int, int] | None = field(default=None, kw_only=True)
     keys: int | None = field(default=None, kw_only=True)  # chosen by sparse attention
     indexer: Indexer | None = field(default=None, kw_only=True)  # None: another layer's choice
+    compressed: Compressed | None = field(default=None, kw_only=True)
+    # Elements per token of an earlier layer's cache that it attends to, and then caches none.
+    borrowed: int = field(default=0, kw_only=True)
     state: int = field(default=0, kw_only=True)  # elements of a sequence's constant state
     state_flops: int = field(default=0, kw_only=True)  # per token, to update and read the state
     mixing: int = field(default=0, kw_only=True)  # of the matrices: those of attention or state
@@ -182,19 +206,52 @@ class Layer:
         """Elements of the KV cache that one decoded token reads, after `context` tokens. For
         chunked attention it is the maximum, a whole chunk."""
         scanned = self.indexer.dim if self.indexer else 0
-        attended = min(context, self.seen.size) if self.seen else context
-        return context * scanned + attended * (self.cached - scanned)
+        read = context * scanned + self.attended(context) * (self.cached - scanned)
+        if entries := self.compressed:
+            read += entries.read(context) * entries.dim
+            read += context // entries.rate * (entries.cached - entries.dim)
+        return read
+
+    def attended(self, context: int) -> int:
+        """Tokens that one attends to, after `context` tokens; without compressed entries."""
+        return min(context, self.seen.size) if self.seen else context
+
+    def kept(self, context: int) -> int:
+        """Elements of the KV cache that `context` tokens take."""
+        kept = self.cached * (min(context, self.window.size) if self.window else context)
+        if entries := self.compressed:
+            kept += context // entries.rate * entries.cached
+        return kept
+
+    @property
+    def written(self) -> float:
+        """Elements of the KV cache that one token adds, in the mean."""
+        return self.cached + (
+            self.compressed.cached / self.compressed.rate if self.compressed else 0
+        )
+
+    def decoding_flops(self, context: int) -> float:
+        """FLOPs of attention for one decoded token, after `context` tokens."""
+        query, value = self.absorbed or (self.qk_dim, self.v_dim)
+        scored = _scoring(self.indexer, context)
+        keys = self.attended(context)
+        if entries := self.compressed:
+            keys += entries.read(context)
+            scored += _scoring(entries.indexer, context // entries.rate)
+        return 2.0 * self.heads * (query + value) * keys + scored
 
     def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
         """FLOPs of QK^T and of its product with V for one token, forward. windows: count only the
         keys that a token sees or chooses, plus the indexer's work."""
         keys = _mean_keys(sequence, causal, self.seen if windows else None)
-        flops = 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
-        if self.indexer and windows:
-            flops += (
-                2.0 * self.indexer.heads * self.indexer.dim * _mean_keys(sequence, causal, None)
-            )
-        return flops
+        scored = 0.0
+        if windows:
+            scored = _scoring(self.indexer, _mean_keys(sequence, causal, None))
+            if (entries := self.compressed) and (count := sequence // entries.rate):
+                chosen = Window(entries.keys) if entries.keys else None
+                keys += _mean_keys(count, causal, chosen)
+                scored += _scoring(entries.indexer, _mean_keys(count, causal, None))
+        return 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys + scored
 
 
 def grouped_layer(
@@ -221,6 +278,11 @@ def grouped_layer(
     )
 
 
+def _scoring(indexer: Indexer | None, keys: float) -> float:
+    """FLOPs in which an indexer scores keys for one token."""
+    return 2.0 * indexer.heads * indexer.dim * keys if indexer else 0.0
+
+
 def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
     """Mean number of keys per token over a sequence."""
     size = min(sequence, window.size) if window else sequence
@@ -234,6 +296,8 @@ def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Params:
+    """Counts of a model's parameters, as `Transformer.params` returns them."""
+
     total: int
     active: int  # used by one token; less than total in a mixture of experts
     embedding: int  # of total: input embedding, positions, and an untied output head
@@ -258,6 +322,8 @@ class Transformer:
     positions: int = 0  # parameters of learned positions
     rest: Weights = Weights()  # of no layer: the last norm
     left_out: str = ""  # parts of the model that are not counted
+    tables: int = 0  # parameters of further embeddings, only looked up (Gemma 3n)
+    unused: int = 0  # parameters that tokens of text skip (Llama-3.2-Vision's cross-attention)
 
     @classmethod
     def uniform(
@@ -323,14 +389,14 @@ class Transformer:
 
     def params(self) -> Params:
         parts = [*(layer.weights for layer in self.layers), self.rest]
-        embedding = self.table * (1 if self.tied_embeddings else 2) + self.positions
+        embedding = self.table * (1 if self.tied_embeddings else 2) + self.positions + self.tables
         small = sum(part.small for part in parts)
         active = sum(part.products for part in parts) + small + embedding
         return Params(
-            total=active + sum(part.idle for part in parts),
+            total=active + self.unused + sum(part.idle for part in parts),
             active=active,
             embedding=embedding,
-            looked_up=self.positions + (0 if self.tied_embeddings else self.table),
+            looked_up=self.positions + self.tables + (0 if self.tied_embeddings else self.table),
             positions=self.positions,
             small=small,
         )

@@ -42,6 +42,7 @@ class _Bounded(io.RawIOBase):
         self.left = _HEAD
         self.whole = True
         self.broken = ""
+        self.cut = False  # broken only by where it ends, so that all before that is as it was
         self._file = file
 
     def readable(self) -> bool:
@@ -53,7 +54,7 @@ class _Bounded(io.RawIOBase):
         except _BROKEN as reason:
             if self.whole:
                 raise
-            self.broken, count = str(reason), 0
+            self.broken, self.cut, count = str(reason), isinstance(reason, EOFError), 0
         self.left -= count
         if self.left < 0:
             raise _TooLarge

@@ -262,10 +262,14 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
             yield dataclasses.replace(found, subject=subject, names_rank=True)
     exposed, place = _worst(analysis, *COLLECTIVES)
-    text = (
-        f"collectives take {units.time(exposed)} that no kernel hides: start them as soon as a "
-        "bucket of gradients is there, or prefetch parameters"
+    served = any(step.phase for rank in analysis.ranks for step in rank.steps)
+    remedy = (
+        "split each layer over fewer GPUs (tensor parallelism), or let one half of a batch compute "
+        "meanwhile"
+        if served
+        else "start them as soon as a bucket of gradients is there, or prefetch parameters"
     )
+    text = f"collectives take {units.time(exposed)} that no kernel hides: {remedy}"
     yield _said(analysis, _largest(analysis, COLLECTIVES), exposed, text, "", place)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline import units
-from peakline.text import listed
+from peakline.text import listed, short
 from peakline.workload.foreign import refuse_other_vendors
 from peakline.workload.kernel import WorkloadError, short_name
 from peakline.workload.kernel_names import shortened
@@ -56,7 +56,8 @@ def _check_ranks(trace: Trace) -> None:
     ids, counts = np.unique(different[:, 0], return_counts=True)
     twice = np.isin(ids[counts > 1], launched[launches]).sum()
     if len(processes) > 1 or twice > _MERGED * launches.sum():
-        which = f" (processes {listed(sorted(processes), _NAMED)})" if len(processes) > 1 else ""
+        names = [short(name) for name in sorted(processes)]
+        which = f" (processes {listed(names, _NAMED)})" if len(names) > 1 else ""
         raise WorkloadError(
             f"{trace.name}: holds several ranks{which}, whose launches cannot be told apart: give "
             "one file per rank, as they were before somebody merged them"
@@ -86,6 +87,7 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
     wrong = np.zeros(len(starts), bool)
     calls = trace.calls
     borders = np.concatenate([starts[valid], calls["start"], calls["end"]])
+    borders = borders[(borders >= 0) & (borders <= _LATEST_NS)]
     if not len(borders):
         return wrong
     span = int(borders.max() - borders.min())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import io
 import re
@@ -55,6 +56,20 @@ def table_lines(text: str, name: str) -> Iterator[str]:
             raise _too_many(_MOST_LINES, "lines", name)
         if line.strip() and not line.startswith("=="):
             yield line
+
+
+def whole_rows(text: str, needed: int, begin: str = "") -> tuple[str, list[str]]:
+    """A CSV without the row in which the file ends, and that row's cells; none if it ends with one.
+
+    needed: columns of a whole row. begin: of each row; other lines are an application's output.
+    """
+    start = text.rfind("\n") + 1
+    last = text[start:]
+    if not last.strip() or not last.startswith(begin):
+        return text, []
+    cells = next(csv.reader([last]))
+    whole = last.count('"') % 2 == 0 and len(cells) >= needed
+    return (text, []) if whole else (text[:start], cells)
 
 
 def _too_many(most: int, what: str, name: str) -> WorkloadError:

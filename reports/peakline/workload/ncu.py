@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +35,17 @@ NCU_COMMAND = (
 RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 
-def parse_ncu(text: str, name: str) -> list[Kernel]:
-    """The kernels of an export, with their launches merged. Raises WorkloadError."""
-    return _kernels_of(_launches(text, name), name)
+def parse_ncu(text: str, name: str, cut: Sequence[str] = ()) -> list[Kernel]:
+    """The kernels of an export, with their launches merged. cut: cells of the row in which the file
+    ends. Raises WorkloadError."""
+    return _kernels_of(_launches(text, name, cut), name)
+
+
+def columns_of_ncu(header: Sequence[str]) -> int:
+    """The columns of a whole row: ncu omits trailing ones of the details page."""
+    if "Metric Value" in header:
+        return 1 + max(header.index(column) for column in _FIXED if column in header)
+    return len(header)
 
 
 def _kernels_of(launches: Iterable[Launch], name: str) -> list[Kernel]:
@@ -92,7 +100,7 @@ class Launch:
     metrics: dict[str, float | None]  # only wanted ones
 
 
-def _launches(text: str, name: str) -> Iterator[Launch]:
+def _launches(text: str, name: str, cut: Sequence[str]) -> Iterator[Launch]:
     """The launches of an export. Raises WorkloadError."""
     header: list[str] = []
     units: dict[str, str] = {}
@@ -131,6 +139,10 @@ def _launches(text: str, name: str) -> Iterator[Launch]:
                 metrics = _wanted(found, where, decimal_comma)
                 model = cells.get(MODEL, "").strip()
                 yield Launch(cells["Kernel Name"], _capability(cells), model, metrics)
+    if details and cut:  # rows of the last launch are missing, unless the cut one begins another
+        last = list(details)[-1]
+        if len(cut) < 2 or cut[0] == last[0]:
+            del details[last]
     if details and not any(launch.metrics for launch in details.values()):
         raise WorkloadError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "
@@ -149,11 +161,7 @@ def _check_header(header: list[str], name: str) -> None:
 
 def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
     """A row by its columns; empty for an application's own output."""
-    # ncu omits trailing columns of the details page.
-    needed = len(header)
-    if "Metric Value" in header:
-        needed = 1 + max(header.index(column) for column in _FIXED)
-    if needed <= len(row) <= len(header):
+    if columns_of_ncu(header) <= len(row) <= len(header):
         return dict(zip(header, row, strict=False))
     place = header.index("ID")
     identity = row[place].strip() if len(row) > place else ""
@@ -161,7 +169,7 @@ def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
     if _ID.fullmatch(identity) or len(row) > len(header) // 2:
         raise WorkloadError(
             f"{name}: the row of kernel {short(identity) or '?'} has {len(row)} "
-            f"columns instead of {len(header)}: the file is truncated"
+            f"columns instead of {len(header)}: the file is damaged"
         )
     return {}
 

@@ -52,12 +52,18 @@ _NOISE = re.compile(r"No .* (events|data|samples) (were )?collected|.*(NVTX|Open
 # Columns of activities, if a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 _MODEL = ("id", "name")
+# Of a SQLite file's header, place and bytes: size of a page, counter of changes, pages, and the
+# counter for which that number of pages holds (https://www.sqlite.org/fileformat.html).
+_HEADER = 100
+_PAGES = [1 << power for power in range(9, 17)]
+_FIELDS_OF_HEADER = ((16, 2), (24, 4), (28, 4), (92, 4))
 _EXPORT = "nsys export --type sqlite REPORT.nsys-rep"
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
 _MOST_S = 1800  # time limit of an export
 
 
 def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
+    _check_length(path, name)
     location = f"{Path(path).absolute().as_uri()}?mode=ro"
     try:
         with contextlib.closing(sqlite3.connect(location, uri=True)) as base:
@@ -67,6 +73,25 @@ def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
             f"{name}: not an export of Nsight Systems: {short(str(error), 200)}; export with "
             f"{_EXPORT}"
         ) from error
+
+
+def _check_length(path: str | os.PathLike[str], name: str) -> None:
+    """Raises WorkloadError for a file that is cut off. Its tables are in no order of time, so what
+    is left is no part of the recording that could be read alone."""
+    with open(path, "rb") as file:
+        head = file.read(_HEADER)
+        there = file.seek(0, os.SEEK_END)
+    page, changed, pages, valid = (
+        int.from_bytes(head[at : at + size], "big") for at, size in _FIELDS_OF_HEADER
+    )
+    page = 1 << 16 if page == 1 else page
+    whole = page * pages if changed == valid and page in _PAGES else 0
+    if len(head) < _HEADER or there < whole:
+        of = f"{there} of {whole} bytes are there" if whole else f"it has {there} bytes"
+        raise WorkloadError(
+            f"{name}: an export of Nsight Systems that is cut off ({of}), and what is left cannot "
+            f"be read alone: copy it again, or export it anew with {_EXPORT}"
+        )
 
 
 def read_nsys_report(path: str | os.PathLike[str]) -> Trace:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 
 from peakline.profile import PeakError, normalize_dtype
 from peakline.text import short
@@ -20,14 +21,28 @@ _PLAIN_NAMES = {
 _NUMBERS = ("flop", "bytes", "seconds", "launches")
 
 
-def parse_plain(text: str, name: str) -> list[Kernel]:
-    rows = (row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row))
-    head = [cell.strip().lower() for cell in next(rows, [])]
-    columns = {
+_NEEDED = ("name", "flop", "bytes", "seconds")
+
+
+def _columns(header: Sequence[str]) -> dict[str, int | None]:
+    head = [cell.strip().lower() for cell in header]
+    return {
         key: next((head.index(n) for n in names if n in head), None)
         for key, names in _PLAIN_NAMES.items()
     }
-    lacking = [k for k in ("name", "flop", "bytes", "seconds") if columns[k] is None]
+
+
+def columns_of_plain(header: Sequence[str]) -> int:
+    """The columns of a whole row: further ones may be left out."""
+    columns = _columns(header)
+    return 1 + max(columns[key] or 0 for key in _NEEDED)
+
+
+def parse_plain(text: str, name: str) -> list[Kernel]:
+    rows = (row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row))
+    head = next(rows, [])
+    columns = _columns(head)
+    lacking = [key for key in _NEEDED if columns[key] is None]
     if lacking:
         raise WorkloadError(
             f"{name}: neither an ncu CSV nor a plain one: its first line lacks the column"

@@ -7,13 +7,12 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from peakline.profile.untrusted import Limit, opened, require_regular
 from peakline.workload.bounds import kernels_of
 from peakline.workload.integrity import doubt
-from peakline.workload.kernel import Kernel, WorkloadError, table_lines
+from peakline.workload.kernel import Kernel, WorkloadError, table_lines, whole_rows
 from peakline.workload.kineto import read_kineto
 from peakline.workload.model import Trace, TraceFinding
 from peakline.workload.ncu import (
@@ -21,12 +20,13 @@ from peakline.workload.ncu import (
     NCU_PACKED,
     NCU_REPORT,
     RAW_PAGE,
+    columns_of_ncu,
     parse_ncu,
     read_ncu_report,
 )
 from peakline.workload.nsight import NSYS_SUFFIXES, read_nsight, read_nsys_report
 from peakline.workload.numbers import checked
-from peakline.workload.plain import parse_plain
+from peakline.workload.plain import columns_of_plain, parse_plain
 from peakline.workload.timeline import timelines
 
 # A CSV line is one launch or metric; larger files exceed what a table can show.
@@ -60,7 +60,12 @@ def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
             packed = str(path).endswith(NCU_PACKED)
             known = packed or head.startswith((_SQLITE, NCU_REPORT))
             if not known and not str(path).endswith(NSYS_SUFFIXES):
-                return _kernels_of_table(file.read().decode("utf-8-sig"), name)
+                file.raw.whole = False
+                data, broken = file.read(), file.raw.broken
+                if broken and not (file.raw.cut and data.strip()):
+                    raise WorkloadError(f"{name}: a broken gzip file: {broken}")
+                text = codecs.getincrementaldecoder("utf-8-sig")().decode(data, not broken)
+                return _kernels_of_table(text, name, broken)
             require_regular(Path(path), WorkloadError)  # the tools read it again
             with open(path, "rb") as plain:
                 if plain.read(len(NCU_REPORT)) != head[: len(NCU_REPORT)]:
@@ -128,7 +133,8 @@ def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
     return found
 
 
-def _kernels_of_table(text: str, name: str) -> list[Kernel]:
+def _kernels_of_table(text: str, name: str, broken: str = "") -> list[Kernel]:
+    """broken: why the rest of a gzip file cannot be read."""
     if _PRINTED.search(text):
         raise WorkloadError(f"{name}: what ncu prints, not a CSV: export with {RAW_PAGE}")
     if "ERR_NVGPUCTRPERM" in text:
@@ -153,11 +159,23 @@ def _kernels_of_table(text: str, name: str) -> list[Kernel]:
         raise WorkloadError(
             f"{name}: ncu's messages, but no profiled kernel: collect with {NCU_COMMAND}"
         )
-    parse: Callable[[str, str], list[Kernel]] = parse_ncu if of_ncu else parse_plain
+    header = next(csv.reader([head]), [])
+    needed = columns_of_ncu(header) if of_ncu else columns_of_plain(header)
     try:
-        return parse(text, name)
+        text, cut = whole_rows(text, needed, '"' if of_ncu and head.startswith('"') else "")
+        rows = text[text.find(head) + len(head) :].split("\n")
+        if cut and len(rows) <= (2 if of_ncu and needed == len(header) else 1):  # one is of units
+            raise WorkloadError(f"{name}: cut off within its first row: copy or export it again")
+        kernels = parse_ncu(text, name, cut) if of_ncu else parse_plain(text, name)
     except csv.Error as error:
         raise WorkloadError(f"{name}: not a CSV of kernels: {error}") from error
+    if not cut and not broken:
+        return kernels
+    lines = 1 + text.count("\n")
+    notes = [f"The file is a broken gzip file: {broken.rstrip('.')}."] if broken else []
+    if cut:
+        notes.append(f"The file is cut off within line {lines}, which is left out.")
+    return [dataclasses.replace(kernel, notes=tuple(notes)) for kernel in kernels]
 
 
 def _head(text: str, name: str) -> str:

@@ -2,11 +2,11 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.peaks.mfu import Utilization, printed_name
+from peakline.peaks.mfu import Utilization, share_name
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import TraceFinding
@@ -147,19 +147,29 @@ def phase_table(analysis: Analysis) -> Table:
                 (
                     count,
                     sum(parts.values()) / count * 1e-9,
-                    *(
-                        sum(parts.get(part, 0) for part in of) / sum(parts.values())
-                        for of in (IDLE, KERNELS, (Part.KERNELS,))
-                    ),
+                    _share(parts, IDLE),
+                    _share(parts, KERNELS),
+                    _share(parts, (Part.KERNELS,)) if _share(parts, _KNOWN) else None,
                 ),
             )
             for name, (count, parts) in found.items()
         )
         if len(found) > 1
         else (),
-        "Steps in which a server decodes, prefills or does both, over all ranks: their number, "
-        "mean time, and shares of it. --range decode reports these alone.",
+        f"Steps in which a server decodes, prefills or does both{_over_all(analysis)}: their "
+        "number, mean time, and shares of it. --range decode reports these alone.",
     )
+
+
+_KNOWN = (Part.KERNELS, Part.KERNELS_BEYOND)
+
+
+def _share(parts: Mapping[Part, int], of: Iterable[Part]) -> float:
+    return sum(parts.get(part, 0) for part in of) / sum(parts.values())
+
+
+def _over_all(analysis: Analysis) -> str:
+    return ", over all ranks" if len(analysis.ranks) > 1 else ""
 
 
 def by_phase(analysis: Analysis) -> dict[str, tuple[int, Counter[Part]]]:
@@ -181,10 +191,12 @@ def spread(analysis: Analysis) -> str:
         return f"All of the trace{ranks}: {units.time(analysis.step_s)}."
     count = len(analysis.ranks[0].steps)
     text = f"{units.counted(count, 'step')}{ranks}, by the ranges {by}"
+    least, most = units.time(min(lengths)), units.time(max(lengths))
     if len(lengths) > 1:
-        text += f": {units.time(min(lengths))} to {units.time(max(lengths))}"
+        text += f": {least} to {most}" if least != most else f": {least} each"
     if phases := by_phase(analysis):
-        text += f" ({', '.join(f'{count} {name}' for name, (count, _) in phases.items())})"
+        counts = ", ".join(f"{count} {name}" for name, (count, _) in phases.items())
+        text += f" ({counts}{_over_all(analysis)})"
     return text + "."
 
 
@@ -213,7 +225,7 @@ def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> 
     first = (analysis.other_device, f"{headline(analysis)}.", spread(analysis))
     found = [*(line for text in first for line in wrapped(text, width)), ""]
     found += [*table(analysis), "", *printed(phase_table(analysis), width)]
-    reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
+    reached = ", ".join(f"{units.percent(share)} {share_name(b)}" for b, share in shares.items())
     if reached:
         found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
