@@ -84,6 +84,7 @@ def test_the_page_has_its_part(report, write, tmp_path):
     report.stdout(path, "-o", tmp_path / "out", *NEED)
     page = (tmp_path / "out/report.html").read_text()
     assert 'id="at-input"' in page
+    assert "Varied within the run" not in page
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -374,3 +374,16 @@ def test_formats_look_alike_in_all_pictures():
                         assert more or line.get_marker() in (mark, "None"), picture.key
                         seen.setdefault(name, set()).add(picture.key)
     assert {"roofline", "skinny", "data", "matrix-alignment"} <= seen["BF16"]
+
+
+def test_what_varied_is_said_at_its_picture():
+    document = only(document_of(), "pcie.")
+    (row,) = [
+        m
+        for m in document["measurements"]
+        if m["id"] == "pcie.h2d.pinned" and m["params"]["bytes"] == 1 << 30
+    ]
+    for flags, said in (([], False), (["unstable"], True)):
+        row["flags"] = flags
+        found = by_key(loaded(document))["pcie"].warning
+        assert ("pcie.h2d.pinned/bytes:1073741824" in found) == said

@@ -51,9 +51,11 @@ def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
 def varied(profile: Profile, device: str, curve: Curve) -> list[str]:
     """The measurements of a curve's picture that varied within the run; without a declared picture
     those behind its ceilings."""
-    unstable = [m for m in profile.of(device) if "unstable" in m.flags]
+    ceilings = [c for c in profile.ceilings if c.device == device]
+    varying = {c.measurement for c in ceilings if c.varies}
+    unstable = [m for m in profile.of(device) if "unstable" in m.flags or m.name in varying]
     if curve.picture is None:
-        sources = {c.measurement for c in profile.ceilings if c.device == device}
+        sources = {c.measurement for c in ceilings}
         ids = {figure.id for figure in curve.figures}
         return [m.name for m in unstable if m.id in ids and m.name in sources]
     shown = [series.numbers for panel in curve.picture.panels for series in panel.series]
