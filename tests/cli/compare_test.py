@@ -112,6 +112,8 @@ def test_regression_only_fails_where_asked(scaled, separator):
     assert failed.stdout.startswith("FAIL  gpu3/hbm.read/measured: ")
     assert "faster" in peakline("compare", slower, "--", GOLDEN, *GATE, code=0).stdout
     assert peakline("compare", slower, GOLDEN).stdout.startswith("FASTER  ")
+    found = document(*compared)
+    assert (found["base_files"], found["new_files"]) == ([str(GOLDEN)], [str(slower)])
 
 
 def test_a_run_against_itself():
