@@ -53,35 +53,10 @@ Picture occupancy_picture() {
 constexpr double kBandwidthShare = 0.9, kFmaShare = 0.95;
 constexpr double kBytesOfWarp = 32 * 16;  // a load of 16 bytes by each thread
 
-struct InFlight {
-  double amount = 0, rate = 0;
-};
-
-// The amount in flight for a rate, interpolated between points; the fastest of equal amounts
-// counts. nullopt if the least suffices, which tells nothing, or the most does not.
-std::optional<double> in_flight_for(std::span<const InFlight> points, double wanted) {
-  std::map<double, double> fastest;  // by amount
-  for (const InFlight& point : points) {
-    double& rate = fastest[point.amount];
-    rate = std::max(rate, point.rate);
-  }
-  std::optional<InFlight> before;
-  for (const auto& [amount, rate] : fastest) {
-    if (rate < wanted) {
-      before = {amount, rate};
-      continue;
-    }
-    if (!before) return std::nullopt;
-    return before->amount +
-           (amount - before->amount) * (wanted - before->rate) / (rate - before->rate);
-  }
-  return std::nullopt;
-}
-
 // The bytes in flight that a share of the bandwidth of hbm.read, else of the highest rate here,
 // needs; beside them idle latency x bandwidth.
 void summarize_bytes_in_flight(const CurveView& curve, Figures& figures) {
-  std::vector<InFlight> points;
+  std::vector<Amount> points;
   double top = 0;
   for (const CurvePoint& point : sweep(curve, "warps")) {
     const auto loads = int_param(point.m->params, "loads");
@@ -94,7 +69,7 @@ void summarize_bytes_in_flight(const CurveView& curve, Figures& figures) {
   }
   const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
   const double bandwidth = ceiling.value_or(top);
-  const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
+  const auto bytes = amount_for(points, kBandwidthShare * bandwidth);
   if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
   figures.add("in_flight_per_sm", *bytes);
   figures.add("in_flight", *bytes * *curve.device->sm_count);

@@ -67,6 +67,25 @@ std::vector<Point> points_over(const std::vector<Swept>& params, const Point& li
   return points;
 }
 
+std::optional<double> amount_for(std::span<const Amount> points, double wanted) {
+  std::map<double, double> fastest;  // by amount
+  for (const Amount& point : points) {
+    double& rate = fastest[point.amount];
+    rate = std::max(rate, point.rate);
+  }
+  std::optional<Amount> before;
+  for (const auto& [amount, rate] : fastest) {
+    if (rate < wanted) {
+      before = {amount, rate};
+      continue;
+    }
+    if (!before) return std::nullopt;
+    return before->amount +
+           (amount - before->amount) * (wanted - before->rate) / (rate - before->rate);
+  }
+  return std::nullopt;
+}
+
 std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor) {
   std::vector<ParamValue> values;
   for (std::int64_t value = first; value <= last; value *= factor) values.emplace_back(value);

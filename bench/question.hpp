@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +60,14 @@ CurveRule waits_curve(std::string topic, const std::string& param);
 
 // The values of a text parameter, in the order of the points.
 std::vector<std::string> values_in(const CurveView& curve, std::string_view param);
+
+// Of SMs, of bytes in flight, ...
+struct Amount {
+  double amount = 0, rate = 0;
+};
+// The amount for a rate, interpolated between points; the fastest of equal amounts counts. nullopt
+// if the least suffices, which tells nothing, or the most does not.
+std::optional<double> amount_for(std::span<const Amount> points, double wanted);
 
 // Goes from `first` to `last`, each `factor` times the one before.
 std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor = 2);

@@ -21,6 +21,7 @@ std::span<const TopicWord> topic_words() {
       {"atomics", {"atomics"}},
       {"divergence", {"divergence"}},
       {"occupancy", {"occupancy"}},
+      {"sms", {"some of the SMs", "some of the SMs on links"}},
       {"bandwidth", {"bandwidth"}},
       {"memory", {"memory map", "bandwidth"}},
       {"hbm",

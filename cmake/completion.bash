@@ -1,6 +1,6 @@
 # Completes peakline's commands and options in bash, from its own --help.
 _peakline() {
-  local help='--help' pattern='/^subcommands:/I,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'
+  local help='--help' pattern='/^commands:/I,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'
   if ((COMP_CWORD > 1)); then
     [[ $2 == -* ]] || return 0 # a file, by -o default
     help="${COMP_WORDS[1]} --help" pattern='s/^  \(-[a-z],\)\{0,1\} *\(--[a-z_-]*\).*/\2/p'

@@ -143,7 +143,8 @@ void Gemm::set(cublasLtMatmulDescAttributes_t attribute, const T& value) const {
       "cublasLtMatmulDescSetAttribute");
 }
 
-Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout)
+Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout,
+           unsigned sms)
     : lt_(lt), types_(types), shape_(shape), layout_(layout) {
   check_cublaslt(cublaslt_library().desc_create(&operation_, types.compute, types.scale),
                  "cublasLtMatmulDescCreate");
@@ -162,6 +163,7 @@ Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, L
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, lt.w_scale());
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lt.x_scale());
   }
+  if (sms != 0) set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(sms));
   if (types.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   const auto make = [](cublasLtMatrixLayout_t& made, cudaDataType_t type, std::int64_t rows,
                        std::int64_t columns) {

@@ -93,7 +93,9 @@ struct GemmAlgorithm {
 // its first operand is W, its second X.
 class Gemm {
  public:
-  Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout);
+  // sms: that the library plans for; 0: all. It does not bind a kernel to so many.
+  Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout,
+       unsigned sms = 0);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;

@@ -199,18 +199,21 @@ GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::ui
 }
 
 Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
-                 std::shared_ptr<const GemmOperands> operands, Layout layout)
+                 std::shared_ptr<const GemmOperands> operands, Layout layout, unsigned sms)
     : lt_(cublaslt(bench)),
       format_(format),
-      gemm_(*lt_, format.types, shape, layout),
+      gemm_(*lt_, format.types, shape, layout, sms),
       operands_(std::move(operands)) {}
 
-Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape)
-    : Product(bench, format, shape, [&] {
-        GemmOperands::Counts counts;
-        counts.include(shape);
-        return std::make_shared<const GemmOperands>(format.types, counts, bench.seed());
-      }()) {}
+Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape, unsigned sms)
+    : Product(
+          bench, format, shape,
+          [&] {
+            GemmOperands::Counts counts;
+            counts.include(shape);
+            return std::make_shared<const GemmOperands>(format.types, counts, bench.seed());
+          }(),
+          Layout::kTN, sms) {}
 
 Work Product::work() const {
   GemmOperands::Counts read, written;

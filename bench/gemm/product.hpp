@@ -61,9 +61,10 @@ class GemmOperands {
 class Product {
  public:
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
-          std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
-  // It has its own operands, of standard normal data.
-  Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
+          std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN,
+          unsigned sms = 0);
+  // It has its own operands, of standard normal data. sms: see Gemm.
+  Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape, unsigned sms = 0);
 
   const GemmShape& shape() const { return gemm_.shape(); }
   Layout layout() const { return gemm_.layout(); }

@@ -12,6 +12,7 @@
 #include "harness/benchmark/device.hpp"
 #include "harness/benchmark/google_benchmark.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/unexpected.hpp"
@@ -146,6 +147,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
   auto arguments = std::make_shared<BenchmarkArguments>();
   CLI::App* benchmark = app.add_subcommand(
       "benchmark", "Run chosen points in this process, with Google Benchmark's options");
+  begin_options(*benchmark, "What is measured");
   benchmark
       ->add_option("--device", arguments->device,
                    "One GPU (index or UUID), host, or node (links between GPUs) "
@@ -154,6 +156,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
   benchmark->add_flag("--quick", arguments->measure.options.quick,
                       "Sample less, as run --quick does");
   arguments->measure.add_to(*benchmark);
+  begin_options(*benchmark, "Google Benchmark");
   benchmark
       ->add_option("--benchmark_filter", arguments->filter,
                    "Run only points whose names match, as with run --filter")
@@ -164,13 +167,16 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       ->type_name("N")
       ->check(whole_number_in(1, kMaxRepetitions));
   benchmark->add_option("--benchmark_format", arguments->format, "Format of standard output")
+      ->type_name("console|json|csv")
       ->check(CLI::IsMember({"console", "json", "csv"}));
   benchmark->add_option("--benchmark_out", arguments->out, "Also write the results to a new file")
       ->type_name("FILE")
       ->check(not_empty("FILE"));
   benchmark->add_option("--benchmark_out_format", arguments->out_format, "Format of that file")
+      ->type_name("console|json|csv")
       ->check(CLI::IsMember({"console", "json", "csv"}));
   benchmark->add_option("--benchmark_time_unit", arguments->time_unit, "Unit of times")
+      ->type_name("ns|us|ms|s")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
   benchmark->allow_extras();
   benchmark->footer(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/populations.hpp"
@@ -252,6 +253,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   arguments->command = std::move(command);
   CLI::App* check_app =
       app.add_subcommand("check", "Say whether the GPUs are as fast as healthy ones: PASS or FAIL");
+  begin_options(*check_app, "What is compared");
   CLI::Option* profiles = check_app->add_option(
       "PROFILE", arguments->profiles,
       "Profiles, or folders of them; without any, this machine is measured first");
@@ -264,12 +266,18 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("FILE")
       ->check(not_empty("FILE"));
   check_app
+      ->add_option("--gpus", arguments->gpus,
+                   "Expected number of GPUs; fewer measured is a failure")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  check_app
       ->add_option("--lint", arguments->lint,
                    "Say what each rule of such a file would judge, or what is wrong with it; "
                    "nothing is measured")
       ->type_name("FILE")
       ->check(not_empty("FILE"))
       ->excludes(profiles);
+  begin_options(*check_app, "Without PROFILE");
   check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 120 s per GPU")
       ->excludes(profiles);
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")
@@ -291,12 +299,8 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("FILE")
       ->check(not_empty("FILE"))
       ->excludes(profiles);
+  begin_options(*check_app, "Output");
   check_app->add_flag("--all", arguments->all, "Show every group and rule with its limit");
-  check_app
-      ->add_option("--gpus", arguments->gpus,
-                   "Expected number of GPUs; fewer measured is a failure")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
   check_app->add_flag("--strict", arguments->strict, "Exit with 3 on a warning");
   check_app
       ->add_option("--explain", arguments->explain,
@@ -316,10 +320,11 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->add_option("--exit-codes", arguments->exit_codes,
                    "peakline: 0 pass, 1 fail, 3 cannot judge; nagios: 0, 1 warning, 2 fail, 3; "
                    "npd: 0 pass, 1 fail, 2 cannot judge, and only the first line is printed")
+      ->type_name("WHOSE")
       ->check(CLI::IsMember({"peakline", kNagios, "npd"}))
       ->capture_default_str();
   check_app->footer(
-      "A figure that fails is measured a second time before it counts. Limits follow from how\n"
+      "A figure that fails is measured a second time before it counts. Limits follow from how "
       "healthy GPUs of the model scatter: one healthy run in a thousand fails.\n"
       "Examples:\n"
       "  peakline check\n"

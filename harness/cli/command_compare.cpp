@@ -67,11 +67,10 @@ int compare_files(CompareArguments arguments) {
 void add_compare_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* compare_app = app.add_subcommand(
-      "compare",
-      "Show what became faster or slower: compare BASE... -- NEW...; exit codes with --fail-on: 0 "
-      "none slower, 1 slower, 3 cannot be judged; 2 bad input");
+      "compare", "Show what became faster or slower (compare BASE... -- NEW...)");
   compare_app->add_option("BASE", arguments->base, "Profiles from before")->required();
-  compare_app->add_option("--new", arguments->next, "Profiles from after; same as --");
+  compare_app->add_option("--new", arguments->next, "Profiles from after; same as --")
+      ->type_name("PROFILE");
   compare_app
       ->add_option("--threshold", arguments->threshold_percent,
                    "Ignore changes smaller than this percentage")
@@ -81,8 +80,9 @@ void add_compare_command(CLI::App& app, Action& action) {
   compare_app
       ->add_option(
           "--fail-on", arguments->fail_on,
-          "regression: exit with code 1 if anything became slower, is missing or fails, with 3 "
-          "if it cannot be judged")
+          "Exit with code 1 if anything became slower, is missing or fails, with 3 if it cannot be "
+          "judged")
+      ->type_name("regression")
       ->check(CLI::IsMember({"regression"}));
   add_repeatable(*compare_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a reason of the gate by its name; may be repeated");
@@ -91,6 +91,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   compare_app->add_flag("--json", arguments->json, "Print JSON");
   compare_app->footer(
       "One run a side finds a loss of 3 % (5 % under sustained load); several find smaller ones.\n"
+      "Exit codes: 0; with --fail-on regression 1 slower, 3 cannot be judged; 2 bad input.\n"
       "Examples:\n"
       "  peakline compare monday.json -- friday.json\n"
       "  peakline compare old/*.json -- new/*.json --fail-on regression\n"

@@ -86,9 +86,7 @@ int study(const FleetArguments& arguments) {
 void add_fleet_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* fleet_app = app.add_subcommand(
-      "fleet",
-      "Show how the devices of many machines compare, and which fall behind; exit codes with "
-      "--fail-on: 0 none, 1 one falls behind, 3 cannot be judged; 2 bad input");
+      "fleet", "Show how the devices of many machines compare, and which fall behind");
   fleet_app->add_option("PATH", arguments->paths, "Profiles, or folders of them")->required();
   fleet_app
       ->add_option("--threshold", arguments->threshold_percent,
@@ -99,8 +97,9 @@ void add_fleet_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   fleet_app
       ->add_option("--fail-on", arguments->fail_on,
-                   "outlier: exit with code 1 if any device is slow, incomplete or faulty, with 3 "
-                   "if any cannot be judged")
+                   "Exit with code 1 if any device is slow, incomplete or faulty, with 3 if any "
+                   "cannot be judged")
+      ->type_name("outlier")
       ->check(CLI::IsMember({"outlier"}));
   add_repeatable(*fleet_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a reason by its name, see --json; may be repeated");
@@ -116,11 +115,10 @@ void add_fleet_command(CLI::App& app, Action& action) {
       ->excludes(json);
   fleet_app->footer(
       "Devices are checked as `peakline check` does, and compared with their peers: devices of "
-      "the\n"
-      "same model, measured in the same mode. The newest run of each device counts. A GPU that "
-      "its\n"
-      "machine's newest run lacks is lost, unless another is in its slot. Files of a folder that\n"
-      "cannot be read are left out and named, and the exit code is 3.\n"
+      "the same model, measured in the same mode. The newest run of each device counts. A GPU that "
+      "its machine's newest run lacks is lost, unless another is in its slot.\n"
+      "Exit codes: 0; with --fail-on outlier 1 one falls behind, 3 one cannot be judged; 2 bad "
+      "input; 3 also for unreadable files of a folder, which are left out and named.\n"
       "Examples:\n"
       "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"

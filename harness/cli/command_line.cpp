@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/cli/unexpected.hpp"
 #include "harness/profile/command.hpp"
@@ -78,16 +79,37 @@ constexpr const char* kFooter =
     "  peakline show profile.json          the summary that run prints at the end\n"
     "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
     "  peakline compare a.json -- b.json   what became faster or slower\n"
-    "  peakline-report profile.json        its pictures, as one page (of the Python package)\n"
-    "Exit codes: 0 success; 1 a finding that the caller asked to fail on (check, --fail-on,\n"
-    "run --verify); 2 bad usage or unreadable input; 3 partial profile (a failed measurement,\n"
-    "an interrupt, the time limit), a file in a folder that fleet could not read, or what check\n"
+    "  peakline-report profile.json        its pictures, as one page\n"
+    "The Python package brings peakline-report, peakline-mfu and peakline-llm.\n"
+    "Exit codes: 0 success; 1 a finding that the caller asked to fail on (check, --fail-on, run "
+    "--verify); 2 bad usage or unreadable input; 3 partial profile (a failed measurement, an "
+    "interrupt, the time limit), a file in a folder that fleet could not read, or what check "
     "cannot judge.";
+
+std::string version_text() {
+  return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
+}
+
+// The same as the flags, for those who expect commands.
+void add_help_commands(CLI::App& app, Action& action) {
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+  version->footer("Example:\n  peakline version");
+  set_action(version, action, [] { return print(version_text() + '\n', kExitOk); });
+  auto name = std::make_shared<std::string>();
+  CLI::App* help = app.add_subcommand("help", "Print the help of peakline or of a command");
+  help->add_option("COMMAND", *name, "One of the commands");
+  help->footer("Example:\n  peakline help run");
+  set_action(help, action, [&app, name] {
+    const CLI::App* command = name->empty() ? &app : command_called(app, *name);
+    if (command == nullptr) throw UsageError(unknown_command(app, *name));
+    return print(help_formatter()->make_help(command, "", CLI::AppFormatMode::Normal), kExitOk);
+  });
+}
 
 }  // namespace
 
 struct CommandLine::Commands {
-  CLI::App app{"Measures what a machine's GPUs and CPUs can really do.", "peakline"};
+  CLI::App app{"Measures what a machine's GPUs and CPUs can really do", "peakline"};
   Action action;
 };
 
@@ -95,9 +117,9 @@ CommandLine::CommandLine(const Program& program, const std::vector<std::string>&
     : commands_(std::make_unique<Commands>()) {
   CLI::App& app = commands_->app;
   Action& action = commands_->action;
-  app.set_version_flag("--version", [] {
-    return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
-  });
+  app.formatter(help_formatter());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", version_text)->description("Print the version");
   app.require_subcommand(0, 1);  // missing and unknown commands are reported below
   app.footer(kFooter);
   add_run_command(app, program, command, action);
@@ -112,6 +134,7 @@ CommandLine::CommandLine(const Program& program, const std::vector<std::string>&
   add_peaks_command(app, action);
   add_schema_command(app, action);
   add_man_command(app, action);
+  add_help_commands(app, action);
   add_worker_command(app, program, action);
 }
 

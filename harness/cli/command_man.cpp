@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/run/exit_codes.hpp"
 
@@ -27,15 +28,18 @@ std::string literal(std::string_view text) {
 std::string options_text(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    const std::string name = option->get_name(false, true) + (type.empty() ? "" : " " + type);
-    text += fmt::format(".TP\n.B {}\n{}\n", literal(name), literal(option->get_description()));
+    text += fmt::format(".TP\n.B {}\n{}\n", literal(option_text(*option)),
+                        literal(option_description(*option)));
   }
   return text;
 }
 
 std::string footer_text(const CLI::App& app) {
-  return fmt::format(".PP\n.nf\n{}\n.fi\n", literal(app.get_footer()));
+  std::string text;
+  for (const auto& [is_example, line] : footer_lines(app))
+    text += is_example ? fmt::format(".nf\n{}\n.fi\n", literal(line))
+                       : fmt::format(".PP\n{}\n", literal(line));
+  return text;
 }
 
 std::string manual(const CLI::App& app) {

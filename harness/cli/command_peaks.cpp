@@ -16,7 +16,7 @@ void add_peaks_command(CLI::App& app, Action& action) {
   auto name = std::make_shared<std::string>();
   CLI::App* peaks_app = app.add_subcommand(
       "peaks", "Print what datasheets state of GPUs: dense peaks, their clocks and sources");
-  peaks_app->add_option("name", *name,
+  peaks_app->add_option("NAME", *name,
                         "Only products of that name, such as H100 or \"A100 80 GB\"");
   peaks_app->add_flag("--json", *json, "Print JSON, with PCI ids and all figures");
   peaks_app->footer(

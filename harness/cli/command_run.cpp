@@ -14,6 +14,7 @@
 #include <span>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/populations.hpp"
@@ -318,6 +319,7 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
 namespace {
 
 void add_selection_options(CLI::App& app, RunArguments& arguments) {
+  begin_options(app, "What is measured");
   app.add_option("--device", arguments.device,
                  "GPUs to measure: all, none, or a comma-separated list of indices and UUIDs "
                  "(default: all that CUDA_VISIBLE_DEVICES allows). The host is measured too, "
@@ -349,6 +351,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
 }
 
 void add_output_options(CLI::App& app, RunArguments& arguments) {
+  begin_options(app, "Output");
   app.add_option("-o,--output", arguments.output,
                  "Profile to write (.json is added, .json.gz compresses), or a directory for "
                  "<hostname>-<UTC time>.json; DIR/ is created")

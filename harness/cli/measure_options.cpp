@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/cli/help.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/statistics/sampling.hpp"
 
@@ -80,6 +81,7 @@ OptionCheck whole_number_in(std::uint64_t low, std::uint64_t high) {
 }
 
 void MeasureOptions::add_to(CLI::App& app) {
+  begin_options(app, "How it is measured");
   app.add_option("--max-noise", max_noise_percent,
                  fmt::format("Stop sampling once the 95 % interval of the median is within +- this "
                              "percentage (default: {}, with --quick {})",

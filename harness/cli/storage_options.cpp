@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/help.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/values/units.hpp"
@@ -15,6 +16,7 @@ constexpr std::uint64_t kLeastBytes = host::kStorageUnit, kMostBytes = std::uint
 }  // namespace
 
 void StorageOptions::add_to(CLI::App& app) {
+  begin_options(app, "Storage");
   auto* storage =
       app.add_option("--storage", directory,
                      "Measure how fast data can be read from this directory, and through "
@@ -22,7 +24,8 @@ void StorageOptions::add_to(CLI::App& app) {
           ->type_name("DIR")
           ->check(not_empty("a directory"));
   app.add_option("--storage-size", bytes,
-                 "Size of that file, at least 64MiB, rounded down to a multiple of that; more than "
+                 "Size of that file, such as 8GiB; at least 64MiB, rounded down to a multiple of "
+                 "that; more than "
                  "the caches of the storage (default: 8GiB)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))

@@ -14,7 +14,7 @@ namespace peakline::bench {
 namespace {
 
 // From the Python package; the program does not start them, as it also runs without.
-constexpr std::string_view kPythonCommands[] = {"report", "mfu"};
+constexpr std::string_view kPythonCommands[] = {"report", "mfu", "llm"};
 
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -33,18 +33,6 @@ bool is_option(std::string_view argument) { return argument.starts_with('-'); }
 // "--quick" of "--quick=1"
 std::string_view option_name(std::string_view argument) {
   return argument.substr(0, argument.find('='));
-}
-
-std::string unknown_command(const CLI::App& app, std::string_view argument) {
-  std::vector<std::string> names(std::begin(kPythonCommands), std::end(kPythonCommands));
-  for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
-  const std::string name = closest(argument, names);
-  if (name.empty())
-    return fmt::format("{}: not a command (see {} --help)", shown(argument), app.get_name());
-  const bool is_python = std::ranges::find(kPythonCommands, name) != std::end(kPythonCommands);
-  const std::string page = fmt::format("{}{}{}", app.get_name(), is_python ? '-' : ' ', name);
-  return fmt::format("{}: not a command; did you mean {}? (see {} --help)", shown(argument), page,
-                     page);
 }
 
 // For an option before or without a command.
@@ -68,6 +56,25 @@ const CLI::App* parsed_command(const CLI::App& app) {
 }
 
 }  // namespace
+
+std::string unknown_command(const CLI::App& app, std::string_view argument) {
+  std::vector<std::string> names(std::begin(kPythonCommands), std::end(kPythonCommands));
+  for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
+  const std::string name = closest(argument, names);
+  if (name.empty())
+    return fmt::format("{}: not a command (see {} --help)", shown(argument), app.get_name());
+  const bool is_python = std::ranges::find(kPythonCommands, name) != std::end(kPythonCommands);
+  const std::string page = fmt::format("{}{}{}", app.get_name(), is_python ? '-' : ' ', name);
+  return fmt::format("{}: not a command; did you mean {}? (see {} --help)", shown(argument), page,
+                     page);
+}
+
+const CLI::App* command_called(const CLI::App& app, std::string_view name) {
+  const std::vector<const CLI::App*> commands = commands_of(app);
+  const auto found =
+      std::ranges::find(commands, name, [](const CLI::App* c) { return c->get_name(); });
+  return found == commands.end() ? nullptr : *found;
+}
 
 std::string help_page(const CLI::App& app) {
   const CLI::App* command = parsed_command(app);

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "harness/conclude/findings.hpp"
@@ -224,15 +223,8 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
   const std::string_view whose = known.population != nullptr ? "other cards"
                                  : known.peers != nullptr    ? "peers"
                                                              : "should be";
-  judge_facts(card, usual, whose, Usual::kOtherCards, rules);
-  if (known.population != nullptr) return;
-  for (const auto& [known_fact, name, label] :
-       {std::tuple(card.sm_count.has_value(), "sm_count", "SMs"),
-        std::tuple(card.power_limit_w.has_value(), "power_limit", "power limit"),
-        std::tuple(card.ecc_enabled.has_value(), "ecc", "ECC")})
-    if (!known_fact)
-      rules.add(RuleKind::kFact, name, Outcome::kCannotJudge, fmt::format("{}: not read", label))
-          .group = RuleGroup::kFacts;
+  judge_facts(card, usual, whose,
+              known.population != nullptr ? Usual::kOtherCards : Usual::kNoPopulation, rules);
 }
 
 // Another process may slow a healthy GPU.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include "harness/values/closest.hpp"
@@ -16,9 +17,6 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kShown = 80;  // characters of a rule's name in a message
-constexpr std::array kFacts = {"sm_count",    "memory",   "memory_bus",   "l2",
-                               "power_limit", "sm_clock", "memory_clock", "pcie_generation",
-                               "pcie_width",  "nvlinks",  "ecc",          "mig"};
 // Rules without a value.
 constexpr std::array kStatements = {"complete", "gpus", "health", "implausible", "measurements"};
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
@@ -79,7 +77,7 @@ std::string meant_rule(const RuleChange& change, std::string_view name,
       names, [&](const std::string& each) { return each.starts_with(std::string(name) + '/'); });
   if (!name.empty() && whole != names.end())
     return fmt::format("; did you mean {}{}?", device, *whole);
-  names.insert(names.end(), kFacts.begin(), kFacts.end());
+  std::ranges::move(fact_names(), std::back_inserter(names));
   names.insert(names.end(), kStatements.begin(), kStatements.end());
   return did_you_mean(name, names, device);
 }
@@ -143,7 +141,8 @@ LintedRule lint(const RuleChange& change, std::span<const Population> known,
   rule.device = take_device(name);
   const std::vector<std::string> figures = figures_of(known, benchmarks);
   const bool figure = describe_figure(name, known, figures, rule);
-  const bool fact = std::ranges::find(kFacts, name) != kFacts.end();
+  const std::vector<std::string> facts = fact_names();
+  const bool fact = std::ranges::find(facts, name) != facts.end();
   if (!figure) rule.label = name;
   const auto mistaken = [&](std::string key, std::string_view what) {
     rule.key = std::move(key);

@@ -90,8 +90,8 @@ struct Judged {
 
 // A value in the rule's unit: "4.2 TB/s", "0.987" for a ratio.
 std::string value_text(const Judged& rule, double value);
-// The only wording of rules. kBrief, for first lines: "HBM read 9.1 % low, limit 4.0 %"; kWhole:
-// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %".
+// The only wording of rules. kBrief, for first lines: "HBM read 9.1 % low, limit 4.5 %"; kWhole:
+// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.5 %".
 enum class Length { kBrief, kWhole };
 std::string describe(const Judged& rule, Length length = Length::kWhole);
 
@@ -139,11 +139,12 @@ const Judged* worst(std::span<const Judged> rules);  // nullptr without rules
 Outcome verdict(std::span<const Judged> rules);
 
 // Cards are distinguished by facts, so that more than others have cannot be judged; more than in
-// earlier runs is an improvement.
-enum class Usual { kOtherCards, kEarlierRuns };
+// earlier runs is an improvement. Of a model without population, some facts must have been read.
+enum class Usual { kOtherCards, kNoPopulation, kEarlierRuns };
 // Compares a card's facts with the usual ones of `whose` ("other cards"). Less fails; a fact that
 // could not be read cannot be judged.
 void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, Usual from,
                  RulesOf& rules);
+std::vector<std::string> fact_names();  // of the rules: "sm_count", "memory", ...
 
 }  // namespace peakline

@@ -202,10 +202,13 @@ Row heading(std::string label) { return {.label = std::move(label), .heading = t
 std::vector<std::size_t> kept_columns(const Table& table) {
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const auto has_number = [&](const Row& row) {
-      return i < row.cells.size() && row.cells[i].value;
+    const auto has_content = [&](const Row& row) {
+      if (i >= row.cells.size()) return false;
+      const Cell& cell = row.cells[i];
+      return cell.value || !cell.text.empty() || cell.mark == CellMark::kVaries ||
+             cell.mark == CellMark::kSame;
     };
-    if (!table.columns[i].if_any || std::ranges::any_of(table.rows, has_number)) kept.push_back(i);
+    if (!table.columns[i].if_any || std::ranges::any_of(table.rows, has_content)) kept.push_back(i);
   }
   return kept;
 }

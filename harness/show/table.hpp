@@ -66,7 +66,7 @@ struct Column {
   // If the terminal is too narrow, columns of the highest rank are dropped first; 0: never.
   int dispensable = 0;
   bool bare = false;      // numbers without the unit, which title or head names
-  bool if_any = false;    // left out without a number
+  bool if_any = false;    // left out if all its cells are blank or unknown
   bool attached = false;  // continues the column before it: "GPU 1" beside its figure
 };
 

@@ -1,10 +1,23 @@
-"""peakline: measured limits of a machine's GPUs and CPUs, and the share that a program uses.
+"""Measured limits of a machine's GPUs and CPUs, and the share of them that a program uses.
 
     import peakline
-    profile = peakline.load("node7.json")
-    peak = profile.peak("bf16", basis="datasheet")
+    profile = peakline.load("node7.json")          # or peakline.reference("h200")
+    peak = profile.peak("bf16", basis="published")  # or "achievable", "model"
     flops = peakline.transformer_flops(7e9, layers=32, heads=32, head_dim=128, sequence=4096)
-    print(peakline.mfu(flops * tokens, seconds, peak))
+    print(peakline.mfu(flops * tokens, seconds, peak))  # 41.3 % MFU (published)
+
+The ten names that matter:
+
+    load, reference    a profile: of a file, of a GPU that the package knows
+    Profile            peak("bf16", basis=...), bandwidth("hbm"), ridge("bf16"), latency("l2")
+    peak_flops         the peak of a GPU by its name, without a profile
+    transformer_flops  a model's FLOPs for one token
+    from_hf_config     a model's shape, from its config.json
+    mfu                a run's share of a peak
+    decode_bound       the most tokens per second that a model can decode
+    train_bound        the least time of a training step
+    bound              the least time of some FLOPs and bytes, and what limits it
+    StepTimer          MFU of each step of a training loop
 
 This module needs `fastjsonschema` alone; `peakline.report` and `peakline.pictures` need matplotlib.
 """

@@ -16,13 +16,19 @@ def plain_label(resource: str) -> str:
     return resource.replace(".", " ").replace("_", " ")
 
 
-# The peaks that MFU is divided by are called as `peakline show` calls them.
-_BASES = {"datasheet": "published", "sustained": "achievable", "model_shaped": "model"}
+# The words of `peakline show` for the peaks that MFU divides by, and the bases they stand for.
+# Memory and links have one measured rate, which holds under load.
+BASIS_WORDS = {
+    "published": ("datasheet",),
+    "achievable": ("sustained", "measured"),
+    "model": ("model_shaped",),
+}
+_WORD_OF_BASIS = {bases[0]: word for word, bases in BASIS_WORDS.items()}
 
 
 def basis_name(basis: str) -> str:
     """The printed name of a basis: "sustained" is "achievable", "model_burst" is "model burst"."""
-    return _BASES.get(basis, basis.replace("_", " "))
+    return _WORD_OF_BASIS.get(basis, basis.replace("_", " "))
 
 
 _ACRONYMS = re.compile(r"\b(cpu|ecc|l2|nvlink|pcie|tlb)\b")

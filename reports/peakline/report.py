@@ -1,6 +1,7 @@
 """The files of a report, made in memory and written whole."""
 
 import errno
+import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -72,7 +73,9 @@ def _build_one(
         decoded = decoding(profile, model), picture
     files = _files(decoded[1:] if decoded else (), formats, "")
     if "html" in formats:
-        files["report.html"] = report_page(profile, drawn, screen, decoded).encode("utf-8")
+        files["report.html"] = report_page(
+            profile, drawn, screen, decoded, need is not None
+        ).encode("utf-8")
     for device, items in drawn.items():
         files |= _files(items, formats, _prefix(profile, device))
     return files
@@ -162,28 +165,56 @@ def stem(path: str) -> str:
     return Path(path.removesuffix(".gz")).stem
 
 
-def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> list[Path]:
+def write(
+    files: dict[str, bytes], directory: Path, overwrite: bool = False, made_from: str = ""
+) -> list[Path]:
     """Writes the files; each is either whole or untouched. Raises OSError, which names the file;
-    FileExistsError, before anything is written, if a file exists and `overwrite` is False."""
+    FileExistsError, before anything is written, if `overwrite` is False and a file exists that is
+    no unchanged page of the same `made_from`."""
     paths = [directory / name for name in files]
     if not overwrite:
-        refuse_existing(paths)
+        refuse_existing(paths, made_from)
     if directory.exists() and not directory.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
     directory.mkdir(parents=True, exist_ok=True)
     for path, content in zip(paths, files.values(), strict=True):
         try:
-            _replace(path, content)
+            _replace(path, _signed(content, made_from) if path.suffix == ".html" else content)
         except OSError as error:  # has no name after a write, else the temporary file's
             raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
 
 
-def refuse_existing(paths: Sequence[Path]) -> None:
-    """Raises FileExistsError for the first path that exists."""
+def refuse_existing(paths: Sequence[Path], made_from: str = "") -> None:
+    """Raises FileExistsError for the first path that `write` would refuse to replace."""
     for path in paths:
-        if os.path.lexists(path):
+        if os.path.lexists(path) and not is_page_of(path, made_from):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+# Larger than any page; a signature is not looked for in a larger file.
+_MOST_OF_PAGE = 1 << 28
+
+
+def is_page_of(path: Path, made_from: str) -> bool:
+    """Whether `write` made this page from the same input, and nobody changed it since."""
+    if not made_from or path.is_symlink() or not path.is_file():
+        return False
+    if path.stat().st_size > _MOST_OF_PAGE:
+        return False
+    page, _, _ = (content := path.read_bytes()).rpartition(_SIGNATURE)
+    return content == _signed(page, made_from)
+
+
+_SIGNATURE = b"<!-- peakline-report "
+
+
+def _signed(page: bytes, made_from: str) -> bytes:
+    """The page with a comment at its end that identifies its input and its content."""
+    if not made_from:
+        return page
+    digest = hashlib.sha256(made_from.encode("utf-8", "surrogateescape") + b"\0" + page)
+    return page + _SIGNATURE + digest.hexdigest().encode() + b" -->\n"
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -6,7 +6,12 @@ import re
 import subprocess
 
 import pytest
-from program import SOURCE, cpu_seconds, document, peakline, refused, stdout_of
+from program import SOURCE, cpu_seconds, document, on_terminal, peakline, refused, stdout_of
+
+COMMANDS = (
+    *("run", "list", "show", "check", "compare", "benchmark", "fleet", "repeatability", "demo"),
+    *("peaks", "schema", "man", "version", "help"),
+)
 
 
 def test_list_is_fast_and_says_what_each_benchmark_is():
@@ -63,6 +68,36 @@ def test_version_and_help():
     for arguments in ([], ["run"], ["list"], ["show"]):
         assert "Examples:" in peakline(*arguments, "--help", code=0).stdout
     assert "worker" not in peakline("--help").stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_help_fits_the_terminal(columns):
+    for command in (*COMMANDS, ""):
+        printed = on_terminal(columns, *command.split(), "--help").replace("\r", "")
+        # Examples are commands to copy, and stay whole.
+        body = printed.partition("\nExamples:\n")[0]
+        assert [line for line in body.splitlines() if len(line) > columns] == []
+        assert not re.search(r"Excludes|Needs|TEXT|INT in|\(=|REQUIRED", printed), command
+
+
+def test_options_are_grouped():
+    heads = re.findall(r"(?m)^(\w[\w ]*):$", stdout_of("run", "--help"))
+    assert heads == [
+        "What is measured",
+        "How it is measured",
+        "Storage",
+        "Output",
+        "Options",
+        "Examples",
+    ]
+
+
+def test_help_and_version_are_commands():
+    assert stdout_of("version") == stdout_of("--version")
+    assert stdout_of("help") == stdout_of("--help")
+    for command in COMMANDS:
+        assert stdout_of("help", command) == stdout_of(command, "--help")
+    refused("help", "shwo", words=["shwo: not a command; did you mean peakline show?"])
 
 
 def test_help_of_scripts_run_is_that_of_run():

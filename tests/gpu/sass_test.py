@@ -146,6 +146,7 @@ NEED_NO_LOOK = (
     "signal_after",
     "ping",
     "pong",
+    "sms_",
     "strided_read",
     "stream_read",
     "stream_write",

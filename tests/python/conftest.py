@@ -50,6 +50,9 @@ from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
 from peakline.workload.part import Part  # noqa: E402
 
+if not Path(peakline.__file__).is_relative_to(ROOT):
+    installed = f"{peakline.__file__} is another tree's"
+    pytest.exit(f"{installed}; scripts/setup test makes a .venv for this one", 2)
 # Reason for skipping tests of exports to other tools.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))

@@ -140,7 +140,7 @@ def test_the_terminal_the_document_and_the_page(report, tmp_path):
     text = report.stdout(*options, "--format", "html,svg", "-o", tmp_path)
     assert "A step takes 17.1 ms instead of 11.2 ms, +52.5 %" in " ".join(text.split())
     assert re.search(r"^the step +11\.2 ms +17\.1 ms +\+5\.90 ms +\+52\.5 %$", text, re.MULTILINE)
-    assert "before: Warning: this ran on NVIDIA H100" in " ".join(text.split())
+    assert "before: This ran on NVIDIA H100" in " ".join(text.split())
     assert re.search(r"^all others +\S", text, re.MULTILINE)  # the sum of small changes
     page = unfolded((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "<title>peakline: What changed on " in page

@@ -39,6 +39,8 @@ const probe = () => JSON.stringify({
           / svg.viewBox.baseVal.width))),
   })),
   fold,
+  said: Math.max(...Array.from(document.querySelectorAll(".said"), (said) =>
+    said.getBoundingClientRect().height / parseFloat(getComputedStyle(said).lineHeight))),
   cut: Math.max(0, ...Array.from(document.querySelectorAll(".answers .scroll"),
     (answer) => answer.scrollWidth - answer.clientWidth)),
   heads: Array.from(document.querySelectorAll("th"),
@@ -156,6 +158,8 @@ def test_page_in_chromium(light, name):
         # Either the wide or the narrow drawing is shown, with legible letters.
         assert picture["shown"] == 1, picture
         assert picture["smallest"] >= 8.5, picture
+    if name in WIDE:
+        assert round(seen["said"]) <= 2, "a sentence of figures has more than two lines"
 
 
 @needs_chromium
@@ -181,16 +185,16 @@ def test_one_gpu_prints_on_few_pages(page_path, tmp_path):
 
 @needs_chromium
 def test_link_opens_its_folded_group(page_path):
-    done = chromium(Path(f"{page_path}#at-pcie-0"), "--dump-dom")
+    done = chromium(Path(f"{page_path}#at-host-memory-0"), "--dump-dom")
     opened = re.findall('<details class="group" id="([^"]*)" open="">', done.stdout)
-    assert opened == ["group-0-0", "group-0-3"]
+    assert opened == ["group-0-0", "group-0-4"]
 
 
 @needs_chromium
 def test_contents_and_sorted_tables(light):
     seen, _ = light[f"{ONE_GPU.stem}-wide"]
-    # Answers, what to do, six groups of the GPU, the host, and provenance.
-    assert len(seen["linked"]) == 10
+    # Answers, what to do, pictures in seven groups, the host, and provenance.
+    assert len(seen["linked"]) == 12
     assert all(seen["linked"])
     for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
         assert shown == order

@@ -49,7 +49,7 @@ def test_profile_beats_population_and_datasheet(machine):
     known = peakline.population("NVIDIA H200", "full").figure("tensor.bf16", "burst")
     assert (usual, usual.basis, usual.resource) == (known.median, "burst", "tensor.bf16")
     assert "population of NVIDIA H200, full runs" in usual.source
-    assert utilization_name(usual) == "of achievable (burst)"
+    assert utilization_name(usual) == "of burst"
     profile = peakline.reference("h200")
     measured = peakline.peak_flops("auto", "torch.bfloat16", profile=profile)
     assert measured == profile.peak("bf16", basis="burst")
@@ -61,7 +61,7 @@ def test_unknown_population_falls_to_datasheet(machine):
     peak = peakline.peak_flops("auto", "bf16")
     assert (peak, peak.basis, peak.device) == (362.05e12, "datasheet", "NVIDIA L40S")
     assert peak.source.startswith("L40S at 2490 MHz; NVIDIA L40S datasheet, 2023: https://")
-    assert utilization_name(peak) == "MFU (datasheet)"
+    assert utilization_name(peak) == "MFU (published)"
     # Not that of the L40, an A100 or a sparse one.
     assert peakline.peak_flops("NVIDIA L40", "bf16") == 181.05e12
 
@@ -83,7 +83,7 @@ def test_the_environment_names_a_profile(machine, monkeypatch, tmp_path):
 def test_a_basis_is_what_was_asked_for(machine, profile):
     machine(H200)
     assert peakline.peak_flops("auto", "bf16", basis="datasheet") == 989.4e12
-    with pytest.raises(peakline.PeakError, match="states no sustained figures"):
+    with pytest.raises(peakline.PeakError, match="states no achievable figures"):
         peakline.peak_flops("NVIDIA L40S", "bf16", basis="sustained")
     with pytest.raises(peakline.PeakError, match="unknown basis 'best'"):
         peakline.peak_flops("auto", "bf16", basis="best")

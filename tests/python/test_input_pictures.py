@@ -83,7 +83,7 @@ def test_the_page_has_its_part(report, write, tmp_path):
     path = write(only(with_storage(), "host.storage", "input."))
     report.stdout(path, "-o", tmp_path / "out", *NEED)
     page = (tmp_path / "out/report.html").read_text()
-    assert 'id="at-input-0"' in page
+    assert 'id="at-input"' in page
     assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 

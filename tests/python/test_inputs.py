@@ -252,9 +252,30 @@ def test_no_file_is_overwritten_unasked(report, write, tmp_path):
     page.write_text("mine", encoding="utf-8")
     with mock.patch("peakline.commands.report.build", side_effect=AssertionError("it drew")):
         assert report.refused(path, "-o", out, "--format", "html,png") == (
-            f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
-            "another directory by -o\n"
+            f"peakline-report: {page} already exists and is no unchanged page of these files: give "
+            "--overwrite, or another directory by -o\n"
         )
     assert [(p.name, p.read_text()) for p in out.iterdir()] == [("report.html", "mine")]
     report.stdout(path, "-o", out, "--overwrite")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_page_of_the_same_files_is_replaced(report, write, tmp_path):
+    path, other, out = write(of_a_host()), write(of_a_host(), "other.json"), tmp_path / "out"
+    page = out / "report.html"
+    report.stdout(path, "-o", out)
+    first = page.read_bytes()
+    code, printed, said = report(path, "-o", out)
+    assert (code, printed) == (0, f"{page}\n")
+    assert said == f"peakline-report: replaced {page}, an earlier report of the same files\n"
+    assert page.read_bytes() == first
+    # Another input's page, or one that somebody edited, is kept.
+    assert "already exists" in report.refused(other, "-o", out)
+    for edited in (first + b"mine", first.replace(b"<body", b"<body mine"), b""):
+        page.write_bytes(edited)
+        assert "already exists" in report.refused(path, "-o", out)
+        assert page.read_bytes() == edited
+    page.unlink()
+    (out / "mine.html").write_bytes(first)
+    page.symlink_to("mine.html")
+    assert "already exists" in report.refused(path, "-o", out)

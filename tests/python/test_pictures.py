@@ -23,11 +23,12 @@ from conftest import (
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
+from peakline.names import format_name
 from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
-from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES, style
+from peakline.pictures.style import CARD, CSS_VARIABLES, FORMATS, INK, MUTED, SERIES, style
 from peakline.profile import HOST, NODE
 from peakline.report import build
 from peakline.workload.kernel import Kernel
@@ -249,13 +250,14 @@ def test_each_file_says_what_it_is_of(document, drawn):
         assert part and part in shown, part
     assert picture.headline in text.partition("<text")[0]  # in the file's own title too
     # On a page, the heading stands outside the picture.
-    assert picture.headline not in inline_svg(picture, Canvas(), "p1-")
+    assert picture.headline not in inline_svg(picture, Canvas(), "p1-").partition(">")[2]
 
 
 def test_numbers_stay_with_their_unit(page, drawn):
     expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
     assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
-    assert f"<h3>{escape(unbroken(drawn['waves'].headline))}</h3>" in page
+    said = escape(unbroken(drawn["waves"].headline))
+    assert f'<p class="said">{said}</p>' in page
 
 
 def test_panels_of_a_row_are_equally_wide():
@@ -327,7 +329,25 @@ def test_a_page_leaves_out_what_no_reader_sees(profile, drawn):
         ElementTree.fromstring(text)  # still whole
         assert re.findall(r"<g>(?!<title>)", text) == []
         assert re.findall(r'style="[^"]*[:;] ', text) == []
-    assert "<g><title>1: a: &lt;b&gt;</title>" in inline_svg(named, Canvas(), "p1-")
+    assert "<title>1: a: &lt;b&gt;: ≤ 788 µs" in inline_svg(named, Canvas(), "p1-")
+
+
+def test_every_mark_says_what_it_is(drawn):
+    for key, said in {
+        "roofline": "BF16 GEMMs: 715 TFLOP/s at 2048 FLOP/byte, 86.1 % of the roof above",
+        "ceilings": "BF16 Tensor Cores, achievable: 701 TFLOP/s, 65.5 % of theoretical",
+        "factors": "HBM triad (2 reads + write), measured, 4401 GB/s: measured, 9",
+        "memory-map": "L2, far partition: latency 259 ns",
+        "skinny": "BF16: 715 TFLOP/s, M 2048",
+        "pcie": "H2D, pinned: 55.5 GB/s, bytes of one copy 1 GiB",
+        "instructions": "fp32 add, documented: 128 results per clock and SM",
+        "data": "zeros: BF16, 124 % of normal data",
+    }.items():
+        text = inline_svg(drawn[key], Canvas(), "p1-")
+        assert f'<g tabindex="0" role="img"><title>{said}' in text, key
+        # Each mark has its own text.
+        marks = len(re.findall("<use [^>]*/></g>", text))
+        assert marks <= text.count("<title>"), key
 
 
 def test_matplotlib_stays_as_it_was():
@@ -338,3 +358,19 @@ def test_matplotlib_stays_as_it_was():
     with pytest.raises(ZeroDivisionError), style():
         _ = 1 / 0
     assert Text.set_text is plain
+
+
+def test_formats_look_alike_in_all_pictures():
+    looks = {format_name(name): look for name, look in FORMATS.items()}
+    seen: dict[str, set[str]] = {}
+    for path, device in ((ONE_GPU, GPU), (ONE_GPU, HOST)):
+        for picture in pictures_of(path, device):
+            for axes in figure_of(picture).axes:
+                for line in axes.get_lines():
+                    name, _, more = str(line.get_label()).partition(" ")
+                    if name in looks and not more.startswith("ridge"):
+                        color, mark = looks[name]
+                        assert line.get_color() == color, picture.key
+                        assert more or line.get_marker() in (mark, "None"), picture.key
+                        seen.setdefault(name, set()).add(picture.key)
+    assert {"roofline", "skinny", "data", "matrix-alignment"} <= seen["BF16"]

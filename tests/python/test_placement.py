@@ -240,7 +240,7 @@ def test_report_with_kernels(report, tmp_path, ceilings_path):
     kernels = tmp_path / "kernels.csv"
     kernels.write_text(ncu(ROWS, BASE_UNITS))
     printed = report.stdout(ceilings_path, "--kernels", kernels, "-o", tmp_path / "out")
-    assert "Your kernels, as written: at most" in printed
+    assert "Start with add" in printed
     page = (tmp_path / "out/report.html").read_text()
     assert page.index('data-picture="kernels"') < page.index('data-picture="kernel-table"')
     assert 'data-picture="roofline"' not in page  # that is on the machine's own page
@@ -285,7 +285,7 @@ def test_impossible_kernels_fail_the_command(report, tmp_path, ceilings_path):
 def test_kernels_of_another_model_are_told(profile):
     kernel = Kernel("k", 1, 1e-3, {}, {"hbm": 1e9}, device="NVIDIA A100-SXM4-80GB")
     (first, *_) = advice(profile, place(profile, [kernel]))
-    assert first.startswith("Warning: this ran on NVIDIA A100-SXM4-80GB, and the profile is")
+    assert first.startswith("This ran on NVIDIA A100-SXM4-80GB, but the profile is")
     same = dataclasses.replace(kernel, device="NVIDIA H200")
     assert "Warning" not in " ".join(advice(profile, place(profile, [same])))
 

@@ -28,6 +28,7 @@ from conftest import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from peakline import units
 from peakline.page import report_page
 from peakline.pictures import pictures, render
 from peakline.profile import Curve, normalize_dtype
@@ -259,6 +260,65 @@ def test_peak_and_bandwidth(profile):
 def test_peaks_that_are_not_there(profile, arguments, message):
     with pytest.raises(peakline.PeakError, match=message):
         profile.peak(**{"dtype": "bf16", "basis": "burst", **arguments})
+
+
+@pytest.mark.parametrize(
+    ("word", "basis"),
+    [("published", "datasheet"), ("achievable", "sustained"), ("model", "model_shaped")],
+)
+def test_words_of_the_first_screen_are_bases(profile, word, basis):
+    peak = profile.peak("bf16", basis=word)
+    assert (peak, peak.basis) == (ceiling("tensor.bf16", basis), basis)
+    assert str(peak) == f"{units.rate(peak, 'FLOP/s')} {word} (tensor.bf16 of NVIDIA H200)"
+    assert f"{peak}" == str(peak)
+    called = "MFU (published)" if word == "published" else f"of {word}"
+    assert str(peakline.mfu(peak / 2, 1.0, peak)) == f"50.0 % {called}"
+
+
+def test_achievable_memory_and_hosts_are_measured(profile):
+    assert profile.bandwidth("hbm", basis="achievable") == profile.bandwidth("hbm")
+    assert profile.peak("fp32", basis="achievable", device="host").basis == "measured"
+
+
+def test_ridges_are_those_of_the_profile(profile):
+    (gpu,) = profile.select_devices()
+    for point in profile.roofline(gpu).ridge_points:
+        found = profile.ridge(point.compute, point.memory, basis=point.compute_basis)
+        assert found == pytest.approx(point.intensity, rel=1e-5)
+    achievable = profile.peak("bf16", basis="achievable") / profile.bandwidth("hbm")
+    assert profile.ridge("bf16") == achievable
+    published = profile.bandwidth("hbm", basis="published")
+    assert profile.ridge("bf16", basis="published") * published == pytest.approx(
+        profile.peak("bf16", basis="published")
+    )
+    assert profile.ridge("fp32", device="host") < profile.ridge("fp32")
+
+
+def test_latency_is_that_of_the_memory_map(profile):
+    (gpu,) = profile.select_devices()
+    for level in profile.levels(gpu):
+        assert profile.latency(level.level.upper()) == level.latency_s
+    assert profile.latency("l2", far=True) > profile.latency("l2")
+    with pytest.raises(peakline.PeakError, match=r"no latency of L3 .* it has shared, l1, l2, hbm"):
+        profile.latency("L3")
+    with pytest.raises(peakline.PeakError, match=r"no far latency of hbm .* it has l2"):
+        profile.latency("hbm", far=True)
+
+
+def test_help_begins_with_ten_names_that_matter():
+    table = peakline.__doc__.partition("The ten names that matter:\n\n")[2].partition("\n\n")[0]
+    first = {name.strip(",") for row in table.splitlines() for name in row[:23].split()}
+    assert len(table.splitlines()) == 10
+    assert first <= set(peakline.__all__)
+
+
+def test_every_public_name_has_a_docstring():
+    generated = [
+        name
+        for name in peakline.__all__
+        if (known := getattr(peakline, name)).__doc__ and known.__doc__.startswith(f"{name}(")
+    ]
+    assert generated == []
 
 
 def test_cuda_cores_replace_no_failed_tensor_peak(document):

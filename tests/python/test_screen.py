@@ -1,14 +1,15 @@
 """The first screen on the page: from the installed program, or the reason why it is missing."""
 
+import dataclasses
 import json
 import os
 import re
 
 import pytest
-from conftest import ONE_GPU, SHOWN, document_of, loaded, only, shown_screen, unfolded
+from conftest import GPU, ONE_GPU, SHOWN, document_of, loaded, only, shown_screen, unfolded
 from peakline.commands.report import main
 from peakline.page.answers import answers, verdict_of, what_to_do
-from peakline.page.screen import Screen, first_screen, read_screen
+from peakline.page.screen import Screen, first_screen, read_rules, read_screen
 
 
 @pytest.fixture
@@ -39,10 +40,29 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_the_program_is_asked(installed, shown, tmp_path):
-    installed(f'echo "$@" > {tmp_path}/asked; exec gzip -dc {SHOWN}')
+    installed(f'echo "$@" >> {tmp_path}/asked; exec gzip -dc {SHOWN}')
     screen = first_screen(ONE_GPU)
     assert screen == read_screen(shown)
-    assert (tmp_path / "asked").read_text() == f"show --json -- {ONE_GPU}\n"
+    asked = f"show --json -- {ONE_GPU}\ncheck --json -- {ONE_GPU}\n"
+    assert (tmp_path / "asked").read_text() == asked
+
+
+def test_failing_rows_are_marked(alone, shown):
+    rule = {"unit": "B/s", "limit": 4.5e12}
+    rules = [
+        {**rule, "name": "gpu0/hbm.read/measured", "outcome": "fail", "text": "HBM read: low"},
+        {**rule, "name": "gpu0/hbm.write/measured", "outcome": "pass", "text": "HBM write: fine"},
+    ]
+    document = {"profiles": [{"devices": [{"uuid": GPU, "rules": rules}]}]}
+    screen = dataclasses.replace(read_screen(shown), rules=read_rules(document))
+    page = answers(alone, screen).replace("\N{NO-BREAK SPACE}", " ")
+    assert '<td class="error">HBM read <b>FAIL</b></td>' in page
+    assert page.count("4500 GB/s") == 2  # also of a figure that passes
+    assert page.count("healthy from") == 2  # and of the host link
+    to_do = what_to_do(alone, screen)
+    first, second = re.findall("<li class=.(.*?).><b>.*?</b> (.*?)</li>", to_do)[:2]
+    assert first == ("error", "HBM read: low")
+    assert second[1].startswith("Measure again")
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_advice_covers_the_whole_trace(profile):
     # Shapes give the work, not the busiest unit.
     assert not any(p.as_written.complete for p in known if p.as_written)
     text = " ".join(advice(profile, placed))
-    assert "of 5.41 ms to gain" in text
+    assert "43.0 % of 5.41 ms" in text
     assert "nothing is known of 5.1 % of the time" in text
     assert "operands, each moved once." in text
     assert "(5.1 % of the time). Missing: FLOPs, bytes." in text

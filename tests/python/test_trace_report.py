@@ -9,6 +9,7 @@ from peakline import units
 from peakline.commands.condition import condition
 from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
+from peakline.pictures.lanes import WAIT, lanes
 from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.text import escape
@@ -69,8 +70,8 @@ def test_mfu_of_a_step(report):
     found = report.document(ONE_GPU, "--trace", ITEM, "--step-flop", flop, "--dtype", "bf16")
     shares = {row["name"]: row["share"] for row in found["utilization"]}
     peak = reference(ONE_GPU).peak("bf16", basis="datasheet")
-    assert shares["MFU (datasheet)"] == pytest.approx(flop / found["step_s"] / peak)
-    assert "of achievable (sustained)" in shares
+    assert shares["MFU (published)"] == pytest.approx(flop / found["step_s"] / peak)
+    assert "of achievable" in shares
     printed = {basis: Utilization(0.5, "") for basis in ("datasheet", "burst", "sustained")}
     text = "A step reaches 50.0 % MFU (published), 50.0 % of burst, 50.0 % of achievable."
     assert text in lines(analyze(reference(ONE_GPU), [ITEM]), printed, 80)
@@ -101,7 +102,7 @@ def test_a_condition_that_is_none(text):
 
 def test_the_picture_of_the_parts():
     analysis = analyze(reference(ONE_GPU), [ITEM])
-    waterfall, idle = waterfall_pictures(analysis)
+    _, waterfall, idle = waterfall_pictures(analysis)
     assert waterfall.headline.startswith("A step takes 2.86 ms")
     assert RULES in waterfall.how
     for canvas in (Canvas(), Canvas(True)):
@@ -117,6 +118,19 @@ def test_the_picture_of_the_parts():
         assert (Part.SYNCHRONIZATION.label in texts) == canvas.narrow
         (under,) = figure_of(idle, canvas).axes
         assert under.get_ylim() == (0, 100)
+
+
+def test_a_step_has_lanes_with_its_waits():
+    (rank,) = analyze(reference(ONE_GPU), [ITEM]).ranks
+    step = rank.steps[0]
+    found = lanes(rank, step)
+    assert list(found) == ["host", "launches", "stream 7", "nothing runs"]
+    waits = {name: sum(b.look == WAIT for b in bars) for name, bars in found.items()}
+    assert waits["host"] >= 32  # it waits 32 times a step
+    for bars in found.values():
+        assert all(0 <= bar.start < bar.end <= step.length for bar in bars)
+    idle = sum(bar.end - bar.start for bar in found["nothing runs"])
+    assert idle / step.length == pytest.approx(0.48, abs=0.02)
 
 
 def test_idle_over_time_adds_up(analyzed):
@@ -146,12 +160,17 @@ def test_several_ranks_have_columns(tmp_path):
     assert all(f">of step, rank {rank}<" in page for rank in (2, 5))
     assert headline(analysis).startswith(f"A step takes 1.00 ms {mean}")
     assert table(analysis)[0].startswith(f"part of a step {mean} ")
-    assert figure_of(waterfall_pictures(analysis)[0]).axes[0].get_xlabel() == f"µs of a step {mean}"
+    one_step, waterfall, _ = waterfall_pictures(analysis)
+    assert [axes.get_title(loc="left") for axes in figure_of(waterfall).axes] == [
+        "rank 2: 1.00 ms",
+        "rank 5: 1.00 ms",
+    ]
+    assert one_step.headline == "rank 2: 1.00 ms, 0.0 % idle; rank 5: 1.00 ms, 90.0 % idle"
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
     # A picture of one rank has that rank's headline.
-    _, idle = waterfall_pictures(analysis)
+    *_, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
     assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
 

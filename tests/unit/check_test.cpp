@@ -13,6 +13,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/lint.hpp"
 #include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
@@ -240,6 +241,38 @@ TEST(Check, FactsThatSpeakAgainstTheCardCount) {
               add_finding(p, "xid_of_peakline", Severity::kInfo, "Xid 13");
             })).verdict(),
             Outcome::kPass);
+}
+
+TEST(Check, UnknownModelsNeedFactsThatWereRead) {
+  const auto not_read = [](const std::function<void(DeviceFacts&)>& forget) {
+    Profile profile = reference();
+    profile.devices[0].name = "NVIDIA Z1";  // no population, no datasheet
+    forget(profile.devices[0]);
+    std::vector<std::string> found;
+    for (const std::string& reason : reasons(check(profile, {})))
+      if (reason.ends_with("not read")) found.push_back(reason);
+    return found;
+  };
+  EXPECT_THAT(not_read([](DeviceFacts&) {}), testing::IsEmpty());
+  EXPECT_THAT(not_read([](DeviceFacts& d) {
+                d.sm_count.reset();
+                d.power_limit_w.reset();
+                d.ecc_enabled.reset();
+                d.l2_bytes.reset();
+              }),
+              testing::ElementsAre("cannot_judge gpu0/sm_count: SMs: not read",
+                                   "cannot_judge gpu0/power_limit: power limit: not read",
+                                   "cannot_judge gpu0/ecc: ECC: not read"));
+}
+
+// Rules files may change any rule that a check has.
+TEST(Check, LintKnowsTheRulesOfTheReferences) {
+  for (const char* name : {"nvidia-h200", "nvidia-h200-x2"}) {
+    const CheckOptions options{.populations = bundled_populations()};
+    for (const CheckedDevice& device : check(reference(name), options).devices)
+      for (const Judged& rule : device.rules)
+        EXPECT_EQ(lint({.name = to_string(rule.name)}, options.populations, {}).mistake, "");
+  }
 }
 
 TEST(Check, PcieBothWaysBelowItsFloorFails) {

@@ -110,7 +110,7 @@ TEST(Table, LeavesOutWhatItCanDispenseWith) {
   EXPECT_EQ(printed(made({right(1, 1), right(1, 1)}, {{"name", "one", "two"}}), 11), "name\n");
 }
 
-TEST(Table, LeavesOutColumnsWithoutNumbers) {
+TEST(Table, LeavesOutEmptyColumns) {
   Table table = made({}, {{"a"}});
   table.columns = {{.key = "x", .head = "x"}, {.key = "y", .head = "y", .if_any = true}};
   table.rows[0].cells = {value_cell(1, ""), value_cell({}, "")};
@@ -118,6 +118,8 @@ TEST(Table, LeavesOutColumnsWithoutNumbers) {
   EXPECT_EQ(document_of(table)["columns"].size(), 1U);
   table.rows[0].cells[1].value = 2;
   EXPECT_EQ(printed(table), "      x     y\na  1.00  2.00\n");
+  table.rows[0].cells[1] = text_cell("on");
+  EXPECT_EQ(printed(table), "      x   y\na  1.00  on\n");
 }
 
 TEST(Table, PrintsALabelOnceUnderItsHeading) {

@@ -9,13 +9,13 @@ from typing import Any
 from peakline import units
 from peakline.commands.mfu_options import export_parser, mfu_parser
 from peakline.commands.terminal import refused, show, show_document
-from peakline.limits.ceilings import main_memory
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
 from peakline.models.transformer import Transformer, attention_flops, recomputed
+from peakline.names import basis_name
 from peakline.peaks.export import export
-from peakline.peaks.mfu import MfuKind, attainable, hfu, mfu, printed_name, transformer_flops
+from peakline.peaks.mfu import MfuKind, attainable, hfu, mfu, share_name, transformer_flops
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,
@@ -176,7 +176,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])
-        memory = main_memory(best)
+        memory = best.memory
         bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
         limit = attainable(best, bandwidth, options.intensity)
         result["roofline"] = {
@@ -185,7 +185,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             "ridge_intensity": best / bandwidth,
             "bound_by": bandwidth.resource if limit < best else best.resource,
             "share_of_limit": model * rate / options.devices / limit,
-            "name": f"of the roofline ({best.basis.replace('_', '-')})",
+            "name": f"of the roofline ({basis_name(best.basis)})",
         }
     return result
 
@@ -272,7 +272,7 @@ def _shares(result: Mapping[str, Any]) -> list[_Share]:
 
 
 def _called(share: _Share) -> str:
-    return printed_name(share[1]["basis"], share[0])
+    return share_name(share[1]["basis"], share[0])
 
 
 def _named(shares: Sequence[_Share]) -> list[_Share]:

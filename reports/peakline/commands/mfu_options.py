@@ -4,6 +4,7 @@ import argparse
 
 from peakline.commands.arguments import Parser, number, path
 from peakline.models.conventions import CONVENTIONS
+from peakline.names import BASIS_WORDS
 from peakline.peaks.export import EXPORTS
 from peakline.profile import BASES
 
@@ -44,7 +45,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         "      --hf-config config.json --sequence 8192 --convention torchtitan\n"
         f"  {program} --profile node*.json --dtype bf16 --tokens-per-second 92000 --devices 8 \\\n"
         "      --flops-per-token 4.5e10 --intensity 300\n"
-        f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis datasheet",
+        f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis published",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _peak_options(parser)
@@ -134,10 +135,6 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-# Bases of the peaks that `peakline show` names.
-_NAMED = {"published": "datasheet", "achievable": "sustained", "model": "model_shaped"}
-
-
 def export_parser(program: str) -> argparse.ArgumentParser:
     parser = Parser(
         prog=f"{program} export", description="Print a peak in the form that another tool takes."
@@ -148,10 +145,9 @@ def export_parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--device", help="index, UUID or model (default: the GPUs, the slowest)")
     parser.add_argument(
         "--basis",
-        type=lambda name: _NAMED.get(name, name),
-        choices=BASES,
+        choices=(*BASIS_WORDS, *BASES),
         metavar="PEAK",
-        help=f"which peak: {', '.join(_NAMED)}, or one of {', '.join(BASES)} (default: datasheet, "
-        "as MFU is published; for tracelens burst, since it asks for achievable rates)",
+        help=f"which peak: {', '.join(BASIS_WORDS)}, or one of {', '.join(BASES)} (default: "
+        "published, by which MFU divides; for tracelens burst, since it asks for achievable rates)",
     )
     return parser

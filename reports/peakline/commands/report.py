@@ -22,7 +22,7 @@ from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load
 from peakline.profile.peaks import known_peaks
-from peakline.report import build, refuse_existing, stem, write
+from peakline.report import build, is_page_of, refuse_existing, stem, write
 from peakline.workload import change_text, kernel_text
 from peakline.workload.analysis import Analysis, analyze
 from peakline.workload.change import Change, compare
@@ -76,7 +76,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "-o", "--output", type=path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="replace files of an earlier report"
+        "--overwrite",
+        action="store_true",
+        help="replace any existing files; pages of the same files are replaced in any case",
     )
     parser.add_argument(
         "--format",
@@ -257,8 +259,26 @@ def _write_page(name: str, page: str, options: argparse.Namespace, program: str)
             f"a {name} has one page, without --kernels, --trace, --format, samples or --hf-config",
         )
     folder = Path(options.output or Path(options.profiles[0]).with_suffix(""))
-    show(write({f"{name}.html": page.encode("utf-8")}, folder, options.overwrite))
+    show(_write({f"{name}.html": page.encode("utf-8")}, folder, options, program))
     return 0
+
+
+def _write(
+    files: dict[str, bytes], folder: Path, options: argparse.Namespace, program: str
+) -> list[Path]:
+    """Writes the files, and says which pages of the same input they replace unasked."""
+    made_from = _inputs(options)
+    replaced = [path for name in files if is_page_of(path := folder / name, made_from)]
+    paths = write(files, folder, options.overwrite, made_from)
+    for path in () if options.overwrite else replaced:
+        note(program, f"replaced {path}, an earlier report of the same files")
+    return paths
+
+
+def _inputs(options: argparse.Namespace) -> str:
+    """The files that a report is made from, by which a later one knows its pages."""
+    asked = (options.kernels, *(options.trace or ()), *(options.against or ()), options.hf_config)
+    return "\n".join(str(Path(name).resolve()) for name in (*options.profiles, *asked) if name)
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
@@ -279,7 +299,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         beside = Path(options.profiles[0]).parent / stem(options.profiles[0])
         folder = Path(options.output or beside)
         if "html" in formats and not (options.json or options.overwrite):
-            refuse_existing([folder / "report.html"])  # before half a minute of drawing
+            # Before half a minute of drawing.
+            refuse_existing([folder / "report.html"], _inputs(options))
         found = _found(profiles[0], options)
         need, bound, model = _asked(profiles[0], options)
         if options.json:
@@ -289,13 +310,13 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if "html" in formats and len(profiles) == 1:
             screen = first_screen(options.profiles[0])
         files = build(profiles, formats, found.placements, found.ran, need, model, screen)
-        paths = write(files, folder, options.overwrite)
+        paths = _write(files, folder, options, program)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
         return refused(program, error)
     except FileExistsError as error:
         return refused(
             program,
-            f"{error.filename} already exists and is not overwritten: give "
+            f"{error.filename} already exists and is no unchanged page of these files: give "
             "--overwrite, or another directory by -o",
         )
     except OSError as error:

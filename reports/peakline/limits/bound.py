@@ -151,6 +151,8 @@ def in_tensor_cores(needs: Mapping[str, Need]) -> Need | None:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
+    """The least time of some work on a device, as `bound` computes it, and what limits it."""
+
     seconds: float  # by the measured ceilings
     limiter: str  # the resource that needs it: "tensor.bf16", "hbm.triad", "launch"
     basis: str  # of its ceiling: "burst", "sustained", "measured"; "theoretical" if not measured

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.names import level_of
-from peakline.profile import BASES, Ceiling, Peak, Profile
+from peakline.names import basis_name
+from peakline.profile import BASES, Ceiling, Profile
 
 
 def ceiling_label(label: str, basis: str) -> str:
     """The name of a ceiling in the program's verdicts: "BF16 Tensor Cores burst"."""
-    return label if basis == "measured" else f"{label} {basis.replace('_', '-')}"
+    return label if basis == "measured" else f"{label} {basis_name(basis)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,6 @@ class RooflineLimit:
     def value(self) -> float:
         """The best measured ceiling, in B/s or FLOP/s."""
         return self.best.value
-
-
-def main_memory(peak: Peak) -> str:
-    """The memory level beside the units of a peak: the host's memory, or the device's."""
-    return "memory" if level_of(peak.resource) == "cpu" else "hbm"
 
 
 @dataclass(frozen=True, slots=True)

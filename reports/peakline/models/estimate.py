@@ -17,6 +17,8 @@ _PARTS = ("qkv", "output", "up", "down")
 
 @dataclass(frozen=True, slots=True)
 class KernelsEstimate:
+    """An estimate of one decode step by its kernels, as `decode_kernels` makes it, part by part."""
+
     seconds: float
     tokens_per_s: float
     products_s: float  # by the measured curve of skinny GEMMs

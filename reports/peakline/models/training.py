@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from peakline.limits.ceilings import main_memory
 from peakline.models.transformer import Transformer, require_positive
 from peakline.profile import PeakError, Profile
 from peakline.profile.peaks import known_peaks
@@ -73,7 +72,7 @@ def train_bound(
     best, count = max(peaks.values()), model.params().total
     shard = gpus if strategy == "fsdp" else 1
     moved = count * (_OPTIMIZER / shard + _PASSES)
-    memory = main_memory(best)
+    memory = best.memory
     needs = {best.resource: flops / best, memory: moved / profile.bandwidth(memory, device=device)}
     missing: tuple[str, ...] = ()
     if gpus > 1:

@@ -296,6 +296,8 @@ def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Params:
+    """Counts of a model's parameters, as `Transformer.params` returns them."""
+
     total: int
     active: int  # used by one token; less than total in a mixture of experts
     embedding: int  # of total: input embedding, positions, and an untied output head

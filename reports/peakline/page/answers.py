@@ -1,14 +1,15 @@
 """The top of a page: verdict, answers, what to do."""
 
+import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from peakline.page.cells import Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
-from peakline.page.screen import Screen, headlines
-from peakline.page.sections import findings, list_of
+from peakline.page.screen import Rule, Screen, headlines
+from peakline.page.sections import findings, list_of, subject
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
 from peakline.profile import NODE, Profile
@@ -39,10 +40,18 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
     )
 
 
+def own_answer(profile: Profile, screen: Screen | str, answer: str, warning: str = "") -> str:
+    """The answer of a page about something else than the machine, whose verdict stands small below.
+    warning: stands before all else."""
+    warned = list_of([("warning", warning)]) if warning else ""
+    text = f'<p class="own">{escape(unbroken(with_signs(answer)))}</p>'
+    return f'{warned}{text}<div class="small">{verdict_of(profile, screen)}</div>'
+
+
 def answers(profile: Profile, screen: Screen | str) -> str:
     """The tables of the first screen; without it, each device's first figures."""
     if isinstance(screen, Screen):
-        tables = list(screen.tables)
+        tables = [_judged(table, screen.rules) for table in screen.tables]
     else:
         shown = [d for d in profile.measured_devices() if d == NODE or profile.gpu(d)]
         shown = shown or list(profile.measured_devices())
@@ -60,6 +69,36 @@ def answers(profile: Profile, screen: Screen | str) -> str:
     return f'<div class="answers" id="answers">{cards}</div>' if cards else ""
 
 
+def _judged(table: Table, rules: Sequence[Rule]) -> Table:
+    """The table with what healthy devices reach, and with the rows marked that fail."""
+    limits = {rule.name: rule.limit for rule in rules if rule.limit.value is not None}
+    keys = [column.key for column in table.columns]
+    wrong = {rule.name: rule.outcome for rule in rules if rule.outcome in _MARKED}
+    rows = tuple(
+        dataclasses.replace(
+            row,
+            cells={"healthy_from": limits.get(row.key, Cell()), **row.cells},
+            outcome=wrong.get(row.key, ""),
+        )
+        for row in table.rows
+    )
+    columns = list(table.columns)
+    if "share" in keys and "healthy_from" not in keys and any(r.key in limits for r in rows):
+        columns.insert(keys.index("share") + 1, Column("healthy_from", "healthy from"))
+    return dataclasses.replace(table, columns=tuple(columns), rows=rows)
+
+
+# Outcomes that mark a row, with their words and looks.
+_MARKED = {"fail": ("FAIL", "error"), "warn": ("WARN", "warning")}
+
+
+def _label(row: Row) -> str:
+    if row.outcome not in _MARKED:
+        return cell(with_signs(row.label))
+    word, look = _MARKED[row.outcome]
+    return f'<td class="{look}">{escape(with_signs(row.label))} <b>{word}</b></td>'
+
+
 # A table with so many columns and characters needs the width of the page.
 _WIDE_COLUMNS, _WIDE_CHARACTERS = 5, 60
 
@@ -75,10 +114,7 @@ def _is_wide(table: Table) -> bool:
 def _card(table: Table) -> str:
     columns = _joined(table)
     rows = [
-        [
-            cell(with_signs(row.label)),
-            *(cell(_text(row, of), number=not of[0].is_text) for of in columns),
-        ]
+        [_label(row), *(cell(_text(row, of), number=not of[0].is_text) for of in columns)]
         for row in table.rows
     ]
     title = f"<h3>{escape(with_signs(table.title))}</h3>" if table.title else ""
@@ -112,8 +148,34 @@ def _notes(table: Table) -> Iterator[str]:
     yield from table.notes
 
 
+_MOST_FAILURES = 6
+
+
+def _failures(profile: Profile, screen: Screen) -> Iterator[tuple[str, str]]:
+    """What fails, each with its device, and what to do about it."""
+    said = [text for _, text in screen.matters]
+    found = [
+        (_MARKED[rule.outcome][1], subject(profile, [rule.device]) + rule.text)
+        for outcome in _MARKED
+        for rule in screen.rules
+        if rule.outcome == outcome and not any(rule.text in text for text in said)
+    ]
+    yield from found[:_MOST_FAILURES]
+    if (more := len(found) - _MOST_FAILURES) > 0:
+        file = shell_word(Path(profile.path).name) or "PROFILE"
+        yield "error", f"{more} more: peakline check {file}"
+    if any(look == "error" for look, _ in found):
+        yield (
+            "info",
+            "Measure again while nothing else runs: peakline check. A GPU that fails twice needs "
+            "service.",
+        )
+
+
 def what_to_do(profile: Profile, screen: Screen | str) -> str:
     matters = screen.matters if isinstance(screen, Screen) else ()
+    if isinstance(screen, Screen):
+        matters = (*_failures(profile, screen), *matters)
     shown = list_of([(severity, with_signs(text)) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])
     return f'<h2 id="to-do">What to do</h2>{shown}{others}'

@@ -40,6 +40,8 @@ class Row:
     label: str
     cells: Mapping[str, Cell]
     remark: str = ""
+    key: str = ""  # of a figure: "hbm.read/measured"
+    outcome: str = ""  # of its rules, if they do not pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _row(row: Mapping[str, Any]) -> Row:
     if "heading" in row:
         return Row(str(row["heading"]), {})
     cells = {str(key): read_cell(cell) for key, cell in row["cells"].items()}
-    return Row(str(row["label"]), cells, str(row.get("remark", "")))
+    return Row(str(row["label"]), cells, str(row.get("remark", "")), str(row.get("key", "")))
 
 
 def read_cell(cell: Mapping[str, Any]) -> Cell:

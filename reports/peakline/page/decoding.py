@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from peakline import units
-from peakline.models.served import answer, first_tokens, turning
+from peakline.models.served import first_tokens, turning
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
 from peakline.pictures import Picture
@@ -14,13 +14,13 @@ def of_decoding(
     document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int], label: Callable[[str], str]
 ) -> str:
     """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
-    body = [f'<h2 id="decoding">{escape(heading(document))}</h2>']
+    body = [f'<h2 id="decoding" class=first>{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
     texts = [first_tokens(document), turning(document), *document["notes"]]
     body.append(
         card(
             "decoding-table",
-            f"<h3>{escape(answer(document))}</h3>{_table(document, label)}"
+            f"<h3>By batch and context</h3>{_table(document, label)}"
             + "".join(f"<p>{escape(text)}</p>" for text in texts)
             + '<p class="how">At most: no program that makes one token a forward pass is faster. '
             "Library kernels: an estimate in tokens/s, one kernel after the other.</p>",

@@ -1,6 +1,7 @@
 """report.html: one self-contained page."""
 
 import base64
+import dataclasses
 import hashlib
 import itertools
 import re
@@ -9,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from peakline.page import decoding
-from peakline.page.answers import answers, verdict_of, what_to_do
+from peakline.page.answers import answers, own_answer, verdict_of, what_to_do
 from peakline.page.html import escape
 from peakline.page.provenance import device_heading, lead, machine, provenance
 from peakline.page.screen import Screen
@@ -60,24 +61,42 @@ def _shared_styles(body: str) -> tuple[str, str]:
 
 def report_page(
     profile: Profile,
-    pictures: dict[str, list[Picture]],
+    pictures: Mapping[str, Sequence[Picture]],
     screen: Screen | str,
     decoded: tuple[Mapping[str, Any], Picture] | None = None,
+    fed: bool = False,
 ) -> str:
     """The page of one profile. pictures: by device, in display order. screen: the program's first
-    screen, or why there is none. decoded: a language model's bounds, with their picture."""
+    screen, or why there is none. decoded: a language model's bounds, with their picture. fed:
+    whether it was asked if storage keeps up."""
     numbers = itertools.count(1)
-    title = machine(profile)
+    title = name = machine(profile)
+    body, entries = [], list[Entry]()
+    verdict = verdict_of(profile, screen)
+    if fed:
+        pictures, asked = _taken(pictures, "input")
+        title = f"Storage of {name}"
+        verdict = own_answer(profile, screen, asked.headline)
+        entries.append(("input", "From storage to the GPU", True))
+        asked = dataclasses.replace(asked, headline="")
+        body.append(f'<h2 id="input" class=first>{escape(title)}</h2>')
+        body.append(picture(asked, numbers, f"at-{asked.key}"))
+    if decoded is not None:
+        document, drawn = decoded
+        title = f"{decoding.heading(document)} on {name}"
+        verdict = own_answer(profile, screen, drawn.headline)
+        entries.append(("decoding", decoding.heading(document), True))
+        drawn = dataclasses.replace(drawn, headline="")
+        body.append(decoding.of_decoding(document, drawn, numbers, profile.label))
+    if body:
+        body.append("<h2>The machine</h2>")
     body = [
-        f"<header><h1>{escape(title)}</h1>{lead(profile)}{verdict_of(profile, screen)}</header>",
+        f"<header><h1>{escape(title)}</h1>{lead(profile)}{verdict}</header>",
+        *body,
         answers(profile, screen),
         what_to_do(profile, screen),
     ]
-    entries: list[Entry] = [("answers", "Answers", True), ("to-do", "What to do", True)]
-    opened = True  # only the first group
-    if decoded is not None:
-        entries.append(("decoding", decoding.heading(decoded[0]), True))
-        body.append(decoding.of_decoding(*decoded, numbers, profile.label))
+    entries += [("answers", "Answers", True), ("to-do", "What to do", True)]
     # Links between GPUs first: they are why one buys a node.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     gpus = [device for device in devices if device not in (HOST, NODE)] or [""]
@@ -89,24 +108,32 @@ def report_page(
             parts = {heading: (", ".join(about), "".join(cards))}
         else:
             # With a single GPU, the page's title says it.
-            hidden = " class=first" if heading == title else ""
-            body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
-            if not hidden:
-                entries.append((f"device-{number}", heading, True))
+            shown = "Pictures" if heading == name else heading
+            body.append(f'<h2 id="device-{number}">{escape(shown)}</h2>')
+            entries.append((f"device-{number}", shown, True))
         body.append('<div class="groups">')
-        for place, (name, (subjects, content)) in enumerate(parts.items()):
+        for place, (group, (subjects, content)) in enumerate(parts.items()):
             identity = f"group-{number}-{place}"
-            body.append(folded_group(identity, name, subjects, content, opened))
+            # One group is open, or two: links between GPUs, and what is asked most often.
+            opened = place == 0 and device in (NODE, gpus[0])
+            body.append(folded_group(identity, group, subjects, content, opened))
             # Contents list only the first GPU's groups.
-            if name == heading or device == gpus[0]:
-                entries.append((identity, name, name == heading))
-            opened = False
+            if group == heading or device == gpus[0]:
+                entries.append((identity, group, group == heading))
         body.append("</div>")
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
     return page(title, entries, body)
+
+
+def _taken(
+    pictures: Mapping[str, Sequence[Picture]], key: str
+) -> tuple[dict[str, list[Picture]], Picture]:
+    """The first picture of a key, and the others."""
+    found = next(p for items in pictures.values() for p in items if p.key == key)
+    return {d: [p for p in items if p is not found] for d, items in pictures.items()}, found
 
 
 # A group's subjects, and its cards.

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sysconfig
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,18 @@ from peakline.text import short
 
 _SECONDS = 60  # time limit; a busy machine takes three
 _MOST_OF_A_REASON = 300  # characters
+_VERDICTS = {"check": (0, 1, 3)}  # exit codes of a command that gives one
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the verdict, and what came of it."""
+
+    device: str  # a uuid, "node" or "host"
+    name: str  # of a figure: the key of its rows, "hbm.read/measured"
+    outcome: str  # "pass", "warn", "fail" or "cannot_judge"
+    text: str
+    limit: Cell  # a healthy device reaches it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,39 +40,69 @@ class Screen:
     reasons: tuple[str, ...]
     tables: tuple[Table, ...]
     matters: tuple[tuple[str, str], ...]  # (severity, text)
+    rules: tuple[Rule, ...] = ()
 
 
 def first_screen(path: str | Path) -> Screen | str:
-    """The first screen of a profile's file, from the installed program, or why there is none."""
+    """The first screen of a profile's file with its verdict's rules, from the installed program, or
+    why there is none."""
     program = _program()
     if program is None:
         return "the program peakline is not installed here"
     # A pipe was already consumed.
     if not Path(path).is_file():
         return "the profile is no regular file"
+    document = _asked(program, "show", path)
+    if isinstance(document, str):
+        return document
+    if "screen" not in document:
+        return _failed(program, "show", "it is of an older version")
+    try:
+        screen = read_screen(document["screen"])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return _failed(program, "show", "it is of another version")
+    judged = _asked(program, "check", path)
+    try:
+        return screen if isinstance(judged, str) else replace(screen, rules=read_rules(judged))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return screen
+
+
+def _asked(program: str, command: str, path: str | Path) -> dict[str, Any] | str:
+    """The document that a command of the program prints for a profile, or why there is none."""
     try:
         done = subprocess.run(
-            [program, "show", "--json", "--", str(path)],
+            [program, command, "--json", "--", str(path)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,
             check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return _failed(program, str(error))
-    if done.returncode:
+        return _failed(program, command, str(error))
+    if done.returncode not in _VERDICTS.get(command, (0,)):
         said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
-        return _failed(program, said)
+        return _failed(program, command, said)
     try:
         document = json.loads(done.stdout)
     except ValueError:
-        return _failed(program, "its output is not JSON")
-    if not isinstance(document, dict) or "screen" not in document:
-        return _failed(program, "it is of an older version")
-    try:
-        return read_screen(document["screen"])
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return _failed(program, "it is of another version")
+        return _failed(program, command, "its output is not JSON")
+    return document if isinstance(document, dict) else {}
+
+
+def read_rules(document: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """The rules of `peakline check --json` for one profile. Raises as `read_screen`."""
+    return tuple(
+        Rule(
+            str(device["uuid"]),
+            str(rule["name"]).partition("/")[2],
+            str(rule["outcome"]),
+            str(rule["text"]),
+            value(rule.get("limit"), str(rule.get("unit", ""))),
+        )
+        for device in document["profiles"][0]["devices"]
+        for rule in device["rules"]
+    )
 
 
 def read_screen(document: Mapping[str, Any]) -> Screen:
@@ -85,8 +127,8 @@ def _program() -> str | None:
     return shutil.which("peakline")
 
 
-def _failed(program: str, why: str) -> str:
-    return short(f"{program} show failed: {why}", _MOST_OF_A_REASON)
+def _failed(program: str, command: str, why: str) -> str:
+    return short(f"{program} {command} failed: {why}", _MOST_OF_A_REASON)
 
 
 _COLUMNS = (Column("measured", "measured"), Column("share", "share", is_text=True))

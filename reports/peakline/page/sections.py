@@ -15,13 +15,11 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     wide, narrow = (
         inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
     )
-    said = shown.headline or shown.title
-    subject = f'<p class="subject">{escape(shown.title)}</p>' if shown.headline else ""
-    alternative = escape(f"{shown.title}. {said}.")
+    said = f'<p class="said">{escape(unbroken(shown.headline))}</p>' if shown.headline else ""
     return card(
         shown.key,
-        f'<div class="drawn">{subject}<h3>{escape(unbroken(said))}</h3>'
-        f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
+        f'<div class="drawn"><h3>{escape(shown.title)}</h3>{said}'
+        f'<figure><div class="wide">{wide}</div>'
         f'<div class="narrow">{narrow}</div></figure></div>{_how(shown.how)}',
         identity,
     )
@@ -37,8 +35,16 @@ def _how(text: str) -> str:
     return f"<details><summary>How to read it</summary>{said}</details>"
 
 
+MOST_ASKED = "Most asked"
+# The keys of its pictures, in order.
+_ASKED = ("sizes", "roofline", "memory-map", "pcie", "launch")
+
+
 def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:
-    found = {group: [p for p in shown if p.group == group] for group in GROUPS}
+    """Pictures by group: those asked for most often, then the others of each group."""
+    asked = sorted((p for p in shown if p.key in _ASKED), key=lambda p: _ASKED.index(p.key))
+    others = [p for p in shown if p.key not in _ASKED]
+    found = {MOST_ASKED: asked, **{g: [p for p in others if p.group == g] for g in GROUPS}}
     return {group: items for group, items in found.items() if items}
 
 
@@ -76,7 +82,7 @@ def list_of(matters: Sequence[tuple[str, str]]) -> str:
     return f'<ul class="findings">{items}</ul>' if items else ""
 
 
-def _subject(profile: Profile, devices: Sequence[str]) -> str:
+def subject(profile: Profile, devices: Sequence[str]) -> str:
     """The beginning of a finding: "GPU 1: "; "" for a single GPU and for the whole machine."""
     gpus = [gpu.index for gpu in profile.devices if gpu.uuid in devices]
     names = [gpus_name(gpus)] if gpus and len(profile.devices) > 1 else []
@@ -104,7 +110,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
             return ""
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
     items = "".join(
-        f'<li class="{severity}"><b>{escape(code)}</b> {escape(_subject(profile, devices) + text)}'
+        f'<li class="{severity}"><b>{escape(code)}</b> {escape(subject(profile, devices) + text)}'
         + (f"<small>{escape(evidence)}</small>" if evidence else "")
         + "</li>"
         for (severity, code, text, evidence), devices in rows.items()

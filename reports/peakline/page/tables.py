@@ -156,8 +156,8 @@ def kernels(
     curves_at: where the page has the picture of a topic's curve. called: what they are.
     """
     # A phone shows the first of them.
-    heads = ["#", "kernel", "time", "to gain ≤", "of time"]
-    heads += ["as written", "rewritten", "to gain ≤", "launches"]
+    heads = ["#", "kernel", "time", "of time", "gain as written", "gain rewritten"]
+    heads += ["as written", "rewritten", "launches"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
@@ -205,8 +205,9 @@ def _kernel(
         cell(number, number=True),
         f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         figure(seconds, lambda _: taken(p)),
-        figure(p.gain_s(p.as_written) if p.as_written else None, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
+        figure(p.gain_s(p.as_written) if p.as_written else None, _at_most),
+        figure(p.gain_s(p.rewritten) if p.rewritten else None, _at_most),
         cell(
             described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
         ),
@@ -214,9 +215,12 @@ def _kernel(
             described(profile, p, p.rewritten) if p.rewritten else "–",
             raw=", ".join(_bound_by(p.rewritten)),
         ),
-        figure(p.gain_s(p.rewritten) if p.rewritten else None, units.time),
         cell(launches(p), number=True, raw=p.kernel.launches),
     ]
+
+
+def _at_most(seconds: float) -> str:
+    return f"≤ {units.time(seconds)}"
 
 
 def _bound_by(answer: Answer | None) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """The page about work that ran on a machine: where the time of a step goes, kernels, changes."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from peakline import units
-from peakline.page.answers import verdict_of
+from peakline.page.answers import own_answer
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.pages import page
 from peakline.page.provenance import machine, provenance
@@ -19,8 +20,9 @@ from peakline.workload import change_text
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
-from peakline.workload.kernel_text import YOURS
+from peakline.workload.kernel_text import YOURS, headline, other_device_of
 from peakline.workload.placement import Placement
+from peakline.workload.step_text import headline as step_headline
 from peakline.workload.step_text import module_table, phase_table, said, spread
 
 
@@ -30,7 +32,7 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
     body = ['<h2 id="steps" class=first>Where the time of a step goes</h2>']
     body.append(picture(first, numbers, f"at-{first.key}"))
     body.append(_advice(analysis))
-    body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
+    body += _pictures(others, numbers)
     body.append(_figures(analysis))
     body += [amounts(phase_table(analysis)), amounts(module_table(analysis))]
     return "".join(body)
@@ -77,7 +79,7 @@ def of_change(change: Change, drawn: Sequence[Picture], numbers: Iterator[int]) 
     return "".join(
         [
             '<h2 id="steps" class=first>What changed</h2>',
-            *(picture(shown, numbers, f"at-{shown.key}") for shown in drawn),
+            *_pictures(drawn, numbers),
             card("change-notes", f"<h3>What to keep in mind</h3><p>{spread_}</p>{notes}"),
             *map(amounts, change_text.tables(change)),
         ]
@@ -100,27 +102,35 @@ def work_page(
     pictures: of the kernels and of curves behind their texts, by device. screen: of the machine, or
     why there is none. steps: of a run, or the change between two, with their pictures `drawn`.
     """
+    called, warning, answer = YOURS, "", headline(placements)
+    if isinstance(steps, Change):
+        answer = change_text.headline(steps)
+    elif steps is not None:
+        called, warning, answer = steps.kernels_called, steps.other_device, step_headline(steps)
+    elif placements:
+        warning = other_device_of(profile, placements)
+    # The page's answer stands at its top, not above its picture too.
+    drawn = [dataclasses.replace(p, headline=p.headline.replace(answer, "")) for p in drawn]
     numbers = itertools.count(1)
-    name = machine(profile)
-    title = f"Your kernels on {name}"
+    title = f"Your kernels on {machine(profile)}"
     body = []
     entries = []
     if isinstance(steps, Change):
-        title = f"What changed on {name}"
+        title = f"What changed on {machine(profile)}"
         body.append(of_change(steps, drawn, numbers))
     elif steps is not None:
-        title = f"Where the time of a step goes on {name}"
+        title = f"Where the time of a step goes on {machine(profile)}"
         body.append(of_steps(steps, drawn, numbers))
     if steps is not None:
         entries.append(("steps", title.partition(" on ")[0], True))
-    called = steps.kernels_called if isinstance(steps, Analysis) else YOURS
     for number, (device, items) in enumerate(pictures.items()):
         own = [p for p in items if p.key in _KERNELS]
         others = [p for p in items if p.key not in _KERNELS]
         entries.append((f"kernels-of-{number}", called, True))
         entries += [(f"at-{p.key}-{number}", p.subject, False) for p in own[1:]]
         body.append(f'<h2 id="kernels-of-{number}">{escape(called)}</h2>')
-        body += _pictures(own, number, numbers)
+        own = [dataclasses.replace(p, headline=p.headline.replace(answer, "")) for p in own]
+        body += _pictures(own, numbers, f"-{number}")
         curves_at = {topic: f"at-{p.key}-{number}" for p in others for topic in p.topics}
         mine = [p for p in placements if p.device == device]
         body.append(kernels(profile, mine, f"kernels-{number}", curves_at, called))
@@ -128,7 +138,7 @@ def work_page(
             heading = f"What was measured on {profile.device_name(device)}"
             entries.append((f"measured-{number}", heading, True))
             subjects = ", ".join(p.subject for p in others)
-            cards = "".join(_pictures(others, number, numbers))
+            cards = "".join(_pictures(others, numbers, f"-{number}"))
             group = folded_group(f"measured-{number}", heading, subjects, cards, opened=False)
             body.append(f'<div class="groups">{group}</div>')
     entries.append(("source", "Where this comes from", True))
@@ -140,11 +150,11 @@ def work_page(
         f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what '
         f"{escape(file or 'the profile')} measured on {profile.created[:10]}. "
         f"<code>{escape(command)}</code> draws that machine itself: roofline, ceilings, links.</p>"
-        f"{verdict_of(profile, screen)}</header>"
+        f"{own_answer(profile, screen, answer, warning)}</header>"
     )
     return page(title, entries, [header, *body])
 
 
-def _pictures(items: Sequence[Picture], number: int, numbers: Iterator[int]) -> Iterator[str]:
+def _pictures(items: Sequence[Picture], numbers: Iterator[int], end: str = "") -> Iterator[str]:
     for shown in items:
-        yield picture(shown, numbers, f"at-{shown.key}-{number}")
+        yield picture(shown, numbers, f"at-{shown.key}{end}")

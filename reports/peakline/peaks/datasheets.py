@@ -12,8 +12,8 @@ from importlib import resources
 from typing import Any
 
 from peakline import units
+from peakline.names import basis_name
 from peakline.profile import (
-    BASES,
     Peak,
     PeakError,
     Profile,
@@ -22,10 +22,11 @@ from peakline.profile import (
     normalize_dtype,
     population,
 )
-from peakline.profile.peaks import COMPUTE_FAMILIES
+from peakline.profile.peaks import COMPUTE_FAMILIES, bases_of
 from peakline.text import short
 
 # Search order if no basis is asked for.
+Bases = tuple[str, ...]
 _MEASURED = ("burst", "measured", "instruction")
 _PROFILE_VARIABLE = "PEAKLINE_PROFILE"
 
@@ -70,6 +71,9 @@ class PciId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
+    """A GPU as its datasheets describe it: rates at full clock, and the documents that state them.
+    `products` lists all; "cut" and "disputed" name what has no usable figure."""
+
     product: str  # "H200 SXM"
     name: str  # NVML's full name
     pci_ids: tuple[PciId, ...]
@@ -178,13 +182,12 @@ def peak_flops(
     variable PEAKLINE_PROFILE. Without a basis it is the burst of that profile, else the burst of
     the package's population of the model, else the datasheet's peak; `Peak.basis` and `Peak.source`
     say which. A share of a measured peak is larger than MFU as published, which is
-    `basis="datasheet"`.
+    `basis="published"`.
 
     Raises PeakError, saying what was looked for, rather than return another model's peak, a sparse
     one, or the whole GPU's for a MIG slice; ProfileError for an unreadable profile.
     """
-    if basis is not None and basis not in BASES:
-        raise PeakError(f"unknown basis {basis!r}: use one of {', '.join(BASES)}")
+    bases = bases_of(basis) if basis is not None else None
     name = normalize_dtype(dtype)
     resource_names = [name] if "." in name else [f"{family}.{name}" for family in COMPUTE_FAMILIES]
     gpu = _at_hand() if device == "auto" else _named(device)
@@ -195,11 +198,13 @@ def peak_flops(
         _of_datasheet,
     )
     for source in sources:
-        found = source(gpu, name, resource_names, basis)
+        found = source(gpu, name, resource_names, bases)
         if isinstance(found, Peak):
             return found
         why.append(found)
-    raise PeakError(f"no {basis or 'known'} {name} peak of {short(gpu.name)}: {'; '.join(why)}")
+    raise PeakError(
+        f"no {basis_name(basis or 'known')} {name} peak of {short(gpu.name)}: {'; '.join(why)}"
+    )
 
 
 def _of_profile(
@@ -207,7 +212,7 @@ def _of_profile(
     gpu: _Gpu,
     dtype: str,
     _: list[str],
-    basis: str | None,
+    bases: Bases | None,
 ) -> Peak | str:
     given = given or os.environ.get(_PROFILE_VARIABLE)
     if not given:
@@ -218,7 +223,7 @@ def _of_profile(
     found = same or [d for d in profile.devices if d.name == gpu.name and not gpu.mig]
     if not found:
         return f"{where} has no such GPU"
-    for one in (basis,) if basis else _MEASURED:
+    for one in bases or _MEASURED:
         try:
             return profile.peak(dtype, basis=one, device=found[0].uuid if same else gpu.name)
         except PeakError:
@@ -226,7 +231,7 @@ def _of_profile(
     return f"{where} has no such figure"
 
 
-def _of_population(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> Peak | str:
+def _of_population(gpu: _Gpu, _: str, wanted: list[str], bases: Bases | None) -> Peak | str:
     if gpu.mig:
         return "a MIG slice has no population"
     for mode in ("full", "quick"):
@@ -235,7 +240,7 @@ def _of_population(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> P
         except (PeakError, ProfileError):
             continue
         for resource in wanted:
-            for one in (basis,) if basis else _MEASURED:
+            for one in bases or _MEASURED:
                 try:
                     row = known.figure(resource, one)
                 except PeakError:
@@ -252,9 +257,9 @@ def _of_population(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> P
     return "no population of the model has it"
 
 
-def _of_datasheet(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> Peak | str:
-    if basis not in (None, "datasheet"):
-        return f"a datasheet states no {basis} figures"
+def _of_datasheet(gpu: _Gpu, _: str, wanted: list[str], bases: Bases | None) -> Peak | str:
+    if bases and "datasheet" not in bases:
+        return f"a datasheet states no {basis_name(bases[0])} figures"
     if gpu.mig:
         return "a MIG slice has no datasheet"
     product = gpu.product()

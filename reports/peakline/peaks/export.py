@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from peakline.names import basis_name
 from peakline.peaks.mfu import utilization_name
 from peakline.profile import Device, Peak, PeakError, Profile
 from peakline.text import printable
@@ -85,14 +86,14 @@ def _needed(bandwidth: Peak | None, tool: str) -> Peak:
 
 def _provenance(peak: Peak) -> list[str]:
     lines = [
-        f"# {peak.resource} of {peak.device}, {peak.basis}, dense: "
+        f"# {peak.resource} of {peak.device}, {basis_name(peak.basis)}, dense: "
         f"{float(peak):.6g} {peak.unit}{f', {peak.work}' if peak.work else ''}",
         f"# from {peak.source}",
     ]
     if not peak.published:
         lines.append(
-            f"# A measured peak: what the tool then calls MFU is {utilization_name(peak)}, larger "
-            "than MFU as published."
+            f"# A measured peak: what the tool then calls MFU is a share {utilization_name(peak)}, "
+            "larger than MFU as published."
         )
     return lines
 
@@ -174,7 +175,7 @@ def _snippet(tool: str, request: Request) -> list[str]:
 
 
 def _bandwidth_line(bandwidth: Peak) -> str:
-    return f"# {bandwidth.resource}, {bandwidth.basis}: {float(bandwidth):.6g} B/s"
+    return f"# {bandwidth.resource}, {basis_name(bandwidth.basis)}: {float(bandwidth):.6g} B/s"
 
 
 def _torchao(request: Request) -> list[str]:
@@ -260,7 +261,7 @@ def _tracelens(request: Request) -> list[str]:
         "mem_bw_gbps": bandwidth / 1e9,
         **({"memory_gb": memory / 1e9} if memory is not None else {}),
         "max_achievable_tflops": {k: p / 1e12 for k, p in peaks.items() if p is not None},
-        "_reference": f"max_achievable_tflops: {request.peak.basis}; {_note(request)}; "
+        "_reference": f"max_achievable_tflops: {basis_name(request.peak.basis)}; {_note(request)}; "
         f"mem_bw_gbps: {_bandwidth_line(bandwidth).removeprefix('# ')}",
     }
     return json.dumps(document, indent=2).splitlines()
@@ -368,12 +369,12 @@ def export(
 ) -> str:
     """The peak in the form of `tool` (a key of EXPORTS): Python code, or a document.
 
-    dtype, basis, device: as in `Profile.peak`; the default basis is burst for tracelens, the
-    datasheet's for all others. Raises PeakError, ValueError for an unknown tool.
+    dtype, basis, device: as in `Profile.peak`; the default basis is burst for tracelens, published
+    for all others. Raises PeakError, ValueError for an unknown tool.
     """
     if tool not in EXPORTS:
         raise ValueError(f"unknown tool {tool!r}: use one of {', '.join(EXPORTS)}")
-    basis = basis or _BASES.get(tool, "datasheet")
+    basis = basis or _BASES.get(tool, "published")
     peak = profile.peak(dtype, basis=basis, device=device)
     # Python takes a file's encoding from its first comments, in which UTF-7 could hide code.
     lines = ["# coding: utf-8"] if tool in _PYTHON else []

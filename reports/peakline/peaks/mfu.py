@@ -22,7 +22,7 @@ from peakline.profile import PUBLISHED_BASES, Peak
 from peakline.profile.errors import shown_argument
 from peakline.profile.schema import is_amount
 
-# A higher share, beyond rounding and interval, means a wrong denominator.
+# A share of a published peak above this, rounding included, means a wrong denominator.
 MOST_OF_PEAK = 1.02
 
 
@@ -32,7 +32,7 @@ class Utilization(float):
     name: str
 
     def __new__(cls, value: float, name: str) -> Utilization:
-        """name: with the kind of peak, "MFU (datasheet)" or "of achievable (burst)"."""
+        """name: with the kind of peak, "MFU (published)" or "of achievable"."""
         share = super().__new__(cls, value)
         share.name = name
         return share
@@ -47,8 +47,8 @@ class Utilization(float):
 MfuKind = Literal["MFU", "HFU"]
 
 
-def printed_name(basis: str, kind: MfuKind = "MFU") -> str:
-    """The name of a share on a screen: "MFU (published)", "of achievable", "of burst"."""
+def share_name(basis: str, kind: MfuKind = "MFU") -> str:
+    """The name of a share of a basis: "MFU (published)", "of achievable", "of burst"."""
     if basis in PUBLISHED_BASES:
         return f"{kind} ({basis_name(basis)})"
     return f"{'' if kind == 'MFU' else 'hardware FLOPs, '}of {basis_name(basis)}"
@@ -57,15 +57,13 @@ def printed_name(basis: str, kind: MfuKind = "MFU") -> str:
 def utilization_name(peak: float, kind: MfuKind = "MFU") -> str:
     """The name of a share of this peak.
 
-    It is MFU (or HFU) for a published basis, "of achievable" for a measured one, whose shares are
-    larger. A plain number keeps the kind, with its basis as not stated.
+    It is MFU (or HFU) for a published peak, "of achievable", "of model" or "of burst" for a
+    measured one, whose shares are larger. A plain number keeps the kind, with its basis as not
+    stated.
     """
     if not isinstance(peak, Peak):
         return f"{kind} (basis not stated)"
-    if peak.basis in PUBLISHED_BASES:
-        return f"{kind} ({peak.basis})"
-    prefix = "" if kind == "MFU" else "hardware FLOPs, "
-    return f"{prefix}of achievable ({peak.basis.replace('_', '-')})"
+    return share_name(peak.basis, kind)
 
 
 def _share(flops: float, seconds: float, peak: float, devices: int, kind: MfuKind) -> Utilization:
@@ -77,9 +75,9 @@ def _share(flops: float, seconds: float, peak: float, devices: int, kind: MfuKin
     share = flops / (seconds * peak * devices)
     if isinstance(peak, Peak) and peak.published and share > MOST_OF_PEAK:
         raise ValueError(
-            f"{kind} of {share * 100:.0f} % of the {peak.basis} peak of {peak.resource} is "
-            "impossible: check the precision, the number of devices, and that FLOPs and seconds "
-            "span the same work"
+            f"{kind} of {share * 100:.0f} % of the {basis_name(peak.basis)} peak of "
+            f"{peak.resource} is impossible: check the precision, the number of devices, and that "
+            "FLOPs and seconds span the same work"
         )
     return Utilization(share, utilization_name(peak, kind))
 
@@ -90,7 +88,8 @@ def mfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utili
     flops: the model's FLOPs for the work done in `seconds`, over all devices, without recomputation
     (`transformer_flops` x tokens). peak: FLOP/s of one device; a `Profile.peak` also names the
     result, "of achievable" rather than MFU if it was measured. Raises ValueError for invalid
-    values, and for a share above 1 of a published peak.
+    values, and for a share above MOST_OF_PEAK (102 %) of a published peak, which no rounding
+    explains. Shares of measured peaks and of plain numbers may exceed 1.
     """
     return _share(flops, seconds, peak, devices, "MFU")
 

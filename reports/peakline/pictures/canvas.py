@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline.pictures.style import INK, MUTED
+from peakline.pictures.titles import name_rows
 from peakline.text import printable
 
 if TYPE_CHECKING:
@@ -155,11 +156,13 @@ class Canvas:
         return figure, axes
 
     def rows(self, axes: Axes, names: Sequence[str]) -> None:
+        name_rows(axes, names)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.45, -0.55)
 
     def above_rows(self, axes: Axes, names: Sequence[str]) -> None:
         """Writes names above their bars, for the narrow canvas."""
+        name_rows(axes, names)
         for row, name in enumerate(names):
             at, style = (0, row - 0.2), {"fontsize": self.font - 1, "va": "bottom"}
             note(axes, name, at, (3, 1.5), ("axes fraction", "data"), **style)

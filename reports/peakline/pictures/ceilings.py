@@ -38,7 +38,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         best = [_best(row) + ("" if canvas.narrow else row.raw) for row in rows]
         figure, axes = canvas.row_panel(labels, 0.25, best, entries)
         used: set[str] = set()
-        lowest = min(_draw_row(axes, y, row, used) for y, row in enumerate(rows))
+        drawn = enumerate(zip(labels, rows, strict=True))
+        lowest = min(_draw_row(axes, y, label, row, used) for y, (label, row) in drawn)
         axes.axvline(100, label="theoretical", **LIMIT)
         axes.set_xlim(min(75.0, lowest - 5), 102)
         canvas.legend_above(axes, canvas.columns(entries))
@@ -78,13 +79,16 @@ def _best(row: CeilingRow) -> str:
     return units.rate(top.value, top.unit)
 
 
-def _draw_row(axes: Axes, y: int, row: CeilingRow, used: set[str]) -> float:
+def _draw_row(axes: Axes, y: int, resource: str, row: CeilingRow, used: set[str]) -> float:
     """One resource's marks; returns the lowest share in percent. used: names in the legend."""
     shares = {b: c.value / row.limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
     axes.plot([min(shares.values()), max(shares.values())], [y, y], color=MUTED, lw=0.8, zorder=1)
     for basis, share in shares.items():
         name, marker, fill, color = _MARKS[basis]
         label = "" if name in used else name
-        plot_marks(axes, [(share, y)], 0, marker=marker, fillstyle=fill, color=color, label=label)
+        rate = units.rate(row.by_basis[basis].value, row.by_basis[basis].unit)
+        said = f"{resource}, {name}: {rate}, {share:.1f} % of theoretical"
+        look = {"marker": marker, "fillstyle": fill, "color": color, "label": label}
+        plot_marks(axes, [(share, y)], 0, [said], **look)
         used.add(name)
     return min(shares.values())

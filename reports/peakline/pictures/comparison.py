@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from peakline import units
 from peakline.limits.ceilings import ceiling_label
 from peakline.names import plain_label
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, SERIES
+from peakline.pictures.style import LIMIT, MUTED, SAVED, SERIES
 from peakline.text import short
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
-    "slower": ("slower", "v", "full", SERIES[6]),
-    "unsteady": ("unsteady", "X", "full", SERIES[6]),
+    "slower": ("slower", "v", "full", SAVED),
+    "unsteady": ("unsteady", "X", "full", SAVED),
     "faster": ("faster", "^", "full", SERIES[3]),
     "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
     "inconclusive": ("inconclusive", "o", "none", MUTED),
@@ -66,8 +67,9 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
                 ends = [100 * (rows[y][key] - 1) for key in ("ratio_low", "ratio_high")]
                 axes.plot(ends, [y, y], color=color, lw=1.4, label=f"_interval {y}")
             points = [(100 * (rows[y]["ratio"] - 1), y) for y in at]
+            said = [f"{names[y]}: {units.change(rows[y]['ratio'] - 1)}, {name}" for y in at]
             look = {"marker": marker, "fillstyle": fill, "color": color, "markersize": 5.5}
-            plot_marks(axes, points, 0, label=name, **look)
+            plot_marks(axes, points, 0, said, label=name, **look)
         canvas.legend_above(axes, canvas.columns(legend))
         canvas.labels(axes, "change from base, %")
         return figure

@@ -7,6 +7,7 @@ from typing import Any
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, note, plain_log_ticks, powers
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Measurement
 
 Points = Sequence[tuple[float, float]]
@@ -44,22 +45,27 @@ def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> No
     plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
 
 
-def plot(axes: Axes, points: Points, index: int, **style: Any) -> str:
-    """Draws a line in the index-th colour, dash and marker, or as `style`; returns the colour."""
+def plot(axes: Axes, points: Points, index: int, texts: Sequence[str] = (), **style: Any) -> str:
+    """Draws a line in the index-th colour, dash and marker, or as `style`; returns the colour.
+    texts: what each mark says, unless it follows from the axes."""
     chosen: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
         "marker": MARKERS[index % len(MARKERS)],
         **style,
     }
-    axes.plot([x for x, _ in points], [y for _, y in points], **chosen)
+    (line,) = axes.plot([x for x, _ in points], [y for _, y in points], **chosen)
+    if texts:
+        says(line, *texts)
     return str(chosen["color"])
 
 
-def plot_marks(axes: Axes, points: Points, index: int, **style: Any) -> None:
+def plot_marks(
+    axes: Axes, points: Points, index: int, texts: Sequence[str] = (), **style: Any
+) -> None:
     """Draws points in the index-th colour and marker; every other index is hollow."""
     look = {"linestyle": "none", "fillstyle": "none" if index % 2 else "full", "markersize": 6}
-    plot(axes, points, index, **{**look, **style})
+    plot(axes, points, index, texts, **{**look, **style})
 
 
 def size_of(m: Measurement) -> float | None:
@@ -69,7 +75,7 @@ def size_of(m: Measurement) -> float | None:
 
 def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
     """Draws a dotted line at `at`, named on one side."""
-    axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text)
+    says(axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text), text)
     away, style = (-4 if side == "right" else 4, -3), {"color": MUTED, "ha": side, "va": "top"}
     of = ("data", "axes fraction")
     note(axes, text, (at, 1.0), away, of, fontsize=canvas.font - 1, **style)

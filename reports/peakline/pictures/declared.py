@@ -6,6 +6,7 @@ from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
+from peakline.pictures.style import format_look
 from peakline.profile import Profile
 from peakline.profile.conclusions import Curve
 from peakline.profile.declared import DeclaredPanel, DeclaredSeries, Mark, Numbers
@@ -88,6 +89,12 @@ def _mark_value(profile: Profile, device: str, mark: Mark) -> float | None:
     return mark.value
 
 
+def _format(series: DeclaredSeries) -> str:
+    """The format that a series' benchmark measures; "" for none."""
+    name = series.numbers.id.rpartition(".")[2]
+    return name if format_look(name) else ""
+
+
 # A series, its label, and its numbers with their parameters.
 _Labelled = tuple[DeclaredSeries, str, list[tuple[Params, float]]]
 
@@ -135,7 +142,7 @@ def _lines(
     texts = (p.get(panel.over) for _, _, numbers in found for p, _ in numbers)
     places = _ordered((text for text in texts if isinstance(text, str)), panel.names)
     lines = [
-        Shown(label, points, series.group)
+        Shown(label, points, series.group, _format(series))
         for series, label, numbers in found
         if (points := _points(panel, numbers, places))
     ]
@@ -180,7 +187,12 @@ def _rows_by_value(
             key = params.get(panel.over)
             if key is not None and (row := keys.index(key)) < MOST_ROWS:
                 marks.setdefault(label, []).append((number, float(row)))
-    kept = [Shown(label, tuple(points)) for label, points in list(marks.items())[:MOST_LINES]]
+    # Where the rows are formats, marks are something else.
+    formats = {} if panel.over == "format" else {label: _format(s) for s, label, _ in found}
+    kept = [
+        Shown(label, tuple(points), format=formats.get(label, ""))
+        for label, points in list(marks.items())[:MOST_LINES]
+    ]
     return tuple(kept), tuple(name_of(key, panel.names) for key in keys[:MOST_ROWS])
 
 

@@ -10,6 +10,7 @@ from peakline.pictures.canvas import Axes, Canvas, Figure
 from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import GRID, LIMIT, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Ceiling, Profile
 
 _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
@@ -22,7 +23,7 @@ _STEPS = {
     "waves": (_LIBRARY, SERIES[4]),
     "instruction": (_LIBRARY, SERIES[4]),
     "launch": ("start and end of the launch", SERIES[3]),
-    "turnaround": ("reads and writes take turns", SERIES[6]),
+    "turnaround": ("reads and writes take turns", SERIES[2]),
     "DRAM": ("refresh and opening rows", SERIES[5]),
 }
 _OF_LINK = ("flow control and host memory", SERIES[7])
@@ -95,10 +96,12 @@ def _draw(canvas: Canvas, rows: Sequence[_Row]) -> Figure:
     legend = ["measured", *steps]
     figure, axes = canvas.row_panel(names, 0.3, amounts, legend, spare=0.75)
     used: set[str] = set()
-    for y, (_, _, shown) in enumerate(rows):
+    for y, (_, label, shown) in enumerate(rows):
         height = 0.72 / len(shown)
         for i, row in enumerate(shown):
-            _draw_bar(axes, _bar(row), y + (i - (len(shown) - 1) / 2) * height, height, used)
+            name = f"{label}, {basis_name(row.basis)}, {units.rate(row.value, row.unit)}"
+            at = y + (i - (len(shown) - 1) / 2) * height
+            _draw_bar(axes, name, _bar(row), at, height, used)
     axes.axvline(100, **LIMIT)
     # The axis begins at 0, since a bar says its value by its length.
     axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, _, shown in rows for row in shown)))
@@ -107,7 +110,7 @@ def _draw(canvas: Canvas, rows: Sequence[_Row]) -> Figure:
     return figure
 
 
-def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) -> None:
+def _draw_bar(axes: Axes, name: str, bar: _Bar, y: float, height: float, used: set[str]) -> None:
     parts = [("measured", SERIES[0], bar.share)]
     at = 0.0
     # The first loss is at the far end, next to the theoretical value.
@@ -116,7 +119,7 @@ def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) ->
             continue
         label = "" if step in used else step
         used.add(step)
-        axes.barh(
+        (part,) = axes.barh(
             y,
             share * 100,
             height * 0.88,
@@ -125,6 +128,7 @@ def _draw_bar(axes: Axes, bar: _Bar, y: float, height: float, used: set[str]) ->
             alpha=1.0 if step == "measured" else 0.75,
             label=label,
         )
+        says(part, f"{name}: {step}, {units.percent(share)} of theoretical")
         at += share
 
 

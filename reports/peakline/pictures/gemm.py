@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels
 from peakline.pictures.curves import Points, format_of, formats_of, per_clock, plot, plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, precision_color
+from peakline.pictures.style import LIMIT, MUTED, format_look
 from peakline.profile import Measurement, Profile
 
 # Size of the other two dimensions, and of the aligned GEMM.
@@ -73,12 +74,14 @@ def alignment(profile: Profile, device: str) -> Picture | None:
         for axes, (dimension, lines) in zip(panels, panels_data.items(), strict=True):
             for i, line in enumerate(lines):
                 medians = line.medians
-                color = precision_color(profile, line.name)
+                style = format_look(line.name)
                 shown = [(position[p], y / 0.01) for p, y in medians.items()]
-                plot(axes, shown, i, color=color, lw=1.4, label=format_name(line.name))
+                said = [_said(line.name, dimension, p, y) for p, y in medians.items()]
+                plot(axes, shown, i, said, **style, lw=1.4, label=format_name(line.name))
                 points = [(position[p], y * 100) for p, y in line.points]
-                look = {"markersize": 3, "fillstyle": "none", "label": f"_{line.name} points"}
-                plot_marks(axes, points, i, color=color, **look)
+                look = {**style, "markersize": 3, "fillstyle": "none"}
+                said = [_said(line.name, dimension, p, y) for p, y in line.points]
+                plot_marks(axes, points, i, said, label=f"_{line.name} points", **look)
             # Room for every other label, the aligned size's included.
             axes.set_xticks(
                 range(len(powers)),
@@ -98,6 +101,13 @@ def alignment(profile: Profile, device: str) -> Picture | None:
         "their median; 100 % is the rate per clock of the aligned product.",
         draw,
         ("product sides", "vocabulary"),
+    )
+
+
+def _said(name: str, dimension: str, power: int, share: float) -> str:
+    return (
+        f"{format_name(name)}, {dimension} divisible by {power}: {units.percent(share)} of the "
+        "aligned rate"
     )
 
 

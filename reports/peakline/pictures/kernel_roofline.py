@@ -9,17 +9,17 @@ from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import level_of
 from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, end_labels, note
 from peakline.pictures.labels import short_label
-from peakline.pictures.picture import Picture, hover
+from peakline.pictures.picture import Picture
 from peakline.pictures.roofline import log_axes
-from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
+from peakline.pictures.style import CARD, GROUND, INK, LEVELS, MUTED
+from peakline.pictures.titles import says
 from peakline.profile import Profile
-from peakline.workload.kernel_text import YOURS
+from peakline.workload.kernel_text import YOURS, names_of
 from peakline.workload.placement import Placement
 
 # More numbers would overlap; the bars and the table have the others.
 _MOST = 12
-_LEVELS = {"l1": ("L1", SERIES[3]), "l2": ("L2", SERIES[1])}
-_MEMORY = ("device memory", SERIES[0])
+_CACHES = ("l1", "l2")
 # Mark areas in square points, by time.
 _LARGEST, _SMALLEST = 330.0, 26.0
 _INNER = 0.45  # share of the area, for marks of caches
@@ -41,6 +41,8 @@ def picture(
         return None
     chosen = sorted(numbered, key=lambda row: -(row[1].kernel.seconds or 0.0))[:_MOST]
     roofs = _used(found, [p for _, p in chosen])
+    drawn = {number for number, _ in chosen}
+    left = [p for number, p in enumerate(placements, start=1) if number not in drawn]
     bound = sum(_is_memory_bound(p, roofs) for _, p in chosen)
     return Picture(
         "kernel-roofline",
@@ -49,7 +51,8 @@ def picture(
         "A kernel has a mark for each memory level, at its FLOPs per byte of that level. No kernel "
         "can lie above the slope of a level or the roof of its format; the distance below both is "
         "what there is to gain. Only roofs that these kernels use are drawn, at the best rates "
-        "measured here.",
+        "measured here."
+        + (f" Not drawn, without FLOPs or too short: {names_of(left)}." if left else ""),
         lambda canvas: _draw(canvas, profile, roofs, chosen),
         headline=_headline(bound, len(chosen)),
     )
@@ -67,12 +70,12 @@ def _moved(p: Placement) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, count in p.kernel.bytes.items():
         found[level_of(name)] = found.get(level_of(name), 0.0) + count
-    memory = sum(count for level, count in found.items() if level not in _LEVELS)
+    memory = sum(count for level, count in found.items() if level not in _CACHES)
     # Traffic that bypasses a cache, such as TMA copies, leaves its counter below the memory's.
     return {
         level: count
         for level, count in found.items()
-        if count and (level not in _LEVELS or count >= memory / 2)
+        if count and (level not in _CACHES or count >= memory / 2)
     }
 
 
@@ -106,10 +109,10 @@ def _draw(
     taken: list[tuple[float, float]] = []
     for number, p in chosen:
         area = max(_SMALLEST, _LARGEST * (p.kernel.seconds or 0.0) / longest)
-        _draw_kernel(axes, number, p, area)
+        _draw_kernel(axes, found, number, p, area)
         _number(axes, canvas, number, p, area, taken)
     for level in dict.fromkeys(level for _, p in chosen for level in _moved(p)):
-        name, color = _LEVELS.get(level, _MEMORY)
+        name, color = LEVELS.get(level, LEVELS["memory"])
         axes.scatter([], [], s=40, color=color, label=name)
     canvas.legend_above(axes, 3)
     canvas.labels(axes, "arithmetic intensity, FLOP/byte")
@@ -137,7 +140,7 @@ def _draw_roofs(axes: Axes, found: Limits) -> None:
     low, high = axes.get_xlim()
     top = found.roofs[0].value
     for slope in found.slopes:
-        _, color = _LEVELS.get(level_of(slope.resource), _MEMORY)
+        _, color = LEVELS.get(level_of(slope.resource), LEVELS["memory"])
         end = min(high, top / slope.value)
         axes.plot([low, end], [low * slope.value, end * slope.value], color=color, lw=1.4)
     fastest = max(slope.value for slope in found.slopes)
@@ -150,18 +153,29 @@ def _places(p: Placement) -> dict[str, float]:
     return {level: sum(p.kernel.flops.values()) / count for level, count in _moved(p).items()}
 
 
-def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
+def _draw_kernel(axes: Axes, found: Limits, number: int, p: Placement, area: float) -> None:
     """Draws a kernel's marks; area: of the largest, in square points."""
+    slopes = {level_of(slope.resource): slope.value for slope in found.slopes}
+    roof = max(
+        (r.value for r in found.roofs if p.kernel.flops.get(r.resource)),
+        default=found.roofs[0].value,
+    )
     height, places = p.flops_per_s or 0.0, _places(p)
     ends = [min(places.values()), max(places.values())]
     axes.plot(ends, [height] * 2, color=MUTED, lw=0.6, zorder=2)
     for level, x in places.items():
-        _, color = _LEVELS.get(level, _MEMORY)
-        size = area * (_INNER if level in _LEVELS else 1.0)
+        name, color = LEVELS.get(level, LEVELS["memory"])
+        size = area * (_INNER if level in _CACHES else 1.0)
         mark = axes.scatter(
             [x], [height], s=size, color=color, alpha=0.75, edgecolors=CARD, zorder=3
         )
-        mark.set_gid(hover(f"{number}: {p.kernel.name[:_HOVERED]}"))
+        least = min(bound for bound in (roof, x * slopes.get(level, math.inf)) if bound)
+        says(
+            mark,
+            f"{number}: {p.kernel.name[:_HOVERED]}: {units.rate(height, 'FLOP/s')}, "
+            f"{units.intensity(x)} FLOP/byte of {name}; {units.percent(height / least)} of the "
+            "lower of slope and roof",
+        )
 
 
 def _number(
@@ -174,7 +188,7 @@ def _number(
 ) -> None:
     """Writes a kernel's number beside its device-memory mark, clear of those `taken`."""
     places, height = _places(p), p.flops_per_s or 0.0
-    at = next((x for level, x in places.items() if level not in _LEVELS), min(places.values()))
+    at = next((x for level, x in places.items() if level not in _CACHES), min(places.values()))
     dots_per_point = axes.figure.dpi / 72
     x, y = (float(side) / dots_per_point for side in axes.transData.transform((at, height)))
     near = canvas.font * 1.2

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
-from peakline.pictures.picture import Picture, hover
-from peakline.pictures.style import GRID, INK, MUTED, SERIES
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import GRID, INK, LEVELS, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Profile
 from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import YOURS, described, headline, total_seconds
@@ -18,18 +19,12 @@ _BAR = 0.26  # of a row
 _STROKE = 0.145  # half of its length, of a row
 _AXIS = 36  # points for the time axis' ticks and name
 _SIDE = 0.15  # inches left and right of the panel
-_PALE = 0.3
 _NAMED_LINES = 3
 # Colours by limiting unit.
-_KINDS = {
-    "memory": ("device memory", SERIES[0]),
-    "tensor": ("tensor cores", SERIES[1]),
-    "l2": ("L2, L1", SERIES[3]),
-    "l1": ("L2, L1", SERIES[3]),
-}
+_KINDS = {**LEVELS, "tensor": ("tensor cores", SERIES[1])}
 _OTHER = ("issue slots, other pipes", SERIES[4])
 _UNKNOWN = ("not known", GRID)
-_GAIN, _REWRITTEN = "pale: at most to gain", "rewritten"
+_GAIN, _REWRITTEN = "at most to gain", "rewritten"
 
 
 def picture(
@@ -47,9 +42,9 @@ def picture(
     return Picture(
         "kernels",
         f"{called}: the busiest unit decides",
-        "A bar is the time of all launches of a kernel. Full colour is the least that it takes as "
-        "it is written: what its busiest unit needs at its peak, or at its measured ceiling where "
-        "that takes longer. Pale is the most that there is to gain; with “at least”, not every "
+        "A bar is the time of all launches of a kernel. Pale is the least that it takes as it is "
+        "written: what its busiest unit needs at its peak, or at its measured ceiling where "
+        "that takes longer. Red is the most that there is to gain; with “at least”, not every "
         "unit was counted. The upright stroke is what a rewritten kernel needs for the same FLOPs "
         "and bytes of device memory at the measured ceilings. Figures below a name and the sum in "
         "the heading are those as written.",
@@ -114,14 +109,22 @@ def _draw_row(
     _, color = _kind(p.as_written)
     # The gain is also capped by ncu's summaries.
     share = 1 - p.as_written.gain if p.as_written else 0.0
-    pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
-    pale[0].set_gid(hover(f"{number}: {p.kernel.name}"))
-    pale[0].set_label(f"_kernel {number}")
-    if share:
-        axes.barh(row, seconds * share, height=_BAR, color=color)
+    need = seconds * share if p.as_written else seconds
+    bar = axes.barh(row, need, height=_BAR, color=color, alpha=NEEDED_ALPHA)
+    bar[0].set_label(f"_kernel {number}")
+    said = f"{number}: {p.kernel.name}: {_said(profile, p, False)}"
+    says(bar[0], said)
+    if need < seconds:
+        gain = axes.barh(row, seconds - need, left=need, height=_BAR, color=SAVED)
+        says(gain[0], said)
     if _has_stroke(p) and p.rewritten is not None:
         x = seconds * p.rewritten.share
-        axes.plot([x, x], [row - _STROKE, row + _STROKE], color=INK, lw=1.8, label="_rewritten")
+        (stroke,) = axes.plot([x] * 2, [row - _STROKE, row + _STROKE], color=INK, lw=1.8)
+        stroke.set_label("_rewritten")
+        says(
+            stroke,
+            f"{number}, rewritten: {units.time((p.kernel.seconds or 0) * p.rewritten.share)}",
+        )
     of, title = ("axes fraction", "data"), f"{number}  {name}"
     note(axes, title, (0, row - _BAR / 2), (0, 2.5), of, fontsize=canvas.font, va="bottom")
     font = canvas.font - 1
@@ -158,7 +161,7 @@ def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, str]]:
     found = dict(_kind(p.as_written) for _, p in drawn)
     extra = {}
     if any(p.as_written for _, p in drawn):
-        extra[_GAIN] = MUTED
+        extra[_GAIN] = SAVED
     if any(_has_stroke(p) for _, p in drawn):
         extra[_REWRITTEN] = INK
     return [*found.items(), *extra.items()]
@@ -171,7 +174,7 @@ def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, str]], colu
     handles = [
         Line2D([], [], color=color, lw=1.6, marker="|", markersize=9, linestyle="none", label=name)
         if name == _REWRITTEN
-        else Patch(color=color, alpha=_PALE if name == _GAIN else 1.0, label=name)
+        else Patch(color=color, alpha=1.0 if name == _GAIN else NEEDED_ALPHA, label=name)
         for name, color in entries
     ]
     canvas.legend_above(axes, columns, handles=handles, bbox_to_anchor=(0.0, 1.0), handlelength=1.4)

@@ -8,7 +8,7 @@ from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, Figure, note, plain_log_ticks
 from peakline.pictures.curves import amount, format_of, shape_of
 from peakline.pictures.picture import COMPUTE, Picture
-from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
+from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, format_color
 from peakline.profile import Ceiling, Measurement, Profile, Series
 
 # More lines are indistinguishable.
@@ -132,7 +132,7 @@ def _draw_sustained(
     low = math.floor(min(*values, room) / 5) * 5
     last = max(xs[-1] for _, shares in drawn for xs, _ in shares.values())
     for axes, (m, shares) in zip(panels, drawn, strict=True):
-        color = precision_color(profile, format_of(m))
+        color = format_color(format_of(m))
         styles = {
             _RATE: {"color": color, "lw": 1.8},
             _CLOCK: {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},

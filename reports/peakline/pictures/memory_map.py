@@ -6,6 +6,7 @@ from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
 from peakline.pictures.picture import MEMORY, Picture
 from peakline.pictures.style import CARD, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import MemoryLevel, Profile
 from peakline.text import short
 
@@ -95,12 +96,14 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         near, far = level.latency_s, level.far_latency_s
         if near is None:
             continue
-        axes.plot([near * 1e9], [y], "o", color=SERIES[0], label=level.level, zorder=3)
+        mark = axes.plot([near * 1e9], [y], "o", color=SERIES[0], label=level.level, zorder=3)
+        says(mark[0], f"{level.label}: latency {units.time(near)}")
         if not far:
             _label_beside(axes, canvas, near * 1e9, y, units.time(near))
             continue
         hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
-        axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
+        mark = axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
+        says(mark[0], f"{level.label}, far partition: latency {units.time(far)}")
         # The space beside this mark is for the far figure.
         above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
         note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
@@ -117,7 +120,8 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
         if not level.bytes_per_s:
             continue
         rate = level.bytes_per_s / 1e9
-        axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
+        mark = axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
+        says(mark[0], f"{level.label}: read at {units.rate(level.bytes_per_s, 'B/s')}")
         _label_beside(axes, canvas, rate, y, units.number(rate))
     decade_ticks(axes.xaxis, low, max(known) / 1e9)
     canvas.labels(axes, "GB/s, log scale", "bandwidth of reads")

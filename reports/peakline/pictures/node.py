@@ -1,12 +1,14 @@
 """Links between a node's GPUs by pair and size, and all GPUs at once."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels, plain_log_ticks
 from peakline.pictures.curves import Points, amount, highest, plot, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Profile
 from peakline.text import whole
 
@@ -41,7 +43,16 @@ def links(profile: Profile, device: str) -> Picture | None:
                 x, y = gpus.index(other), gpus.index(one)
                 # Full colour for the best rate, none for half of it.
                 share = max(0.0, 2 * rate / best - 1)
-                axes.barh(y, 1, left=x - 0.5, height=1, color=SERIES[0], alpha=share, ec=GRID)
+                at: dict[str, Any] = {
+                    "left": x - 0.5,
+                    "height": 1,
+                    "color": SERIES[0],
+                    "alpha": share,
+                }
+                (cell,) = axes.barh(y, 1, ec=GRID, **at)
+                said = f"{name}, GPU {one} with GPU {other}: {units.rate(rate, 'B/s')}"
+                of = f", {units.percent(rate / 1e9 / limits[name])} of the links" * (name in limits)
+                says(cell, f"{said}, {units.percent(rate / best)} of the best pair{of}")
                 color = CARD if share > 0.7 else INK
                 text = f"{rate / 1e9:.0f}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=small, color=color)
@@ -93,8 +104,10 @@ def _pair(matrices: Mapping[str, Matrix], limits: Mapping[str, float]) -> Pictur
     def draw(canvas: Canvas) -> Figure:
         figure, axes = canvas.row_panel(list(bars), 0.27, texts)
         axes.grid(axis="y", visible=False)
-        for y, (rate, limit) in enumerate(bars.values()):
-            axes.barh(y, rate, height=0.6, color=SERIES[0])
+        for y, (name, (rate, limit)) in enumerate(bars.items()):
+            (bar,) = axes.barh(y, rate, height=0.6, color=SERIES[0])
+            of = f", {units.percent(rate / limit)} of the links" if limit else ""
+            says(bar, f"{name}: {units.number(rate)} GB/s{of}")
             if limit:
                 axes.plot([limit] * 2, [y - 0.42, y + 0.42], label=f"_limit {y}", **LIMIT)
         axes.set_xlim(0, 1.04 * max(max(rate, limit or 0) for rate, limit in bars.values()))
@@ -211,7 +224,9 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
 
     def draw(canvas: Canvas) -> Figure:
         figure, axes = canvas.row_panel(names, 0.24, texts)
-        axes.barh(range(len(names)), shares, height=0.6, color=SERIES[0])
+        drawn = axes.barh(range(len(names)), shares, height=0.6, color=SERIES[0])
+        for bar, name, text in zip(drawn, names, texts, strict=True):
+            says(bar, f"{name}: {text}")
         axes.set_xlim(0, max(1.05, *shares))
         axes.axvline(1, color=INK, lw=0.9)
         canvas.labels(axes, "share of what the GPU reaches alone")

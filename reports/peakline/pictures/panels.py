@@ -18,17 +18,20 @@ from peakline.pictures.canvas import (
     text_width,
 )
 from peakline.pictures.curves import integer_ticks, mark_end, plot, plot_marks, size_ticks
-from peakline.pictures.style import GRID, LIMIT, MUTED, SERIES
+from peakline.pictures.style import DASHES, GRID, INK, LIMIT, MARKERS, MUTED, SERIES, format_look
+from peakline.pictures.titles import says
 from peakline.profile.declared import Axis, DeclaredPanel
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A line or a kind of mark: its name, sorted points or rows, and its colour's index."""
+    """A line or a kind of mark: its name, sorted points or rows, its colour's index, and the
+    format that it is of."""
 
     label: str
     points: tuple[tuple[float, float], ...]
     group: int = 0
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +142,46 @@ def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     for index, line in enumerate(shown.series):
         points = [(x / x_axis.per, y / y_axis.per) for x, y in line.points]
         size = {"markersize": 3} if len(points) > 20 else {}
-        color = plot(axes, points, index, label=line.label, **size)
+        said = [_said(line.label, _told(y, y_axis), _place(x, shown)) for x, y in line.points]
+        look = size | _line_look(shown, index)
+        color = plot(axes, points, index, said, label=line.label, **look)
         if texts and texts[index]:
             x, y = points[-1]
             labels.append(EndLabel(y, texts[index], color, x))
     return labels
+
+
+def _told(value: float, axis: Axis) -> str:
+    """A value with its unit or name: "715 TFLOP/s", "footprint 64 MiB"."""
+    text, (name, _, _) = written(value, axis), axis.label.partition(",")
+    if axis.written == "number":
+        return f"{text} {axis.label}"
+    if axis.written == "integer":
+        return f"{name} {value:g}" if value.is_integer() else f"{text} {axis.label}"
+    return f"{name} {text}"
+
+
+def _place(x: float, shown: ShownPanel) -> str:
+    """A place on the x axis of lines."""
+    named = shown.panel.x.written == "name"
+    return shown.rows[int(x)] if named else _told(x, shown.panel.x)
+
+
+def _said(*texts: str) -> str:
+    first, *others = filter(None, texts)
+    return f"{first}: {', '.join(others)}"
+
+
+def _line_look(shown: ShownPanel, index: int) -> dict[str, Any]:
+    """The look of a format's line; of several, only the first is solid and has its mark."""
+    name = shown.series[index].format
+    before = [line.format for line in shown.series[:index]].count(name) if name else 0
+    look = format_look(name)
+    if look:
+        look["linestyle"] = DASHES[before % len(DASHES)]
+    if before:
+        look |= {"marker": MARKERS[-before % len(MARKERS)], "fillstyle": "none", "lw": 1.2}
+    return look
 
 
 def _draw_level_marks(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
@@ -333,6 +371,8 @@ def _told_apart(shown: ShownPanel) -> bool:
 
 
 def _row_color(shown: ShownPanel, index: int) -> str:
+    if shown.panel.over == "format":  # colours are for formats, which are the rows
+        return INK
     group = index if _told_apart(shown) else shown.series[index].group
     return SERIES[group % len(SERIES)]
 
@@ -341,14 +381,24 @@ def _draw_bars(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, f
     """Draws one kind of bars, in its share of each row's height; returns their ends."""
     height = 0.8 / len(shown.series) if _told_apart(shown) else 0.55
     points = _places(shown, index)
-    axes.barh(
+    bars = axes.barh(
         [row for _, row in points],
         [value for value, _ in points],
         height=height * 0.92,
         color=_row_color(shown, index),
         label=shown.series[index].label,
     )
+    for bar, text in zip(bars, _row_texts(shown, index), strict=True):
+        says(bar, text)
     return points
+
+
+def _row_texts(shown: ShownPanel, index: int) -> list[str]:
+    """What each mark of a kind says."""
+    kind = shown.series[index]
+    name = kind.label if _told_apart(shown) else ""
+    told = [(shown.rows[int(row)], _told(value, shown.panel.x)) for value, row in kind.points]
+    return [_said(row, name, value) for row, value in told]
 
 
 def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
@@ -364,10 +414,11 @@ def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
 
 def _draw_dots(axes: Axes, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     points = _places(shown, index)
-    look = {"label": shown.series[index].label, "markersize": 5}
-    plot_marks(
-        axes, points, index if _told_apart(shown) else 0, color=_row_color(shown, index), **look
-    )
+    kind = shown.series[index]
+    look = {"label": kind.label, "markersize": 5, "color": _row_color(shown, index)}
+    look |= format_look(kind.format)
+    texts = _row_texts(shown, index)
+    plot_marks(axes, points, index if _told_apart(shown) else 0, texts, **look)
     return points
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from peakline.names import level_of
+from peakline.pictures import titles
 from peakline.pictures.canvas import Canvas, Figure, enlarge, text_width
 from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
 from peakline.profile import HOST, NODE, Profile
-from peakline.text import printable
+from peakline.text import escape, printable
 
 
 class DrawingUnavailable(RuntimeError):
@@ -55,21 +56,15 @@ def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> 
         return _saved(figure, file_format, picture)
 
 
-_HOVERED = re.compile(rb'<g id="hover-([^"]*)">')
-
-
-def hover(text: str) -> str:
-    """The gid of an artist that shows a text on hovering, in SVG."""
-    return f"hover-{printable(text)}"
-
-
 def _saved(figure: Figure, file_format: str, picture: Picture) -> bytes:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format, {})
     about = {"Title": printable(f"{picture.headline or picture.title} ({picture.stamp})")}
     target = io.BytesIO()
+    if file_format == "svg":
+        titles.complete(figure)
     figure.savefig(target, format=file_format, dpi=150, metadata={**dates, **about})
     if file_format == "svg":
-        return _HOVERED.sub(rb"<g><title>\1</title>", target.getvalue())
+        return titles.in_svg(target.getvalue().decode("utf-8")).encode("utf-8")
     return target.getvalue()
 
 
@@ -216,7 +211,8 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     body = _grouped(_UNSEEN.sub("", body))
     body = _PLACE.sub(lambda match: _tenths(round(10 * float(match[0]))), body)
     body = _PATH.sub(_path, body)
-    return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'
+    about = escape(f"{picture.title}. {picture.headline}".strip())
+    return f'<svg {view_box.group(0)} role="group" aria-label="{about}">{body}'
 
 
 LIMITS, COMPUTE, MEMORY, LINKS = "Limits", "Compute", "Memory", "Links"

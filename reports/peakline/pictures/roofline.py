@@ -15,7 +15,8 @@ from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_tick
 from peakline.pictures.curves import amount, format_of, plot_marks
 from peakline.pictures.labels import short_label, write_labels
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import CARD, INK, LIMIT, MUTED, precision_color
+from peakline.pictures.style import CARD, INK, LIMIT, MUTED, format_color, format_look
+from peakline.pictures.titles import says
 from peakline.profile import HOST, Profile
 
 # Precisions that people ask about first, by preference; devices with no more roofs show all.
@@ -58,7 +59,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "what the hardware allows at its maximum clock"
         + (f". Marks are {' and '.join(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
-        lambda canvas: _draw(canvas, profile, [shown], points),
+        lambda canvas: _draw(canvas, [shown], points),
         ("roofline sweep",),
         every_device=True,
         headline=_headline(shown),
@@ -83,7 +84,7 @@ def every(profile: Profile, device: str) -> Picture | None:
         "Every roof: all precisions and memory levels",
         "As above, with all roofs and slopes. Of the roofs of one precision the highest is solid, "
         "the next dotted, a third dash-dotted. Integer operations have a panel of their own.",
-        lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs)),
+        lambda canvas: _draw(canvas, panels, _points(profile, device, found.roofs)),
         headline=_lead(panels[0].roofs),
     )
 
@@ -200,13 +201,9 @@ def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None
     decade_ticks(axes.yaxis, *y)
 
 
-def _draw(
-    canvas: Canvas, profile: Profile, panels: Sequence[Limits], points: Sequence[Points]
-) -> Figure:
+def _draw(canvas: Canvas, panels: Sequence[Limits], points: Sequence[Points]) -> Figure:
     font = canvas.font - (1.0 if canvas.narrow else 0.5)
-    labels = [
-        [_end_label(canvas, profile, found, roof) for roof in found.roofs] for found in panels
-    ]
+    labels = [[_end_label(canvas, found, roof) for roof in found.roofs] for found in panels]
     right = max(
         canvas.room([label.text for group in labels for label in group], font) + 0.1,
         canvas.room([p.name for p in points], canvas.font - 1) + 0.1,
@@ -222,7 +219,7 @@ def _draw(
     for axes, found, ends in zip(drawn, panels, labels, strict=True):
         shown = {roof.precision for roof in found.roofs}
         of_panel = [p for p in points if p.precision in shown]
-        _draw_panel(axes, canvas, profile, found, of_panel)
+        _draw_panel(axes, canvas, found, of_panel)
         held = any(r.sustained is not None for r in found.roofs)
         unit_heading(axes, canvas, found.roofs[0], ", burst | sustained" if held else "")
         unit = found.roofs[0].best.unit
@@ -231,23 +228,24 @@ def _draw(
     return figure
 
 
-def _draw_panel(
-    axes: Axes, canvas: Canvas, profile: Profile, found: Limits, points: Sequence[Points]
-) -> None:
+def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
     theories = [r.theoretical.value for r in found.roofs if r.theoretical]
     ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
     at = [point for p in points for point in p.at]
     frame(axes, found.main.value, max([found.roofs[0].value, *theories]), ridges, at)
     for slope in found.slopes:
         _draw_slope(axes, found, slope)
-    for roof, dash in zip(found.roofs, _dashes(profile, found.roofs), strict=True):
-        _draw_roof(axes, profile, found, roof, dash)
+    for roof, dash in zip(found.roofs, _dashes(found.roofs), strict=True):
+        _draw_roof(axes, found, roof, dash)
     for slope in found.slopes:
         _draw_ridges(axes, found, slope)
     for i, p in enumerate(points):
-        look = {"markeredgecolor": CARD, "markeredgewidth": 0.5, "markersize": 5.5, "zorder": 4}
-        color = precision_color(profile, p.precision)
-        plot_marks(axes, p.at, i, color=color, fillstyle="full", label=p.name, **look)
+        look: dict[str, Any] = {"markersize": 5.5, "zorder": 4}
+        seen = p.precision in {other.precision for other in points[:i]}
+        look |= {"fillstyle": "none" if seen else "full", "markeredgewidth": 1.0 if seen else 0.5}
+        look |= {"markeredgecolor": format_color(p.precision) if seen else CARD}
+        texts = [_said(found, p, *at) for at in p.at]
+        plot_marks(axes, p.at, i, texts, **format_look(p.precision), label=p.name, **look)
     write_labels(axes, canvas, found)
     if points:
         # Right of the panel, below the roofs' labels.
@@ -256,10 +254,25 @@ def _draw_panel(
         canvas.legend_of(axes, [p.name for p in points], alignment="left", **beside)
 
 
+def _said(found: Limits, p: Points, intensity: float, rate: float) -> str:
+    """A point and its distance to the roof above it."""
+    roof = max(r.value for r in found.roofs if r.precision == p.precision)
+    bound = min(roof, intensity * found.main.value)
+    return (
+        f"{p.name}: {units.rate(rate, 'FLOP/s')} at {units.intensity(intensity)} FLOP/byte, "
+        f"{units.percent(rate / bound)} of the {'roof' if bound == roof else 'memory slope'} above"
+    )
+
+
 def _draw_ridges(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
-    plot_marks(axes, [(r.value / slope.value, r.value) for r in found.roofs], 0, zorder=4, **look)
+    texts = [
+        f"{r.label} meets {slope.label} at {units.intensity(r.value / slope.value)} FLOP/byte"
+        for r in found.roofs
+    ]
+    at = [(r.value / slope.value, r.value) for r in found.roofs]
+    plot_marks(axes, at, 0, texts, zorder=4, **look)
 
 
 def _draw_slope(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
@@ -269,31 +282,37 @@ def _draw_slope(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     ends = [start, top / bandwidth]
     main = slope.resource == found.main.resource
     lw = 2.2 if main else 1.4
-    axes.plot(ends, [x * bandwidth for x in ends], color=INK, lw=lw, label=slope.resource)
+    (line,) = axes.plot(ends, [x * bandwidth for x in ends], color=INK, lw=lw, label=slope.resource)
+    says(line, f"{slope.label}: {units.rate(bandwidth, 'B/s')}")
     if slope.theoretical and main:
         value = slope.theoretical.value
         ends = [start, top / value]
         name = f"{slope.resource} theoretical"
-        axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
+        (line,) = axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
+        says(line, f"{slope.label}, theoretical: {units.rate(value, 'B/s')}")
 
 
-def _dashes(profile: Profile, roofs: Sequence[RooflineLimit]) -> list[Any]:
+def _dashes(roofs: Sequence[RooflineLimit]) -> list[Any]:
     """A dash per roof: solid for the highest of a colour, dotted below."""
     seen: list[str] = []
     dashes = []
     for roof in roofs:
-        color = precision_color(profile, roof.precision)
+        color = format_color(roof.precision)
         dashes.append(_OF_ONE_COLOR[min(seen.count(color), len(_OF_ONE_COLOR) - 1)])
         seen.append(color)
     return dashes
 
 
-def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: RooflineLimit, dash: Any) -> None:
+def _draw_roof(axes: Axes, found: Limits, roof: RooflineLimit, dash: Any) -> None:
     """Draws a roof from the fastest slope on, with its band and its theoretical value."""
-    color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
+    color, right = format_color(roof.precision), axes.get_xlim()[1]
     bandwidth = found.slopes[0].value
     ends = [roof.value / bandwidth, right]
-    axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
+    (line,) = axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
+    held = ""
+    if roof.sustained:
+        held = f", {units.rate(roof.sustained.value, roof.best.unit)} sustained"
+    says(line, f"{roof.label}: {units.rate(roof.value, roof.best.unit)}{held}")
     if roof.sustained:
         low, high = sorted((roof.sustained.value, roof.value))
         # The band's corners lie on the slope.
@@ -303,10 +322,12 @@ def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: RooflineLimit,
     if roof.theoretical:
         value = roof.theoretical.value
         name = f"{roof.resource} theoretical"
-        axes.plot([value / bandwidth, right], [value] * 2, label=name, **{**LIMIT, "color": color})
+        ends = [value / bandwidth, right]
+        (line,) = axes.plot(ends, [value] * 2, label=name, **{**LIMIT, "color": color})
+        says(line, f"{roof.label}, theoretical: {units.rate(value, roof.best.unit)}")
 
 
-def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: RooflineLimit) -> EndLabel:
+def _end_label(canvas: Canvas, found: Limits, roof: RooflineLimit) -> EndLabel:
     name = roof.label
     if canvas.narrow:
         alone = [r.precision for r in found.roofs].count(roof.precision) == 1
@@ -319,7 +340,7 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: RooflineLi
         text += " ({}–{})".format(*(scaled(found.roofs[0], edge)[0] for edge in (low, high)))
     elif roof.best.varies:
         text += " (varies)"
-    return EndLabel(roof.value, text, precision_color(profile, roof.precision))
+    return EndLabel(roof.value, text, format_color(roof.precision))
 
 
 def unit_heading(axes: Axes, canvas: Canvas, first: RooflineLimit, what: str = "") -> None:

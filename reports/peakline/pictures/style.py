@@ -6,7 +6,6 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from peakline.profile import Profile
 from peakline.text import printable
 
 INK = "#1b2026"
@@ -26,6 +25,25 @@ DASHES: tuple[Any, ...] = (
     (0, (4, 1, 1, 1, 1, 1)),
     (0, (1, 1)),
 )
+
+# A format's colour and mark, in every picture.
+FORMATS = {
+    "bf16": (SERIES[0], "o"),
+    "fp8": (SERIES[1], "s"),
+    "fp32": (SERIES[2], "^"),
+    "fp16": (SERIES[3], "D"),
+    "tf32": (SERIES[4], "v"),
+    "fp64": (SERIES[5], "P"),
+    "int8": (SERIES[7], "X"),
+    "fp4": (INK, "*"),
+    "nvfp4": (INK, "*"),
+}
+# Levels of memory, by what resources and counters call them.
+LEVELS = {"memory": ("device memory", SERIES[0]), "l2": ("L2", SERIES[3]), "l1": ("L1", SERIES[7])}
+# What can be saved, is slower, or fails. No format has this colour; what is needed stands pale
+# beside it.
+SAVED = SERIES[6]
+NEEDED_ALPHA = 0.45
 
 DASHED = (0, (4, 3))
 # Style of limit lines.
@@ -75,12 +93,14 @@ _RC: dict[str, Any] = {
 }
 
 
-def precision_color(profile: Profile, name: str) -> str:
-    """A precision's colour in all pictures, by the order of the profile's resources. A format
-    without a resource has its base's: "fp8_e5m2" that of "fp8"."""
-    known = list(dict.fromkeys(r.precision for r in profile.resources if r.precision))
-    precision = name if name in known else name.partition("_")[0]
-    return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
+def format_look(name: str) -> dict[str, Any]:
+    """A format's colour and mark, "fp8_e5m2" those of "fp8"; empty for other names."""
+    found = FORMATS.get(name) or FORMATS.get(name.partition("_")[0])
+    return dict(zip(("color", "marker"), found, strict=True)) if found else {}
+
+
+def format_color(name: str) -> str:
+    return str(format_look(name).get("color", INK))
 
 
 @contextlib.contextmanager

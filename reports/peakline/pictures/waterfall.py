@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Axes, Canvas, Figure, text_width
+from peakline.pictures import lanes
+from peakline.pictures.canvas import Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.style import GRID, MUTED, SERIES
+from peakline.pictures.style import GRID, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.titles import says
 from peakline.workload import change_text
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
@@ -17,15 +20,8 @@ from peakline.workload.waterfall import Waterfall
 
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
-_PALE = 0.35
-_NEEDED, _, _OF_NO_BOUND = zip(KERNELS, COLLECTIVES, COPIES, strict=True)
-_UNKNOWN = (*_OF_NO_BOUND, Part.BEFORE, Part.NOT_RECORDED)
-_IDLE = SERIES[6]
-_COLORS = {
-    **dict.fromkeys(KERNELS, SERIES[0]),
-    **dict.fromkeys((*COLLECTIVES, Part.COLLECTIVES_WAITING), SERIES[4]),
-    **dict.fromkeys(COPIES, SERIES[1]),
-}
+_UNKNOWN = (KERNELS[2], COLLECTIVES[2], COPIES[2], Part.BEFORE, Part.NOT_RECORDED)
+_COLORS = {KERNELS[0]: SERIES[0], COLLECTIVES[0]: SERIES[4], COPIES[0]: SERIES[1]}
 _BIN_NS = 1_000_000
 _MOST_BINS = 600
 
@@ -77,11 +73,12 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     profile = analysis.profile
     origin = stamp(profile, first.device)
     return [
+        lanes.picture(analysis),
         Picture(
             "waterfall",
             "Where the time of a step goes: parts that add up to it",
-            "Each bar begins where the one above ends, so the last ends with the step. Full colour "
-            "is the least that this machine needs, pale is time above it, grey is not known. "
+            "Each bar begins where the one above ends, so the last ends with the step. Pale is the "
+            "least that this machine needs, red is what could be saved, grey is not known. "
             f"{RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
@@ -102,53 +99,83 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
 def _color(part: Part) -> tuple[str, float]:
     if part in _UNKNOWN:
         return MUTED, 0.5
-    return _COLORS.get(part, _IDLE), 1.0 if part in _NEEDED or part.is_idle else _PALE
+    return (_COLORS[part], NEEDED_ALPHA) if part in _COLORS else (SAVED, 1.0)
+
+
+Bar = tuple[float, float, str, float]  # start, length, colour, alpha
 
 
 def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
-    shown = microseconds(analysis.parts, analysis.steps)
-    total = sum(shown.values())
+    ranks = [(analysis.named(i), analysis.ranks[i]) for i in lanes.drawn_ranks(analysis)]
+    total = max(rank.step_s for _, rank in ranks) * 1e6
     per, unit = (1e6, "s") if total >= 2e6 else (1e3, "ms")
     if total < 2e3:
         per, unit = 1.0, "µs"
-    names = [part.label for part in shown]
-    texts = [
-        f"{units.time(time / analysis.steps * 1e-9)}, {units.percent(analysis.share(part))}"
-        for part, time in analysis.parts.items()
+    panels = [
+        Cascade(
+            f"{name}: {units.time(rank.step_s)}" if name else "",
+            [part.label for part in rank.parts],
+            [
+                f"{units.time(time / len(rank.steps) * 1e-9)}, {units.percent(rank.share(part))}"
+                for part, time in rank.parts.items()
+            ],
+            _falling(rank, per),
+        )
+        for name, rank in ranks
     ]
-    bars = []
-    begun = 0.0
-    for part, time in shown.items():
-        bars.append((begun, time / per, *_color(part)))
-        begun += time / per
-    figure, axes = cascade(canvas, names, texts, bars)
-    axes.set_xlim(0, max(begun, 1e-9))
-    canvas.labels(axes, f"{unit} of a {analysis.one}{analysis.mean}")
+    figure = cascades(canvas, panels)
+    for axes in figure.axes:
+        axes.set_xlim(0, max(total / per, 1e-9))
+        canvas.labels(axes, f"{unit} of a {analysis.one}")
     return figure
 
 
-def cascade(
-    canvas: Canvas,
-    names: Sequence[str],
-    texts: Sequence[str],
-    bars: Sequence[tuple[float, float, str, float]],
-) -> tuple[Figure, Axes]:
-    """A row per bar (start, length, colour, alpha), each joined to the one above it if it begins
-    beyond 0. texts: right of the rows."""
+def _falling(rank: Waterfall, per: float) -> list[Bar]:
+    bars = []
+    begun = 0.0
+    for part, time in microseconds(rank.parts, len(rank.steps)).items():
+        bars.append((begun, time / per, *_color(part)))
+        begun += time / per
+    return bars
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """A panel of bars, one a row, each joined to the one above it if it begins beyond 0. texts:
+    right of the rows."""
+
+    heading: str
+    names: Sequence[str]
+    texts: Sequence[str]
+    bars: Sequence[Bar]
+
+
+def cascades(canvas: Canvas, panels: Sequence[Cascade]) -> Figure:
     taller = 1.6 if canvas.narrow else 1.0
-    # On the narrow canvas names stand above their bars.
-    left = 0.15 if canvas.narrow else canvas.room(names)
-    right = canvas.room(texts, canvas.font - 1)
-    height = _ROW * taller * len(names) + 0.66
-    figure, (axes,) = canvas.figure(height, left=left, right=right, top=0.1)
-    for row, (start, length, color, alpha) in enumerate(bars):
-        axes.barh(row, length, left=start, height=_BAR / taller, color=color, alpha=alpha)
-        if start:
-            axes.plot([start, start], [row - 1, row], color=GRID, lw=0.8, zorder=0.5)
-        canvas.beside(axes, row, texts[row])
-    (canvas.above_rows if canvas.narrow else canvas.rows)(axes, names)
-    axes.grid(visible=False, axis="y")
-    return figure, axes
+    names = [name for panel in panels for name in panel.names]
+    texts = [text for panel in panels for text in panel.texts]
+    head = 0.3 if any(panel.heading for panel in panels) else 0.1
+    figure, all_axes = canvas.figure(
+        _ROW * taller * max(len(panel.names) for panel in panels) + 0.56 + head,
+        len(panels),
+        # On the narrow canvas names stand above their bars.
+        left=0.15 if canvas.narrow else canvas.room(names),
+        right=canvas.room(texts, canvas.font - 1),
+        top=head,
+        columns=1,
+    )
+    for axes, panel in zip(all_axes, panels, strict=True):
+        for row, (start, length, color, alpha) in enumerate(panel.bars):
+            look: dict[str, Any] = {"height": _BAR / taller, "color": color, "alpha": alpha}
+            (bar,) = axes.barh(row, length, left=start, **look)
+            says(bar, f"{panel.names[row]}: {panel.texts[row]}")
+            if start:
+                axes.plot([start, start], [row - 1, row], color=GRID, lw=0.8, zorder=0.5)
+            canvas.beside(axes, row, panel.texts[row])
+        (canvas.above_rows if canvas.narrow else canvas.rows)(axes, panel.names)
+        canvas.title(axes, panel.heading)
+        axes.grid(visible=False, axis="y")
+    return figure
 
 
 def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
@@ -158,7 +185,7 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     left = (text_width("100 %", canvas.font) + 14) / 72
     figure, (axes,) = canvas.figure(1.9, left=left, right=0.15, top=0.32)
     edges = [place * found.bin_s / per for place in range(len(found.idle) + 1)]
-    axes.stairs([100 * share for share in found.idle], edges, fill=True, color=_IDLE, alpha=0.8)
+    axes.stairs([100 * share for share in found.idle], edges, fill=True, color=SAVED)
     for mark in found.marks:
         axes.axvline(mark / per, color=MUTED, lw=0.8, linestyle=(0, (2, 2)))
     axes.set_xlim(0, edges[-1])
@@ -169,7 +196,7 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     return figure
 
 
-_LESS, _MORE = SERIES[0], SERIES[6]
+_LESS, _MORE = SERIES[0], SAVED
 _WORTH = 0.002  # of the longer step: smaller changes are one bar
 
 
@@ -207,7 +234,9 @@ def _draw_change(canvas: Canvas, change: Change) -> Figure:
     for _, seconds in shown:
         bars.append((at * scale, seconds * scale, _MORE if seconds > 0 else _LESS, 1.0))
         at += seconds
-    figure, axes = cascade(canvas, names, texts, [*bars, (0.0, after * scale, MUTED, 1.0)])
+    bars.append((0.0, after * scale, MUTED, 1.0))
+    figure = cascades(canvas, [Cascade("", names, texts, bars)])
+    (axes,) = figure.axes
     axes.set_xlim(left=0)
     canvas.labels(axes, f"{unit} of a {change.after.one}{change.after.mean}")
     return figure

@@ -57,6 +57,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
+    """The highest rate of a resource on one basis, such as BF16 Tensor Cores under sustained load.
+
+    value: in `unit` ("B/s", "FLOP/s", "OP/s"), for the next run between `ci_low` and `ci_high`, 19
+    times out of 20. measurement: the point it came from; empty if it follows from a specification.
+    """
+
     device: str
     resource: str
     basis: Basis

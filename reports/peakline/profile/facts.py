@@ -118,6 +118,8 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
+    """A GPU: facts that its driver states, its links, and its health before and after the run."""
+
     uuid: str
     name: str = ""
     index: int

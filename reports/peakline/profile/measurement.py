@@ -49,6 +49,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
+    """One point of a benchmark on one device: its work, its times, and `value` in `unit`.
+
+    `id` and `params` name the point; `sound` tells whether its value can be used, else `reason` and
+    `flags` say why not. `summary` has the times in seconds, `samples_s` those of single blocks.
+    """
+
     id: str
     params: Mapping[str, int | str] = field(default_factory=dict)
     device: str

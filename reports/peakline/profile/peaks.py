@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from peakline.profile.conclusions import PUBLISHED_BASES
+from peakline import units
+from peakline.names import BASIS_WORDS, basis_name, level_of
+from peakline.profile.conclusions import BASES, PUBLISHED_BASES
 from peakline.text import OneLine, short
 
 
@@ -16,7 +18,8 @@ class PeakError(OneLine, LookupError):
 
 class Peak(float):
     """A limit in FLOP/s (OP/s for integers) or B/s: a `float` that knows its origin. `mfu` reads
-    its basis, so that a share of a measured peak is never called MFU."""
+    its basis, so that a share of a measured peak is never called MFU. It prints as "701 TFLOP/s
+    achievable (tensor.bf16 of NVIDIA H200)"."""
 
     resource: str
     basis: str
@@ -47,6 +50,17 @@ class Peak(float):
     def published(self) -> bool:
         """Whether it follows from a specification, not a measurement."""
         return self.basis in PUBLISHED_BASES
+
+    @property
+    def memory(self) -> str:
+        """The memory level beside the units: "hbm", or "memory" of the host."""
+        return "memory" if level_of(self.resource) == "cpu" else "hbm"
+
+    def __str__(self) -> str:
+        return (
+            f"{units.rate(self, self.unit)} {basis_name(self.basis)} "
+            f"({self.resource} of {self.device})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return functools.partial(Peak, **vars(self)), (float(self),)
@@ -96,6 +110,18 @@ _WORK = {"gemm": "GEMM", "mma": "matrix instructions alone", "fma": "FMAs alone"
 def work_of(measurement: str) -> str:
     """The kind of work of a measurement; empty if it is no computation."""
     return _WORK.get(measurement.partition(".")[0], "")
+
+
+def bases_of(basis: str) -> tuple[str, ...]:
+    """The profile's bases that a basis or a word of BASIS_WORDS stands for, the first known one of
+    which counts. Raises PeakError."""
+    if basis in BASIS_WORDS:
+        return BASIS_WORDS[basis]
+    if basis in BASES:
+        return (basis,)
+    raise PeakError(
+        f"unknown basis {short(str(basis))!r}: use one of {', '.join((*BASIS_WORDS, *BASES))}"
+    )
 
 
 def normalize_dtype(dtype: str) -> str:

@@ -27,7 +27,14 @@ from peakline.profile.conclusions import (
 )
 from peakline.profile.facts import Device, Host, Software
 from peakline.profile.measurement import Measurement
-from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
+from peakline.profile.peaks import (
+    COMPUTE_FAMILIES,
+    Peak,
+    PeakError,
+    bases_of,
+    normalize_dtype,
+    work_of,
+)
 from peakline.profile.population import Population, population
 from peakline.text import printable, whole
 
@@ -48,6 +55,12 @@ class Asked:
 # No slots: cached properties need a __dict__.
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
+    """What one run of `peakline run` measured: facts, measurements, ceilings and conclusions.
+
+    `load` reads one. `peak`, `bandwidth`, `ridge` and `latency` answer most questions; `figures`
+    has every figure of a topic, `to_pandas` every measurement.
+    """
+
     schema: Literal["peakline-profile"]
     schema_version: int
     created: str
@@ -266,7 +279,8 @@ class Profile:
 
         dtype: "bf16", "torch.bfloat16", ...; a bare precision means the Tensor Cores if they
         support it, else the CUDA cores; "cuda_core.fp16" names the unit. `Peak.work` says what ran:
-        FMAs for FP32, whose GEMM is "gemm.fp32". basis: see BASES; published MFU uses "datasheet".
+        FMAs for FP32, whose GEMM is "gemm.fp32". basis: "published" (the datasheet's, for MFU),
+        "achievable" (sustained under load), "model" (GEMMs of transformer layers), or one of BASES.
         device: see `select_devices`; among several devices of one model the slowest counts, since a
         synchronous job waits for it. Raises PeakError.
         """
@@ -282,13 +296,53 @@ class Profile:
 
         memory: a level ("hbm", "pcie", "memory"; see `memory_resource`), one pattern ("hbm.copy"),
         "nvlink" for the best pair of the node's GPUs, or one pair ("nvlink.read.0-1"). basis,
-        device: as in `peak`. Raises PeakError.
+        device: as in `peak`; "achievable" is what was measured. Raises PeakError.
         """
         return self._slowest(
             [NODE] if is_of_node(memory) else self.select_devices(device),
             basis,
             lambda uuid: self.memory_resource(uuid, memory) or memory,
         )
+
+    def ridge(
+        self,
+        dtype: str,
+        memory: str = "",
+        *,
+        basis: str = "achievable",
+        device: str | int | None = None,
+    ) -> float:
+        """The arithmetic intensity in FLOP/byte below which memory limits a kernel: `peak` over
+        `bandwidth`.
+
+        dtype, device: as in `peak`. memory: as in `bandwidth`; by default the device's own. basis:
+        of the peak, and of the bandwidth if it follows from a specification; otherwise that is
+        measured. Raises PeakError.
+        """
+        peak = self.peak(dtype, basis=basis, device=device)
+        of_memory = peak.basis if peak.published else "measured"
+        return peak / self.bandwidth(memory or peak.memory, basis=of_memory, device=device)
+
+    def latency(self, memory: str, *, far: bool = False, device: str | int | None = None) -> float:
+        """Seconds of a dependent load from a memory level: "l1", "shared", "l2", "hbm", "host".
+
+        far: from the L2's other partition. device: as in `peak`; of several the slowest counts.
+        Raises PeakError.
+        """
+        found = []
+        for uuid in self.select_devices(device):
+            rows = {
+                row.level: row.far_latency_s if far else row.latency_s for row in self.levels(uuid)
+            }
+            seconds = rows.get(memory.lower())
+            if seconds is None:
+                known = [level for level, value in rows.items() if value is not None]
+                raise PeakError(
+                    f"no {'far ' if far else ''}latency of {memory} of {self.device_name(uuid)} in "
+                    f"{self.where}; it has {', '.join(known) or 'none at all'}"
+                )
+            found.append(seconds)
+        return max(found)
 
     def _compute_resource(self, device: str, name: str) -> str:
         if "." in name:
@@ -310,12 +364,11 @@ class Profile:
     def _slowest(
         self, devices: Sequence[str], basis: str, resource_of: Callable[[str], str]
     ) -> Peak:
-        if basis not in BASES:
-            raise PeakError(f"unknown basis {basis!r}: use one of {', '.join(BASES)}")
+        bases_of(basis)  # an unknown one is refused before the resource
         return min(self._peak(uuid, basis, resource_of(uuid)) for uuid in devices)
 
     def _peak(self, device: str, basis: str, resource: str) -> Peak:
-        row = self.ceiling(device, resource, basis)
+        row = self.ceiling(device, resource, *bases_of(basis))
         if row is None:
             # Another unit may have this basis for the precision: list it, too.
             variant = resource.rpartition(".")[2]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from peakline import units
 from peakline.models.transformer import require_positive
+from peakline.names import basis_name
 from peakline.peaks.mfu import MOST_OF_PEAK, mfu
 from peakline.profile import Peak, PeakError, Profile
 from peakline.profile.peaks import known_peaks
@@ -74,7 +75,7 @@ class StepTimer:
     `step` marks the end of a step in the current stream and returns the figures of the last step
     that the device has finished since the previous call. It never waits, so figures come a step or
     more late. Keys: "peakline/step_s"; "peakline/mfu" against the published peak; for each measured
-    peak "peakline/of_achievable_burst", "..._sustained".
+    peak "peakline/of_burst", "peakline/of_achievable".
 
     profile: of this machine. flops: model FLOPs of a step on one device, without recomputation.
     dtype, device: as in `Profile.peak`; of several devices of one model the slowest counts. sinks:
@@ -170,7 +171,7 @@ class StepTimer:
             "the one in use, and that step() is called once a step",
             number,
             share * 100,
-            highest.basis,
+            basis_name(highest.basis),
             highest.resource,
             units.rate(highest, highest.unit),
             self._flops,
@@ -210,7 +211,7 @@ class StepTimer:
 _SHARES = {
     "datasheet": "peakline/mfu",
     "theoretical": "peakline/mfu",
-    **{basis: f"peakline/of_achievable_{basis}" for basis in ("burst", "sustained", "measured")},
+    **{b: f"peakline/of_{basis_name(b)}" for b in ("burst", "sustained", "measured")},
 }
 
 

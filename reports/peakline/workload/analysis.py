@@ -19,6 +19,7 @@ from peakline.workload.timeline import timelines
 from peakline.workload.waterfall import Waterfall, waterfall
 
 _WORTH_A_WORD = 0.01  # share of the time
+_OTHER_DEVICE = "other_device"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,13 @@ class Analysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(finding.text for finding in self.findings)
+        """Texts of the findings but `other_device`, which stands before all else."""
+        return tuple(f.text for f in self.findings if f.code != _OTHER_DEVICE)
+
+    @property
+    def other_device(self) -> str:
+        """A warning if the run was on another model than the profile's; else empty."""
+        return next((f.text for f in self.findings if f.code == _OTHER_DEVICE), "")
 
     @property
     def leading(self) -> int:
@@ -139,7 +146,7 @@ def analyze(
         for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
     }
     text = other_device(profile, uuid, sorted(ran, key=str))
-    findings = [TraceFinding("other_device", "warning", text)] if text else []
+    findings = [TraceFinding(_OTHER_DEVICE, "warning", text)] if text else []
     for trace in traces:
         named = f"{trace.name}: " if len(traces) > 1 else ""
         findings += [

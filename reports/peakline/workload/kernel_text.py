@@ -137,17 +137,27 @@ def explained(placement: Placement) -> str:
 
 
 def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
-    """What there is to gain as the kernels are written, in one sentence that calls them so."""
-    found = total(placements, lambda p: p.as_written)
+    """The kernel to start with and what there is to gain, as written and rewritten; called: what
+    the kernels are."""
     first = placements[0] if placements else None
     if first is None or first.as_written is None:
         return f"{called}: what bounds them is not known"
     name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
-    gain = first.gain_s(first.as_written)
+    tuned = total(placements, lambda p: p.as_written)
+    ways = {"by tuning": (first.gain_s(first.as_written), tuned)}
+    # Without counters both answers are one.
+    if first.rewritten is not None and first.kernel.busy:
+        rewritten = total(placements, lambda p: p.rewritten)
+        ways["by rewriting"] = (first.gain_s(first.rewritten), rewritten)
+    of_first = [
+        f"{units.time(gain)} ({units.percent(gain / all_.seconds if all_.seconds else 0.0)}) {way}"
+        for way, (gain, all_) in ways.items()
+    ]
+    of_all = " and ".join(units.percent(all_.share) for _, all_ in ways.values())
+    called = called[:1].lower() + called[1:]
     return (
-        f"{called}, as written: at most {units.percent(found.share)} of "
-        f"{units.time(found.seconds)} to gain; {name}: at most {units.time(gain)}, "
-        f"{units.percent(gain / found.seconds if found.seconds else 0.0)}"
+        f"Start with {name}: up to {', '.join(of_first)}; all {called}: {of_all} of "
+        f"{units.time(tuned.seconds)}"
     )
 
 
@@ -159,8 +169,7 @@ def advice(profile: Profile, placements: Sequence[Placement], called: str = YOUR
 def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -> Iterator[str]:
     written = total(placements, lambda p: p.as_written)
     rewritten = total(placements, lambda p: p.rewritten)
-    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
-    if ran and (warning := other_device(profile, placements[0].device, list(ran))):
+    if warning := other_device_of(profile, placements):
         yield warning
     yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if written.answered_s:
@@ -181,7 +190,7 @@ def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -
     if above:
         what = ", ".join(dict.fromkeys(unit_label(profile, n) for p in above for n in p.impossible))
         yield (
-            f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
+            f"{names_of(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
             f"({what}): another precision than was counted, sparse operands, bytes that came from "
             "a cache, another device, or a wrong count or time."
         )
@@ -219,7 +228,7 @@ def _conditions(placements: Sequence[Placement]) -> str:
             f"Compared with burst ceilings: the GPU was busy without a rest for {longest} at most, "
             f"and sustained ceilings apply from {units.time(SUSTAINED_FROM_S)} on."
         )
-    which = "" if len(sustained) == len(placements) else f" for {_names(sustained)}"
+    which = "" if len(sustained) == len(placements) else f" for {names_of(sustained)}"
     return (
         f"Compared with sustained ceilings{which}: the GPU had been busy without a rest for up to "
         f"{longest}, on average over a kernel's launches."
@@ -247,13 +256,19 @@ def _what_is_missing(placements: Sequence[Placement]) -> Iterator[str]:
         share = sum(p.kernel.seconds or 0.0 for p in found) / (total_seconds(placements) or 1.0)
         words = missing_words(dict.fromkeys(name for p in found for name in p.missing))
         yield (
-            f"Nothing is known of {_names(found)} ({units.percent(share)} of the time). "
+            f"Nothing is known of {names_of(found)} ({units.percent(share)} of the time). "
             f"Missing: {words}."
         )
     yield from (text for reason, text in _REMEDIES.items() if reason in reasons)
     metrics = metrics_for(reasons) if not {"flops", "shapes", "nsys"} & set(reasons) else []
     if metrics:
         yield f"Profile with ncu --set full, or add --metrics {','.join(metrics)}."
+
+
+def other_device_of(profile: Profile, placements: Sequence[Placement]) -> str:
+    """`other_device` of kernels, which all ran on one device."""
+    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
+    return other_device(profile, placements[0].device, list(ran)) if ran else ""
 
 
 def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
@@ -272,12 +287,11 @@ def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float |
         where += f" of compute capability {', '.join(others)}"
         here += f" ({own})"
     return (
-        f"Warning: this ran on {where}, and the profile is of {here}, whose ceilings and costs are "
-        "not theirs."
+        f"This ran on {where}, but the profile is of {here}: ceilings and costs are another GPU's."
     )
 
 
-def _names(placements: Sequence[Placement]) -> str:
+def names_of(placements: Sequence[Placement]) -> str:
     names = list(shortened(dict.fromkeys(p.label for p in placements), _WIDTH_IN_TEXT).values())
     more = len(names) - _NAMED
     others = f" and {units.counted(more, 'other')}" if more > 0 else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.peaks.mfu import Utilization, printed_name
+from peakline.peaks.mfu import Utilization, share_name
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import TraceFinding
@@ -222,9 +222,10 @@ def wrapped(text: str, width: int, first: str = "") -> list[str]:
 
 def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> list[str]:
     """All that a terminal gets of the steps; shares: of peaks, by basis."""
-    found = [*wrapped(f"{headline(analysis)}.", width), *wrapped(spread(analysis), width), ""]
+    first = (analysis.other_device, f"{headline(analysis)}.", spread(analysis))
+    found = [*(line for text in first for line in wrapped(text, width)), ""]
     found += [*table(analysis), "", *printed(phase_table(analysis), width)]
-    reached = ", ".join(f"{units.percent(share)} {printed_name(b)}" for b, share in shares.items())
+    reached = ", ".join(f"{units.percent(share)} {share_name(b)}" for b, share in shares.items())
     if reached:
         found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):

@@ -39,6 +39,7 @@ class Waterfall:
     nodes: int  # gaps between graph nodes
     awaited: int  # nanoseconds that other ranks waited for this one, hidden waiting included
     gaps: Gaps
+    transfers: Mapping[int, int]  # nanoseconds that a collective transfers, by activity, if known
 
     @property
     def nanoseconds(self) -> int:
@@ -90,7 +91,7 @@ def waterfall(
     gaps = Gaps(*map(np.concatenate, zip(*(d.gaps for _, d in divided), strict=True)))
     return Waterfall(
         timeline, device, costs, tuple(found), by, _in_order(total), tuple(each), owned, bounds,
-        clipped, causing.launches, causing.waits, causing.nodes, met.awaited, gaps,
+        clipped, causing.launches, causing.waits, causing.nodes, met.awaited, gaps, met.transfers,
     )  # fmt: skip
 
 

@@ -1,0 +1,78 @@
+#pragma once
+
+// Work by some of the SMs: launch one block for each, with so much dynamic shared memory that no
+// second one fits on its SM.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/stream.cuh"
+
+namespace peakline::kernels {
+
+inline constexpr unsigned kSmsThreads = 1024;
+// Accesses of 16 bytes in flight per thread: 128 KiB per SM, twice what the fastest SM needs.
+inline constexpr int kSmsUnroll = 8;
+// Vectors that a warp moves at a time.
+inline constexpr unsigned kSmsBatch = 32 * kSmsUnroll;
+
+// Hands out `total` chunks: calls visit(chunk) in each thread of the warp that took it. A free warp
+// takes the next chunk, so that an SM far from the data, or one that shares its way to them, does
+// less instead of holding up the others. counters: two, 0 at the start and again at the end.
+template <class Visit>
+__device__ inline void take_chunks(unsigned total, unsigned* counters, unsigned* sm_of,
+                                   Visit visit) {
+  const bool leads = threadIdx.x % 32 == 0;
+  const auto take = [&] { return leads ? atomicAdd(counters, 1u) : 0u; };
+  const auto shared = [](unsigned of_leader) { return __shfl_sync(0xffffffffu, of_leader, 0); };
+  for (unsigned chunk = shared(take()); chunk < total;) {
+    const unsigned following = take();  // arrives while this chunk is moved
+    visit(chunk);
+    chunk = shared(following);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  asm("mov.u32 %0, %%smid;" : "=r"(sm_of[blockIdx.x]));
+  // The last block has no others that still take.
+  if (atomicInc(counters + 1, gridDim.x - 1) == gridDim.x - 1) counters[0] = 0;
+}
+
+// of_warp[warp] = sum of the words that the warp reads, sm_of[block] = its SM. Reads `total` chunks
+// of kBatches batches, going over the data's `chunks` again and again: 16 x kSmsBatch x kBatches x
+// total bytes.
+template <int kBatches>
+__global__ void __launch_bounds__(kSmsThreads, 1)
+    sms_read(const uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
+             std::uint32_t* of_warp, unsigned* sm_of) {
+  std::uint32_t sum = 0;
+  take_chunks(total, counters, sm_of, [&](unsigned chunk) {
+    const uint4* batch = data + std::size_t{chunk % chunks} * kBatches * kSmsBatch;
+#pragma unroll 1
+    for (int i = 0; i < kBatches; ++i, batch += kSmsBatch) {
+      uint4 v[kSmsUnroll];
+#pragma unroll
+      for (int u = 0; u < kSmsUnroll; ++u) v[u] = __ldcg(batch + u * 32 + threadIdx.x % 32);
+#pragma unroll
+      for (int u = 0; u < kSmsUnroll; ++u) sum += v[u].x + v[u].y + v[u].z + v[u].w;
+    }
+  });
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * kSmsThreads + threadIdx.x) / 32] = sum;
+}
+
+// Writes likewise: word i becomes value ^ i.
+template <int kBatches>
+__global__ void __launch_bounds__(kSmsThreads, 1)
+    sms_write(uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
+              std::uint32_t value, unsigned* sm_of) {
+  take_chunks(total, counters, sm_of, [&](unsigned chunk) {
+    std::size_t i = std::size_t{chunk % chunks} * kBatches * kSmsBatch + threadIdx.x % 32;
+#pragma unroll 1
+    for (int batch = 0; batch < kBatches; ++batch, i += kSmsBatch)
+#pragma unroll
+      for (int u = 0; u < kSmsUnroll; ++u)
+        __stcs(data + i + u * 32, Words<uint4>::pattern(value, i + u * 32));
+  });
+}
+
+}  // namespace peakline::kernels
