@@ -338,10 +338,10 @@ def test_every_mark_says_what_it_is(drawn):
         "ceilings": "BF16 Tensor Cores, achievable: 701 TFLOP/s, 65.5 % of theoretical",
         "factors": "HBM triad (2 reads + write), measured, 4401 GB/s: measured, 9",
         "memory-map": "L2, far partition: latency 259 ns",
-        "skinny": "BF16: 715 TFLOP/s, M 2048",
+        "skinny": "BF16: 715 TFLOP/s, M 4096",
         "pcie": "H2D, pinned: 55.5 GB/s, bytes of one copy 1 GiB",
         "instructions": "fp32 add, documented: 128 results per clock and SM",
-        "data": "zeros: BF16, 124 % of normal data",
+        "data": "zeros: BF16, 124 rate, % of normal data",
     }.items():
         text = inline_svg(drawn[key], Canvas(), "p1-")
         assert f'<g tabindex="0" role="img"><title>{said}' in text, key

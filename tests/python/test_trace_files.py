@@ -535,7 +535,9 @@ def test_another_compute_capability_is_told(analyzed):
     device = {"id": 0, "name": "NVIDIA H200", "computeMajor": 12, "computeMinor": 0}
     found = analyzed(regular(2), deviceProperties=[device])
     assert codes(found) == {"other_device": (0, 0)}
-    assert "capability 12.0, but the profile is of NVIDIA H200 (9.0)" in found.other_device
+    assert (
+        "of compute capability 12.0, but the profile is of NVIDIA H200 (9.0)" in found.other_device
+    )
 
 
 def product(made, identity, start, side):

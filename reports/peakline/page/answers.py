@@ -40,12 +40,11 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
     )
 
 
-def own_answer(profile: Profile, screen: Screen | str, answer: str, warning: str = "") -> str:
-    """The answer of a page about something else than the machine, whose verdict stands small below.
-    warning: stands before all else."""
-    warned = list_of([("warning", warning)]) if warning else ""
+def own_answer(profile: Profile, screen: Screen | str, answer: str) -> str:
+    """The answer of a page about something else than the machine, whose verdict stands small
+    below."""
     text = f'<p class="own">{escape(unbroken(with_signs(answer)))}</p>'
-    return f'{warned}{text}<div class="small">{verdict_of(profile, screen)}</div>'
+    return f'{text}<div class="small">{verdict_of(profile, screen)}</div>'
 
 
 def answers(profile: Profile, screen: Screen | str) -> str:
@@ -119,8 +118,15 @@ def _card(table: Table) -> str:
     ]
     title = f"<h3>{escape(with_signs(table.title))}</h3>" if table.title else ""
     notes = "".join(f"<p>{escape(with_signs(note))}</p>" for note in _notes(table))
-    shown = plain_table(("", *(of[0].head for of in columns)), rows) if rows else ""
+    shown = plain_table(("", *_heads(columns)), rows) if rows else ""
     return card("answer", title + shown + notes)
+
+
+def _heads(columns: Sequence[Sequence[Column]]) -> Iterator[str]:
+    """The columns' heads; a share of what is published says so, as pictures have other shares."""
+    of = {column.key: column.head for column, *_ in columns}.get("reference", "")
+    for column, *_ in columns:
+        yield f"of {of}" if column.key == "share" and of == "published" else column.head
 
 
 def _joined(table: Table) -> list[list[Column]]:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from peakline import units
@@ -35,7 +36,7 @@ def comparison_page(document: Mapping[str, Any]) -> str:
     numbers = itertools.count(1)
     word, look = _OVERALL.get(document["verdict"], (str(document["verdict"]).upper(), "open"))
     title = _title(document)
-    sides = [units.counted(document[f"{side}_profiles"], "profile") for side in ("base", "new")]
+    sides = [_files(document, side) for side in ("base", "new")]
     body = [
         f"<header><h1>{escape(title)}</h1>{verdict(word, look, answer(document))}"
         f'<p class="lead">Base: {sides[0]}, new: {sides[1]}. Changes below '
@@ -47,6 +48,12 @@ def comparison_page(document: Mapping[str, Any]) -> str:
         entries.append((f"device-{number}", str(device["base"]), True))
         body += _device(device, document["threshold"], number, numbers)
     return page(f"{title}, {word.lower()}", entries, body)
+
+
+def _files(document: Mapping[str, Any], side: str) -> str:
+    """A side's profiles, by name where they are few and the program tells."""
+    names = [Path(str(path)).name for path in document.get(f"{side}_files", ())]
+    return listed(names, 3) if names else units.counted(document[f"{side}_profiles"], "profile")
 
 
 def _title(document: Mapping[str, Any]) -> str:
@@ -69,6 +76,7 @@ def answer(document: Mapping[str, Any]) -> str:
     for device in devices:
         if not device["same_model"]:
             return _of_models(device)
+    devices = [device for device in devices if not device["shared_host"]]
     rows = [(device, row) for device in devices for row in device["ceilings"]]
     parts = []
     slower, faster = ([r for r in rows if r[1]["verdict"] == v] for v in ("slower", "faster"))
@@ -83,8 +91,14 @@ def answer(document: Mapping[str, Any]) -> str:
         parts.append(f"unsteady in {listed(names, 3)}")
     if parts:
         return f"New is {'; '.join(parts)}."
-    # The program's sentence bounds an undetected loss.
-    return sentence(str(document.get("sentence", ""))) or "Neither side is faster."
+    if not rows:
+        return sentence(str(document.get("sentence", ""))) or "Neither side is faster."
+    # The counts are those of the picture and the table.
+    open_ = [_named(row, devices) for row in rows if row[1]["verdict"] == "inconclusive"]
+    named = f"; inconclusive: {listed(open_, 3)}" if open_ else ""
+    return (
+        f"Neither side is faster: {tally([row for _, row in rows])} of {len(rows)} figures{named}."
+    )
 
 
 def _of_models(device: Mapping[str, Any]) -> str:
@@ -153,7 +167,7 @@ def _device(
     drawn = ratios(device, threshold)
     if drawn:
         yield picture(drawn, numbers, f"at-ratios-{number}")
-        yield _ceilings(device, f"ceilings-{number}")
+        yield _ceilings(device, threshold, f"ceilings-{number}")
     yield from _curves(device, f"curves-{number}")
     yield from _differences(device, f"differences-{number}")
 
@@ -162,7 +176,20 @@ def _ratio(value: float | None) -> str:
     return figure(value, "{:.3f}".format)
 
 
-def _ceilings(device: Mapping[str, Any], identity: str) -> str:
+def _why(row: Mapping[str, Any], threshold: float) -> str:
+    """The program's reason, or how an interval leaves a verdict open."""
+    if row.get("why") or row["verdict"] != "inconclusive":
+        return str(row.get("why") or "")
+    low, high = row["ratio_low"] - 1, row["ratio_high"] - 1
+    if low < -threshold and high > threshold:
+        return f"too noisy: between {units.change(low)} and {units.change(high)}"
+    outer = high if high > threshold else low
+    if abs(outer) > threshold:
+        return f"may exceed {threshold * 100:g} %: up to {units.change(outer)}"
+    return "cards of the model differ as much"
+
+
+def _ceilings(device: Mapping[str, Any], threshold: float, identity: str) -> str:
     """The ceilings in figures, most severe verdicts first; ratio and verdict next to the name,
     where a phone shows them."""
     order = list(VERDICTS)
@@ -178,7 +205,7 @@ def _ceilings(device: Mapping[str, Any], identity: str) -> str:
             ),
             _ratio(row["ratio_low"]),
             _ratio(row["ratio_high"]),
-            cell(row.get("why") or ""),
+            cell(_why(row, threshold)),
         ]
         for row in sorted(
             device["ceilings"],

@@ -16,6 +16,8 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
         inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
     )
     said = f'<p class="said">{escape(unbroken(shown.headline))}</p>' if shown.headline else ""
+    if shown.warning:
+        said += f'<p class="said warning">{escape(shown.warning)}</p>'
     return card(
         shown.key,
         f'<div class="drawn"><h3>{escape(shown.title)}</h3>{said}'

@@ -11,7 +11,7 @@ from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.pages import page
 from peakline.page.provenance import machine, provenance
 from peakline.page.screen import Screen
-from peakline.page.sections import folded_group, picture
+from peakline.page.sections import folded_group, list_of, picture
 from peakline.page.tables import amounts, kernels
 from peakline.pictures import Picture, with_signs
 from peakline.profile import Profile
@@ -147,10 +147,11 @@ def work_page(
     file = Path(profile.path).name
     command = f"peakline-report {shell_word(file) or 'PROFILE'}"
     header = (
-        f'<header><h1>{escape(title)}</h1><p class="lead">Compared with what '
+        f"<header>{list_of([('warning', warning)] if warning else [])}"
+        f'<h1>{escape(title)}</h1><p class="lead">Compared with what '
         f"{escape(file or 'the profile')} measured on {profile.created[:10]}. "
         f"<code>{escape(command)}</code> draws that machine itself: roofline, ceilings, links.</p>"
-        f"{own_answer(profile, screen, answer, warning)}</header>"
+        f"{own_answer(profile, screen, answer)}</header>"
     )
     return page(title, entries, [header, *body])
 

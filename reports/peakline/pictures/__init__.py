@@ -31,6 +31,7 @@ from peakline.pictures.picture import (
     stamp,
 )
 from peakline.profile import NODE, Profile
+from peakline.text import listed
 from peakline.workload.kernel_text import YOURS
 from peakline.workload.placement import Placement
 
@@ -58,7 +59,10 @@ def pictures(
     shown = [picture for picture in first if picture]
     for curve in profile.curves:
         if curve.device == device:
-            found = (places.pop(curve.topic, None), declared.picture(profile, device, curve))
+            own = declared.picture(profile, device, curve)
+            if own and own.key == gemm.SIZES:
+                own = dataclasses.replace(own, headline=gemm.shares_by_size(profile, device))
+            found = (places.pop(curve.topic, None), own)
             shown += [picture for picture in found if picture]
     return [_with_texts(profile, device, picture) for picture in (*shown, *places.values())]
 
@@ -91,8 +95,10 @@ def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
     """The picture with the first title of its topics as headline."""
     found = [profile.curve(device, topic) for topic in picture.topics]
     titles = [with_signs(curve.title) for curve in found if curve and curve.title]
+    varied = [name for curve in found if curve for name in declared.varied(profile, device, curve)]
     return dataclasses.replace(
         picture,
+        warning=f"Varied within the run: {listed(varied, 3)}" if varied else "",
         headline=picture.headline or (titles[0] if titles else ""),
         group=picture.group or group_of(device, [f.id for c in found if c for f in c.figures]),
         stamp=stamp(profile, device),

@@ -76,7 +76,7 @@ def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
 
 def _best(row: CeilingRow) -> str:
     top = row.best or next(c for basis, c in row.by_basis.items() if basis in _MARKS)
-    return units.rate(top.value, top.unit)
+    return units.rate(top.value, top.unit) + " (varies)" * top.varies
 
 
 def _draw_row(axes: Axes, y: int, resource: str, row: CeilingRow, used: set[str]) -> float:

@@ -75,7 +75,8 @@ def size_of(m: Measurement) -> float | None:
 
 def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
     """Draws a dotted line at `at`, named on one side."""
-    says(axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text), text)
+    name = " ".join(text.split())
+    says(axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=name), name)
     away, style = (-4 if side == "right" else 4, -3), {"color": MUTED, "ha": side, "va": "top"}
     of = ("data", "axes fraction")
     note(axes, text, (at, 1.0), away, of, fontsize=canvas.font - 1, **style)

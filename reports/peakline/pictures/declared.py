@@ -48,6 +48,25 @@ def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
     )
 
 
+def varied(profile: Profile, device: str, curve: Curve) -> list[str]:
+    """The measurements of a curve's picture that varied within the run; without a declared picture
+    those behind its ceilings."""
+    unstable = [m for m in profile.of(device) if "unstable" in m.flags]
+    if curve.picture is None:
+        sources = {c.measurement for c in profile.ceilings if c.device == device}
+        ids = {figure.id for figure in curve.figures}
+        return [m.name for m in unstable if m.id in ids and m.name in sources]
+    shown = [series.numbers for panel in curve.picture.panels for series in panel.series]
+    return [
+        m.name
+        for m in unstable
+        if any(
+            m.id == n.id and all(m.params.get(key, v) == v for key, v in n.where.items())
+            for n in shown
+        )
+    ]
+
+
 def values(profile: Profile, device: str, numbers: Numbers) -> list[tuple[Params, float]]:
     """The numbers with their parameters, in the profile's order."""
     if numbers.figure:

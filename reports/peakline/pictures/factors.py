@@ -136,4 +136,5 @@ def _amounts(shown: Sequence[Ceiling]) -> str:
     """The values of a row's bars: "858 | 716 TFLOP/s"."""
     *others, last = shown
     numbers = (units.rate_number(row.value, row.unit) for row in others)
-    return " | ".join([*numbers, units.rate(last.value, last.unit)])
+    varies = " (varies)" * any(row.varies for row in shown)
+    return " | ".join([*numbers, units.rate(last.value, last.unit)]) + varies

@@ -66,7 +66,11 @@ def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
         lines = shown.panel.kind == "lines"
         head = 0.34 if lines else _head(canvas, shown)[1]
         lefts.append(_LEFT if lines else room)
-        ends = canvas.room(_end_texts(shown), canvas.font - 1) + 0.1 if _end_texts(shown) else 0.2
+        ends = (
+            canvas.room(_end_texts(canvas, shown), canvas.font - 1) + 0.1
+            if _end_texts(canvas, shown)
+            else 0.2
+        )
         rights.append(ends if lines else beside)
         heads.append(head)
         heights.append(_LINES_HEIGHT if lines else _rows_height(shown) + head)
@@ -94,22 +98,35 @@ def written(value: float, axis: Axis) -> str:
 # --- Lines
 
 
-def _end_texts(shown: ShownPanel) -> list[str]:
+def _end_texts(canvas: Canvas, shown: ShownPanel) -> list[str]:
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
     if shown.panel.naming == "ends_with_value":
+        # The narrow canvas has no room for other places than the heading's.
+        last = None if canvas.narrow else _last(shown)
         texts = [
-            f"{line.label} {written(line.points[-1][1], shown.panel.y)}" if line.label else ""
+            f"{line.label} {written(line.points[-1][1], shown.panel.y)}"
+            + (f" at {_short(x, shown)}" if last not in (None, x := line.points[-1][0]) else "")
+            if line.label
+            else ""
             for line in shown.series
         ]
     return texts + [_mark_text(mark, shown) for mark in shown.marks if not mark.upright]
+
+
+def _last(shown: ShownPanel) -> float:
+    """The place where most lines end, which a heading names."""
+    ends = [line.points[-1][0] for line in shown.series]
+    return max(ends, key=lambda x: (ends.count(x), x))
 
 
 def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
     axis = shown.panel.x if mark.upright else shown.panel.y
     if mark.value is None or not (mark.upright or shown.panel.naming == "ends_with_value"):
         return mark.label
+    if mark.upright and axis.written == "integer":
+        return f"{mark.label}\n{axis.label.partition(',')[0]} = {written(mark.value, axis)}"
     return f"{mark.label} {written(mark.value, axis)}"
 
 
@@ -117,7 +134,7 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
-    labels = _draw_series(axes, shown) + _draw_level_marks(axes, shown)
+    labels = _draw_series(canvas, axes, shown) + _draw_level_marks(axes, shown)
     axes.set_ylim(_reaching(panel.y, *axes.get_ylim()))
     _draw_upright_marks(axes, canvas, shown)
     measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
@@ -132,12 +149,17 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
         axes.set_ylim(low, high)
     elif labels:
         end_labels(axes, labels, canvas.font - 1)
+        if panel.naming == "ends_with_value" and panel.x.written != "name":
+            # Level with the axis' numbers: headings may be as wide as their panel.
+            of, style = ("axes fraction", "axes fraction"), {"color": MUTED, "va": "top"}
+            text = f"at {_short(_last(shown), shown)}"
+            note(axes, text, (1.0, 0.0), (20, -4), of, fontsize=canvas.font - 1, **style)
 
 
-def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
+def _draw_series(canvas: Canvas, axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
-    texts = _end_texts(shown)
+    texts = _end_texts(canvas, shown)
     labels = []
     for index, line in enumerate(shown.series):
         points = [(x / x_axis.per, y / y_axis.per) for x, y in line.points]
@@ -165,6 +187,14 @@ def _place(x: float, shown: ShownPanel) -> str:
     """A place on the x axis of lines."""
     named = shown.panel.x.written == "name"
     return shown.rows[int(x)] if named else _told(x, shown.panel.x)
+
+
+def _short(x: float, shown: ShownPanel) -> str:
+    """A place on the x axis where its label is in sight."""
+    axis = shown.panel.x
+    if axis.written == "integer":
+        return f"{x:g}" if len(name := axis.label.partition(",")[0]) > 1 else f"{name} = {x:g}"
+    return written(x, axis)
 
 
 def _said(*texts: str) -> str:

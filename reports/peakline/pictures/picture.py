@@ -36,6 +36,7 @@ class Picture:
     every_device: bool = False  # whether devices of one model differ in it, by power, heat or slot
     group: str = ""  # part of a page
     headline: str = ""  # main conclusion
+    warning: str = ""  # what of it varied
     stamp: str = ""  # what was measured, when, and by which version
 
     @property
