@@ -26,7 +26,7 @@ constexpr double kShareOfL2 = 0.4;
 constexpr double kBeyondL2 = 4;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 
-// Memory is fastest in small chunks; the L2 outruns the counter that hands them out.
+// Memory is fastest in small chunks; the L2 outruns the counters that hand them out.
 constexpr int kMemoryBatches = 2, kL2Batches = 8;
 
 template <int kBatches>
@@ -67,7 +67,7 @@ class OneBlockAnSm {
  private:
   void (*kernel_)(Params...);
   unsigned sms_, shared_bytes_;
-  DeviceBuffer<unsigned> counters_{2}, sm_of_;
+  DeviceBuffer<unsigned> counters_{kernels::kSmsDone + 1}, sm_of_;
 };
 
 // data: `bytes` random bytes, which are read over and over; of the current GPU or another.

@@ -45,7 +45,6 @@ _ALIASES = {
     "Yi": "llama",
     "baichuan": "llama",
     "deepseek_vl_v2": "deepseek_v2",
-    "gemma3n": "gemma3n_text",
     "glm4v_moe_text": "glm4_moe",
     "glm4v_text": "glm4",
     "llava_llama": "llama",
