@@ -51,6 +51,8 @@ int compare_files(CompareArguments arguments) {
                                   .populations = bundled_populations(),
                                   .kept = kept.populations});
   result.kept_in = std::move(kept.files);
+  result.base_files = std::move(arguments.base);
+  result.next_files = std::move(arguments.next);
   const bool gate = !arguments.fail_on.empty();
   const std::string text =
       arguments.json

@@ -105,6 +105,7 @@ struct Gate {
 
 struct CompareResult {
   std::size_t base_runs = 0, next_runs = 0;
+  std::vector<std::string> base_files, next_files;
   double threshold = 0;
   std::vector<DeviceComparison> devices;
   std::vector<std::string> only_base, only_next;  // devices

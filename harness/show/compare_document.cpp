@@ -88,6 +88,8 @@ std::string compare_json(const CompareResult& result) {
                          {"schema_version", 2},
                          {"verdict", result.verdict()},
                          {"sentence", main_point(result)},
+                         {"base_files", result.base_files},
+                         {"new_files", result.next_files},
                          {"base_profiles", result.base_runs},
                          {"new_profiles", result.next_runs},
                          {"threshold", result.threshold},
