@@ -64,7 +64,7 @@ int list(const Program& program, bool json) {
       text += hanging(limit.of ? "  no peak: " : "  no limit: ", limit.why_none, width);
   }
   if (!built_with_cuda())
-    text += hanging("", "This build measures no GPUs: " + why_without_cuda(), width);
+    text += hanging("", "GPUs are not measured: " + why_without_cuda(), width);
   return print(text, kExitOk);
 }
 

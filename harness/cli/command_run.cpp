@@ -41,7 +41,7 @@ namespace {
 // Without --device: the GPUs that CUDA_VISIBLE_DEVICES allows; none is no error.
 std::vector<DeviceFacts> default_gpus(const Gpus& gpus, bool needs_gpu, Progress& progress) {
   if (!gpus.why_none().empty()) {
-    progress.note(gpus.why_none() + (needs_gpu ? "" : "; measuring only the host"));
+    progress.note(gpus.why_none() + (needs_gpu ? "" : ": measuring only the host"));
     return {};
   }
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -33,20 +33,22 @@ std::string text_of(const Profile& profile, std::span<const TopicWord> words,
                     const ShowArguments& arguments) {
   if (arguments.json) return show_json(profile, checks_of(profile));
   const ShowOptions options = terminal_options();
-  if (arguments.all) return show_all(profile, options);
-  if (!arguments.topic) return screen_of(profile);
+  if (!arguments.topic) return arguments.all ? show_all(profile, options) : screen_of(profile);
   const std::string wanted = shown(*arguments.topic);
   const std::vector<std::string> own = topics_of(profile);
-  const auto [names, ambiguous] = choose_topics(words, own, *arguments.topic);
+  const auto [names, ambiguous, needs] = choose_topics(words, own, *arguments.topic);
   if (!ambiguous.empty())
     throw UsageError(fmt::format("--topic {}: is it {}?", wanted, fmt::join(ambiguous, " or ")));
   if (names.empty())
-    throw UsageError(
-        fmt::format("--topic {}: there is no such topic, but {}", wanted, list(words)));
-  std::string text = show_topics(profile, names, options);
-  return text.empty()
-             ? fmt::format("This profile has nothing on {}: {}.\n", wanted, fmt::join(names, ", "))
-             : text;
+    throw UsageError(fmt::format("--topic {}: no such topic{} (there are {})", wanted,
+                                 meant_topic(words, *arguments.topic), list(words)));
+  std::string text = show_topics(profile, names, arguments.all, options);
+  if (!text.empty()) return text;
+  const std::string more = !needs.empty()            ? fmt::format(": {}", needs)
+                           : profile.mode == "quick" ? ": peakline run without --quick"
+                                                     : "";
+  return fmt::format("{} has no {} figures{}\n",
+                     shown(arguments.file.substr(arguments.file.rfind('/') + 1)), wanted, more);
 }
 
 }  // namespace
@@ -55,15 +57,15 @@ void add_show_command(CLI::App& app, const Program& program, Action& action) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* show_app = app.add_subcommand("show", "Print what matters in a profile");
   show_app->add_option("PROFILE", arguments->file, "Profile written by peakline run")->required();
-  CLI::Option* all =
-      show_app->add_flag("--all", arguments->all, "Print every ceiling, finding and curve");
+  CLI::Option* all = show_app->add_flag(
+      "--all", arguments->all, "Print every ceiling, finding and curve, or every row of --topic");
   CLI::Option* topic =
       show_app
-          ->add_option(
-              "--topic", arguments->topic,
-              fmt::format("Print one part, by the beginning of its name: {}", list(program.topics)))
-          ->type_name("NAME")
-          ->excludes(all);
+          ->add_option("--topic", arguments->topic,
+                       fmt::format("Print one part (with --all, every row of it): {}; or what you "
+                                   "call it, such as stride, graph, pinned or tlb",
+                                   list(program.topics)))
+          ->type_name("NAME");
   show_app->add_flag("--json", arguments->json, "Print JSON, with everything")
       ->excludes(all)
       ->excludes(topic);

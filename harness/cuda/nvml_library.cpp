@@ -9,7 +9,7 @@ namespace peakline::cuda {
 void* NvmlLibrary::open() {
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw NvmlUnavailable("no NVIDIA driver: libnvidia-ml.so.1 cannot be loaded");
+    throw NvmlUnavailable("no NVIDIA driver here (libnvidia-ml.so.1 cannot be loaded)");
   return library;
 }
 

@@ -131,7 +131,21 @@ std::string held_against(const Judged& rule) {
   return text;
 }
 
-std::string whole(const Judged& rule) {
+// "10", "9.1".
+std::string percent_text(double share) {
+  constexpr double kFew = 0.0995;
+  return fmt::format("{:.{}f} %", share * 100, share < kFew ? 1 : 0);
+}
+
+// Whether a rule's figure lies below what a yardstick expects.
+bool is_low(const Judged& rule) {
+  return rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kFail && rule.found &&
+         !rule.limited_by_site;
+}
+
+}  // namespace
+
+std::string describe(const Judged& rule) {
   std::string text = rule.text;
   if (rule.kind == RuleKind::kFigure) {
     text = fmt::format("{}: {}{}", rule.label, value_text(rule, *rule.value), held_against(rule));
@@ -147,23 +161,24 @@ std::string whole(const Judged& rule) {
   return text + (text.empty() ? "" : "; ") + rule.cause;
 }
 
-}  // namespace
-
-std::string describe(const Judged& rule, Length length) {
-  if (length == Length::kWhole) return whole(rule);
-  if (rule.kind == RuleKind::kCoverage) return fmt::format("{}: {}", rule.label, rule.text);
-  const bool low = rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kFail && rule.found &&
-                   !rule.limited_by_site;
-  if (!low) return whole(rule);
-  const std::string cause = rule.cause.empty() ? "" : "; " + rule.cause;
-  const double share = rule.share(*rule.value);
-  if (rule.by(YardstickKind::kFloor))
-    return fmt::format("{} {:.0f} % of {}{}", rule.label, share * 100, rule.found->by.source,
-                       cause);
-  return fmt::format(
-      "{} {:.1f} % low, limit {:.1f} %{}{}", rule.label, (1 - share) * 100,
-      (1 - rule.share(*rule.limit)) * 100,
-      rule.by(YardstickKind::kPrior) ? " by " + rule.found->by.source : std::string(), cause);
+std::string describe_worst(const Judged& worst, std::span<const Judged> rules) {
+  const auto as_bad = std::ranges::count(rules, worst.outcome, &Judged::outcome);
+  const std::string more =
+      worst.outcome == Outcome::kFail && as_bad > 1 ? fmt::format(", and {} more", as_bad - 1) : "";
+  if (worst.kind == RuleKind::kCoverage) return fmt::format("{}: {}", worst.label, worst.text);
+  if (!is_low(worst)) {
+    std::string text = describe(worst);
+    if (text.ends_with('.')) text.pop_back();  // a finding's sentence
+    return text + more;
+  }
+  const double share = worst.share(*worst.value);
+  const std::string what =
+      worst.by(YardstickKind::kFloor)
+          ? fmt::format("{} of {}", percent_text(share), worst.found->by.source)
+          : fmt::format("{} below {}", percent_text(1 - share),
+                        worst.by(YardstickKind::kPrior) ? worst.found->by.source : "healthy");
+  return fmt::format("{} {}{}{}", worst.label, what, more,
+                     worst.cause.empty() ? "" : ": " + worst.cause);
 }
 
 Judged& RulesOf::add(RuleKind kind, std::string name, Outcome outcome, std::string text) {

@@ -90,10 +90,10 @@ struct Judged {
 
 // A value in the rule's unit: "4.2 TB/s", "0.987" for a ratio.
 std::string value_text(const Judged& rule, double value);
-// The only wording of rules. kBrief, for first lines: "HBM read 9.1 % low, limit 4.5 %"; kWhole:
-// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.5 %".
-enum class Length { kBrief, kWhole };
-std::string describe(const Judged& rule, Length length = Length::kWhole);
+// The only wording of rules: "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.5 %".
+std::string describe(const Judged& rule);
+// For first lines, the worst of a device's rules: "HBM read 9.1 % below healthy, and 3 more: heat".
+std::string describe_worst(const Judged& worst, std::span<const Judged> rules);
 
 struct RuleChange {
   std::string name;                     // rule, with or without device

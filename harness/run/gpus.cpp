@@ -17,8 +17,9 @@ namespace peakline::bench {
 std::string why_without_cuda() {
   std::error_code error;
   for (const char* file : {"/dev/nvidiactl", "/proc/driver/nvidia/version"})
-    if (std::filesystem::exists(file, error)) return "build it again with -DPEAKLINE_CUDA=ON";
-  return "no NVIDIA driver on this machine";
+    if (std::filesystem::exists(file, error))
+      return "this build measures no GPUs: build it again with -DPEAKLINE_CUDA=ON";
+  return "no NVIDIA driver here (nvidia-smi)";
 }
 
 #ifdef PEAKLINE_HAS_CUDA
@@ -106,7 +107,7 @@ bool built_with_cuda() { return false; }
 
 struct Gpus::Library {};
 
-Gpus::Gpus() : why_none_("this build measures no GPUs: " + why_without_cuda()) {}
+Gpus::Gpus() : why_none_(why_without_cuda()) {}
 void Gpus::add_driver(SoftwareFacts&) const {}
 void Gpus::read_before(DeviceFacts&) {}
 void Gpus::read_after(DeviceFacts&, const std::set<pid_t>&) {}

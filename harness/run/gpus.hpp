@@ -13,7 +13,7 @@
 
 namespace peakline::bench {
 
-// Whether this build can measure GPUs, and if not, why: "no NVIDIA driver on this machine".
+// Whether this build can measure GPUs, and if not, why: "no NVIDIA driver here (nvidia-smi)".
 bool built_with_cuda();
 std::string why_without_cuda();
 

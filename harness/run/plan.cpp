@@ -89,9 +89,7 @@ std::string why_empty(const Registry& registry, bool no_gpus, const std::string&
            " matches only benchmarks between GPUs, and no two are measured that see each other";
   if (matches.gpu || matches.node)
     return option + (built_with_cuda() ? " matches only GPU benchmarks, and no GPU is measured"
-                                       : " matches only GPU benchmarks, and this build measures "
-                                         "no GPUs: " +
-                                             why_without_cuda());
+                                       : " matches only GPU benchmarks: " + why_without_cuda());
   if (matches.other_mode) return option + " matches no benchmark of --quick, only of --full";
   return fmt::format("{} matches no benchmark; the closest are {} (see peakline list)", option,
                      closest_ids(registry, filter));

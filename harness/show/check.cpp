@@ -101,11 +101,16 @@ std::string others_that_pass(const Checks& checks, const CheckedDevice& worst) {
     ++others;
     passing += verdict(device->rules) < Outcome::kCannotJudge ? 1 : 0;
   }
-  if (passing == 0) return "";
-  if (worst.uuid == kNodeDevice && passing == others) return "; each GPU by itself passes";
-  if (passing < others)
-    return fmt::format("; {} of {} pass", passing, format_count(others, "other GPU"));
-  return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
+  if (worst.uuid == kNodeDevice && passing == others && passing > 0)
+    return "; each GPU by itself passes";
+  return others_pass(passing, others);
+}
+
+// "node2 gpu0 (H100)": the file's name tells one of several machines.
+std::string name_of(const Worst& worst, const Checks& checks) {
+  const CheckedDevice& device = *worst.device;
+  return who(checks.files.size() > 1 ? stem_of(worst.file) : "", device.name,
+             device.uuid == kNodeDevice ? "" : device.model);
 }
 
 // A line per group, with its worst outcome.
@@ -285,20 +290,19 @@ std::string check_sentence(const Checks& checks, bool count) {
           device->rules.end())
         text += "; no verdict on " + device->name;
     text += wide_limits(checks);
-    if (count && !given) text += "; number of GPUs not given";
+    if (count && !given) text += " (--gpus N also checks that none is missing)";
   } else if (worst.rule->kind == RuleKind::kCoverage) {
     std::set<std::string> reasons;
     for (const CheckedDevice* device : checks.devices())
       for (const Judged& rule : device->rules)
         if (rule.kind == RuleKind::kCoverage) reasons.insert(rule.text);
-    text = fmt::format("{}, {}: {} not judged{}", worst.device->name, worst.device->model,
+    text = fmt::format("{}: {} not judged{}", name_of(worst, checks),
                        fmt::join(groups_of(checks, false), ", "),
                        reasons.size() == 1 ? ": " + *reasons.begin() : "");
     text += others_that_pass(checks, *worst.device);
   } else {
-    text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
-                       describe(*worst.rule, Length::kBrief));
-    if (text.ends_with('.')) text.pop_back();  // a finding's sentence
+    text = fmt::format("{}: {}", name_of(worst, checks),
+                       describe_worst(*worst.rule, worst.device->rules));
     text += others_that_pass(checks, *worst.device);
   }
   return text;

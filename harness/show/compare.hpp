@@ -7,7 +7,7 @@
 
 namespace peakline {
 
-// The verdict's reason: "no loss above 3 % in any figure".
+// The verdict's reason: "node8 is as fast as node7: 12 figures equal".
 std::string main_point(const CompareResult& result);
 
 // Changes along with a ceiling: rate per clock, clock, power, or method; "" if none are known.
@@ -17,7 +17,7 @@ struct CompareView {
   bool all = false;   // not only figures that deviate
   bool gate = false;  // print the gate's verdict, PASS or FAIL
 };
-// The verdict in at most 80 columns, reasons, and deviations by pair of devices.
+// The verdict in one line, reasons, and deviations by pair of devices.
 std::string compare_text(const CompareResult& result, const CompareView& view,
                          const ShowOptions& options);
 

@@ -8,6 +8,8 @@
 #include "harness/show/compare.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -94,12 +96,6 @@ Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
   return result;
 }
 
-// "pcie.bidirectional/measured varies too much from run to run."
-std::string varying_text(const Settling& settles) {
-  return fmt::format("{} {} too much from run to run.", shortened(settles.varying),
-                     settles.varying.size() == 1 ? "varies" : "vary");
-}
-
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   const Settling settles = settling(inconclusive);
   std::vector<std::string> parts;
@@ -112,7 +108,9 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
                                 std::ceil(1000 * settles.threshold) / 10, settles.by_threshold,
                                 settles.by_runs > 0 ? " more" : ""));
   }
-  if (!settles.varying.empty()) parts.push_back(varying_text(settles));
+  if (!settles.varying.empty())
+    parts.push_back(fmt::format("{} {} too much from run to run.", shortened(settles.varying),
+                                settles.varying.size() == 1 ? "varies" : "vary"));
   return joined(parts, " ");
 }
 
@@ -270,23 +268,60 @@ std::string device_text(const DeviceComparison& device, bool all, std::size_t wi
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
 }
 
-// The largest loss that intervals leave open: "no loss above 3 % in any figure; ...".
-std::string largest_loss(const CompareResult& result) {
-  const std::vector<const CeilingComparison*> all = judged(result.devices);
-  const Settling settles = settling(inconclusive(result.devices));
-  const std::size_t bounded = all.size() - settles.varying.size();
-  if (bounded == 0) return "no figure could be judged";
+// "PCIe both ways is too noisy to tell".
+std::string too_noisy(const std::vector<const CeilingComparison*>& varying) {
+  std::vector<std::string> labels;
+  for (const CeilingComparison* c : varying) {
+    const Resource* known = find_resource(c->resource);
+    std::string label = ceiling_label(known ? known->label : c->resource, c->basis);
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
+  }
+  return shortened(labels) + (labels.size() == 1 ? " is" : " are") + " too noisy to tell";
+}
+
+// The sides' names: of their files, where each has one.
+std::pair<std::string, std::string> side_names(const CompareResult& result) {
+  if (result.base_files.size() != 1 || result.next_files.size() != 1) return {"base", "new"};
+  const std::string &base = result.base_files[0], &next = result.next_files[0];
+  if (stem_of(base) == stem_of(next)) return {base, next};
+  return {stem_of(base), stem_of(next)};
+}
+
+// Each judged figure once: "node8 is as fast as node7: 12 figures equal, 2 within 2.8 %; PCIe both
+// ways is too noisy to tell".
+std::string as_fast(const CompareResult& result) {
+  std::int64_t equal = 0, as_cards = 0, within = 0;
   double loss = result.threshold;
-  for (const CeilingComparison* c : all)
-    if (std::ranges::find(settles.varying, to_string(FigureKey(*c))) == settles.varying.end())
+  std::size_t runs = 0;
+  std::vector<const CeilingComparison*> varying;
+  for (const CeilingComparison* c : judged(result.devices)) {
+    if (c->verdict == Verdict::kSame) {
+      ++equal;
+    } else if (c->verdict != Verdict::kInconclusive) {
+      ++as_cards;
+    } else if (settling({c}).varying.empty()) {
+      ++within;
       loss = std::max(loss, 1 - c->ratio_low);
-  std::string text =
-      fmt::format("no loss above {:.0f} % in {}", std::ceil(100 * loss - 1e-9),
-                  settles.varying.empty()
-                      ? "any figure"
-                      : fmt::format("{} of {}", bounded, format_count(all.size(), "figure")));
-  if (settles.by_runs > 0) text += fmt::format("; smaller ones need {} runs a side", settles.runs);
-  return text;
+      runs = std::max(runs, c->runs_to_settle.value_or(0));
+    } else {
+      varying.push_back(c);
+    }
+  }
+  if (equal + as_cards + within == 0)
+    return varying.empty() ? "no figure could be judged" : too_noisy(varying);
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, const std::string& how) {
+    if (count > 0)
+      parts.push_back((parts.empty() ? format_count(count, "figure") : std::to_string(count)) +
+                      how);
+  };
+  add(equal, " equal");
+  add(as_cards, " differ as cards do");
+  add(within, fmt::format(" within {:.1f} %", std::ceil(1000 * loss - 1e-9) / 10));
+  const auto [base, next] = side_names(result);
+  std::string text = fmt::format("{} is as fast as {}: {}", next, base, fmt::join(parts, ", "));
+  if (runs > 0) text += fmt::format(" ({} runs a side say more)", runs);
+  return varying.empty() ? text : text + "; " + too_noisy(varying);
 }
 
 std::string first_line(const CompareResult& result, bool gate) {
@@ -322,11 +357,12 @@ std::string main_point(const CompareResult& result) {
   if (found != nullptr)
     return fmt::format("{}: {}{}", to_string(found->name), describe(*found),
                        reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
-  if (verdict != "faster") return largest_loss(result);
+  if (verdict != "faster") return as_fast(result);
   const std::vector<const CeilingComparison*> all = judged(result.devices);
-  return fmt::format("{} of {} by more than {:.1f} %, none slower",
-                     std::ranges::count(all, Verdict::kFaster, &CeilingComparison::verdict),
-                     format_count(all.size(), "ceiling"), result.threshold * 100);
+  const auto [base, next] = side_names(result);
+  return fmt::format("{} is faster than {} in {} of {} by more than {:.1f} %, slower in none", next,
+                     base, std::ranges::count(all, Verdict::kFaster, &CeilingComparison::verdict),
+                     format_count(all.size(), "figure"), result.threshold * 100);
 }
 
 std::string explanation(const CeilingComparison& c) {
@@ -352,29 +388,28 @@ std::string explanation(const CeilingComparison& c) {
 std::string compare_text(const CompareResult& result, const CompareView& view,
                          const ShowOptions& options) {
   const std::size_t width = options.width;
-  const auto profiles = [](std::size_t n) { return format_count(n, "profile"); };
+  const auto [base, next] = side_names(result);
+  const auto named = [](const std::string& name, std::size_t runs, std::string_view side) {
+    return name == side ? format_count(runs, "profile") : name;
+  };
   std::string text = first_line(result, view.gate);
   text += reasons_text(result.gate, width);
   for (const DeviceComparison& device : result.devices)
     text += device_text(device, view.all, width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
-  text += hanging("",
-                  fmt::format("base: {}, new: {}; changes below {:.1f} % do not count{}",
-                              profiles(result.base_runs), profiles(result.next_runs),
-                              result.threshold * 100, view.all ? "" : "; --all shows every figure"),
-                  width);
+  text += hanging(
+      "",
+      fmt::format("base: {}, new: {}; changes below {:.1f} % do not count{}",
+                  named(base, result.base_runs, "base"), named(next, result.next_runs, "new"),
+                  result.threshold * 100, view.all ? "" : "; --all shows every figure"),
+      width);
   if (!result.kept_in.empty())
     text += hanging(
         "",
         fmt::format("how far runs differ is also taken from {}", fmt::join(result.kept_in, ", ")),
         width);
   // The first line says so if nothing deviates.
-  if (view.all || result.verdict() != "same") {
-    text += tally(result.devices, width);
-  } else if (const Settling settles = settling(inconclusive(result.devices));
-             !settles.varying.empty()) {
-    text += hanging("", varying_text(settles), width);
-  }
+  if (view.all || result.verdict() != "same") text += tally(result.devices, width);
   return terminal_text(text, options.color);
 }
 

@@ -124,8 +124,14 @@ Table members(const FleetGroup& group, bool all) {
   return table;
 }
 
-std::string_view kind_of(const FleetGroup& group) {
-  return group.is_host ? "host" : group.is_node ? "node" : "GPU";
+bool is_host(const FleetGroup& group) { return group.is_host; }
+bool is_node(const FleetGroup& group) { return group.is_node; }
+bool is_gpu(const FleetGroup& group) { return !group.is_host && !group.is_node; }
+
+// "3 GPUs", "2 hosts"; a node stands for the links between its GPUs.
+std::string count_of(const FleetGroup& group, std::int64_t n) {
+  return group.is_node ? "links of " + format_count(n, "machine")
+                       : format_count(n, group.is_host ? "host" : "GPU");
 }
 
 std::string headline(const FleetGroup& group) {
@@ -137,7 +143,7 @@ std::string headline(const FleetGroup& group) {
     warned += verdict == Outcome::kWarn && !group.is_host;
   }
   const std::string text = fmt::format("{} · {} runs · {}", group.model, group.mode,
-                                       format_count(group.members.size(), kind_of(group)));
+                                       count_of(group, std::ssize(group.members)));
   std::vector<std::string> parts;
   if (failed > 0) parts.push_back(fmt::format("{} not fine", failed));
   if (unknown > 0) parts.push_back(fmt::format("{} cannot be judged", unknown));
@@ -149,37 +155,49 @@ std::string headline(const FleetGroup& group) {
   return fmt::format("{}, {}", text, fmt::join(parts, ", "));
 }
 
-// "5 GPUs, 2 nodes": groups that something can vouch for.
-std::string counted(const Fleet& fleet) {
-  std::map<std::string_view, std::int64_t> count;
-  for (const FleetGroup& group : fleet.groups) count[kind_of(group)] += std::ssize(group.members);
+// "5 GPUs, links of 2 machines, 3 hosts", or without hosts, for which nothing vouches alone.
+std::string counted(const Fleet& fleet, bool hosts) {
   std::vector<std::string> parts;
-  for (const std::string_view kind : {"GPU", "node"})
-    if (count[kind] > 0) parts.push_back(format_count(count[kind], kind));
-  if (parts.empty()) return format_count(count["host"], "host");
+  for (const auto is_kind : {&is_gpu, &is_node, &is_host}) {
+    if (is_kind == &is_host && !hosts) continue;
+    std::int64_t count = 0;
+    const FleetGroup* found = nullptr;
+    for (const FleetGroup& group : fleet.groups) {
+      if (!is_kind(group)) continue;
+      found = &group;
+      count += std::ssize(group.members);
+    }
+    if (found != nullptr) parts.push_back(count_of(*found, count));
+  }
   return joined(parts);
 }
 
 std::string first_line(const Fleet& fleet) {
   const Outcome verdict = fleet.verdict();
-  if (verdict == Outcome::kPass) return verdict_line(verdict, counted(fleet) + ": none stands out");
+  std::string all = counted(fleet, false);
+  if (all.empty()) all = counted(fleet, true);
+  if (verdict == Outcome::kPass) return verdict_line(verdict, all + ": none stands out");
   const FleetMember* worst = nullptr;
-  std::int64_t as_bad = 0;
+  const FleetGroup* of = nullptr;
+  std::int64_t others = 0, passing = 0;
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
-      if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
-      ++as_bad;
-      if (worst == nullptr) worst = &member;
+      const bool fits =
+          worst == nullptr && member.verdict() == verdict && !(group.is_host && member.sound());
+      if (fits) {
+        worst = &member;
+        of = &group;
+      } else if (is_gpu(group)) {
+        ++others;
+        passing += member.verdict() < Outcome::kCannotJudge ? 1 : 0;
+      }
     }
   }
-  if (worst == nullptr) return verdict_line(verdict, counted(fleet) + ": nothing could be judged");
+  if (worst == nullptr) return verdict_line(verdict, all + ": nothing could be judged");
   const Judged& rule = worst->rules[0];
-  const std::string device = rule.name.machine + '/' + rule.name.device;
-  const std::string what = fmt::format("{} of {}", as_bad, format_count(fleet.devices, "device"));
-  constexpr std::size_t kRoom = 74;
   return verdict_line(
-      verdict,
-      printable(fmt::format("{}; {}: {}", what, device, describe(rule, Length::kBrief)), kRoom));
+      verdict, who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
+                   describe_worst(rule, worst->rules) + others_pass(passing, others));
 }
 
 json encode(const FleetCeiling& row) {
@@ -266,8 +284,7 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     text += hanging("  ", fmt::format("--allow {}: no rule has that name", name), width);
   text += hanging(
       "",
-      fmt::format("{}, {}{}.{}", format_count(fleet.profiles, "profile"),
-                  format_count(fleet.devices, "device"),
+      fmt::format("{}: {}{}.{}", format_count(fleet.profiles, "profile"), counted(fleet, true),
                   fleet.superseded == 0 ? std::string()
                                         : fmt::format("; {} of these devices left out",
                                                       format_count(fleet.superseded, "older run")),

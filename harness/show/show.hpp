@@ -24,8 +24,9 @@ std::string show_all(const Profile& profile, const ShowOptions& options);
 
 // The profile's tables ("memory map") and topics ("caches").
 std::vector<std::string> topics_of(const Profile& profile);
-// Parts by name; "" without a match.
-std::string show_topics(const Profile& profile, std::span<const std::string> names,
+// Parts by name: their answers, then their figures, long tables in words unless `all`. "" without a
+// match.
+std::string show_topics(const Profile& profile, std::span<const std::string> names, bool all,
                         const ShowOptions& options);
 
 // JSON (schema "peakline-summary", version 2): tables of typed cells; `screen` is the first screen.

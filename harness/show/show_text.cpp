@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -103,13 +104,17 @@ std::string next_run_legend(const Profile& profile, std::size_t width) {
   return hanging("", styled(Style::kDim, legend), width);
 }
 
-std::string topic_text(const Curve& curve, std::size_t width) {
-  std::string text = curve.title.empty()
-                         ? section(curve.topic, "", width)
-                         : hanging("", styled(Style::kBold, curve.title + "."), width);
-  for (const Table& table : topic_tables(curve)) text += '\n' + text_of(table, width);
+// What the picture of a topic shows, after its answer.
+std::string topic_text(const TopicFigures& figures, const Curve& curve, std::size_t width) {
+  std::string text = section(curve.topic, "", width);
+  for (const Table& table : figures.tables) text += text_of(table, width) + '\n';
+  for (const std::string& line : figures.in_words) text += hanging("  ", line, width);
+  while (text.ends_with("\n\n")) text.pop_back();
   return text;
 }
+
+// Explains the ceilings, a line each; only where all is asked for.
+constexpr std::string_view kFactors = "factors";
 
 constexpr std::string_view kFindings = "findings";
 
@@ -159,24 +164,44 @@ std::vector<std::string> topics_of(const Profile& profile) {
   return topics;
 }
 
-std::string show_topics(const Profile& profile, std::span<const std::string> names,
+std::string show_topics(const Profile& profile, std::span<const std::string> names, bool all,
                         const ShowOptions& options) {
   const ResourceLabels labels(profile);
+  const std::size_t width = options.width;
   const auto wanted = [&](std::string_view topic) {
     return std::ranges::any_of(names, [&](const auto& name) { return same_topic(name, topic); });
   };
+  // Several topics share two screens.
+  constexpr std::size_t kFew = 4, kRows = 8, kRowsOfMany = 3;
+  const std::size_t most_rows = all                   ? std::numeric_limits<std::size_t>::max()
+                                : names.size() > kFew ? kRowsOfMany
+                                                      : kRows;
+  const bool only_factors = names.size() == 1 && same_topic(names[0], kFactors);
   std::string text;
-  if (wanted(kFindings)) text = finding_lines(profile, options.width);
+  bool shortened = false;
+  if (wanted(kFindings)) text = finding_lines(profile, width);
   for (const DeviceView& device : measured_devices(profile)) {
-    std::string own;
-    for (const Table& table : tables_of(device, labels))
-      if (wanted(spaced(table.key))) own += '\n' + text_of(table, options.width);
-    for (const Curve* curve : device.curves)
-      if (wanted(curve->topic)) own += '\n' + topic_text(*curve, options.width);
-    if (own.empty()) continue;
+    std::string answers, own;
+    for (const Table& table : tables_of(device, labels)) {
+      if (!wanted(spaced(table.key))) continue;
+      const bool left_out = table.key == kFactors && !all && !only_factors;
+      shortened = shortened || left_out;
+      if (!left_out) own += '\n' + text_of(table, width);
+    }
+    for (const Curve* curve : device.curves) {
+      if (!wanted(curve->topic)) continue;
+      if (!curve->title.empty())
+        answers += hanging("  ", styled(Style::kBold, curve->title + "."), width);
+      const TopicFigures figures = topic_figures(*curve, most_rows);
+      shortened = shortened || !figures.in_words.empty();
+      if (!figures.tables.empty() || !figures.in_words.empty())
+        own += '\n' + topic_text(figures, *curve, width);
+    }
+    if (own.empty() && answers.empty()) continue;
     text += (text.empty() ? "" : "\n") +
-            hanging("", styled(Style::kBold, title_of(device)), options.width) + own;
+            hanging("", styled(Style::kBold, title_of(device)), width) + answers + own;
   }
+  if (shortened) text += '\n' + hanging("", styled(Style::kDim, "--all has every row."), width);
   return terminal_text(text, options.color);
 }
 

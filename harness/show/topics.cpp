@@ -1,13 +1,17 @@
 #include "harness/show/topics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "harness/show/device_tables.hpp"
+#include "harness/values/closest.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -116,6 +120,40 @@ Table figures_by(const std::vector<const Figure*>& figures) {
   return table;
 }
 
+// In a table of more rows than asked for, benchmarks of more points are put into words.
+constexpr std::size_t kMostPoints = 1;
+
+// A line a benchmark: "launch.graph, by nodes: time per item 6.85 us (1) to 686 ns (1024)", the
+// lowest and the highest value in the order of the points.
+std::vector<std::string> words_of(const std::vector<const Figure*>& figures) {
+  std::vector<std::string> ids, lines;
+  for (const Figure* figure : figures)
+    if (std::ranges::find(ids, figure->id) == ids.end()) ids.push_back(figure->id);
+  for (const std::string& id : ids) {
+    std::vector<std::string> names, parts;
+    for (const Figure* figure : figures)
+      if (figure->id == id && std::ranges::find(names, figure->name) == names.end())
+        names.push_back(figure->name);
+    for (const std::string& name : names) {
+      std::vector<const Figure*> points;
+      for (const Figure* figure : figures)
+        if (figure->id == id && figure->name == name) points.push_back(figure);
+      auto [low, high] = std::ranges::minmax_element(
+          points, {}, [](const Figure* figure) { return figure->value; });
+      const auto end = [](const Figure* figure) {
+        return fmt::format("{} ({})", text_of(cell_of(*figure), Column{}), label_of(figure->by));
+      };
+      if (high < low) std::swap(low, high);
+      parts.push_back((*low)->value == (*high)->value
+                          ? fmt::format("{} {}", spaced(name), text_of(cell_of(**low), Column{}))
+                          : fmt::format("{} {} to {}", spaced(name), end(*low), end(*high)));
+    }
+    lines.push_back(fmt::format("{}, by {}: {}", id, joined(names_of(figures.front()->by)),
+                                joined(parts, "; ")));
+  }
+  return lines;
+}
+
 }  // namespace
 
 bool same_topic(std::string_view a, std::string_view b) { return plain(a) == plain(b); }
@@ -125,7 +163,8 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   const std::string name = plain(wanted);
   if (name.empty()) return {};
   const auto all_of = [](const TopicWord& word) {
-    return ChosenTopics{.names = {word.names.begin(), word.names.end()}, .ambiguous = {}};
+    return ChosenTopics{
+        .names = {word.names.begin(), word.names.end()}, .ambiguous = {}, .needs = word.needs};
   };
   for (const TopicWord& word : words) {
     if (word.word != name) continue;
@@ -142,6 +181,9 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   for (const std::string& full : own)
     if (plain(full) == name) return {.names = {full}, .ambiguous = {}};
 
+  for (const TopicWord& word : words)
+    if (std::ranges::find(word.also, name) != word.also.end()) return all_of(word);
+
   std::vector<const TopicWord*> begin_so;
   for (const TopicWord& word : words)
     if (word.word.starts_with(name)) begin_so.push_back(&word);
@@ -155,9 +197,23 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
   return chosen;
 }
 
-std::vector<Table> topic_tables(const Curve& curve) {
+std::string meant_topic(std::span<const TopicWord> words, std::string_view wanted) {
+  std::vector<std::string> known;
+  for (const TopicWord& word : words) {
+    known.emplace_back(word.word);
+    known.insert(known.end(), word.also.begin(), word.also.end());
+  }
+  const std::string found = closest(plain(wanted), known);
+  if (found.empty()) return {};
+  for (const TopicWord& word : words)
+    if (std::ranges::find(word.also, found) != word.also.end())
+      return fmt::format("; did you mean {} (of {})?", found, word.word);
+  return fmt::format("; did you mean {}?", found);
+}
+
+TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
   if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
-    return {instructions};
+    return {.tables = {instructions}, .in_words = {}};
   using Names = std::vector<std::string>;
   // Each benchmark's figures, by the names of their parameters.
   std::map<std::pair<std::string, Names>, Names> columns;
@@ -177,9 +233,21 @@ std::vector<Table> topic_tables(const Curve& curve) {
   // clang 14 refuses the one of std::ranges.
   std::stable_partition(groups.begin(), groups.end(),
                         [](const auto& g) { return g.first.first.empty(); });
-  std::vector<Table> tables;
-  for (const auto& [key, figures] : groups) tables.push_back(figures_by(figures));
-  return tables;
+  TopicFigures found;
+  for (const auto& [key, figures] : groups) {
+    std::map<std::string, std::set<std::string>> points;  // by benchmark
+    for (const Figure* figure : figures) points[figure->id].insert(label_of(figure->by));
+    std::size_t rows = 0;
+    for (const auto& [id, labels] : points) rows += labels.size();
+    std::vector<const Figure*> in_table, in_words;
+    for (const Figure* figure : figures) {
+      const bool is_short = rows <= most_rows || points[figure->id].size() <= kMostPoints;
+      (is_short ? in_table : in_words).push_back(figure);
+    }
+    if (!in_table.empty()) found.tables.push_back(figures_by(in_table));
+    for (std::string& line : words_of(in_words)) found.in_words.push_back(std::move(line));
+  }
+  return found;
 }
 
 }  // namespace peakline

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "harness/values/labels.hpp"
 #include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 // Long enough for any list of groups and figures; only hostile text is longer.
 constexpr std::size_t kMostColumns = 300;
 
@@ -27,14 +28,24 @@ std::string_view word_of(Outcome verdict) {
 }  // namespace
 
 std::string verdict_line(std::string_view word, Style style, std::string_view text) {
-  return fmt::format("{}  {}\n", styled(style, upper(word)),
-                     printable(text, kColumns - 2 - text_width(word)));
+  return fmt::format("{}  {}\n", styled(style, upper(word)), printable(text, kMostColumns));
 }
 
 std::string verdict_line(Outcome verdict, std::string_view text) {
   const std::string_view word = word_of(verdict);
-  return fmt::format("{}  {}\n", styled(style_of(verdict), word),
-                     printable(text, kMostColumns - 2 - text_width(word)));
+  return fmt::format("{}  {}\n", styled(style_of(verdict), word), printable(text, kMostColumns));
+}
+
+std::string who(std::string_view machine, std::string_view device, std::string_view model) {
+  return fmt::format("{}{}{}{}", machine, machine.empty() ? "" : " ", device,
+                     model.empty() ? "" : fmt::format(" ({})", short_model(model)));
+}
+
+std::string others_pass(std::int64_t passing, std::int64_t others) {
+  if (passing == 0) return "";
+  if (passing < others)
+    return fmt::format("; {} of {} pass", passing, format_count(others, "other GPU"));
+  return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
 }
 
 std::string verdict_word(Outcome verdict) { return styled(style_of(verdict), word_of(verdict)); }

@@ -1,7 +1,8 @@
 #pragma once
 
-// The first line, verdict and reason: at most 120 columns, for schedulers and monitors.
+// The first line, verdict and reason, never cut: who fails, what, how much more, who passes.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,11 @@ namespace peakline {
 std::string verdict_line(std::string_view word, Style style, std::string_view text);
 // PASS, WARN, FAIL or CANNOT JUDGE.
 std::string verdict_line(Outcome verdict, std::string_view text);
+
+// "node2 gpu0 (H100)"; machine and model may be empty.
+std::string who(std::string_view machine, std::string_view device, std::string_view model);
+// "; the other 5 GPUs pass", "; 3 of 5 other GPUs pass"; "" if none does.
+std::string others_pass(std::int64_t passing, std::int64_t others);
 
 // Without text.
 std::string verdict_word(Outcome verdict);

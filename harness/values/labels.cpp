@@ -6,12 +6,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/values/text.hpp"
+
 namespace peakline {
 
 std::string basis_label(Basis basis) {
-  std::string label(to_string(basis));
-  std::ranges::replace(label, '_', '-');
-  return label;
+  switch (basis) {
+    case Basis::kDatasheet:
+      return "published";
+    case Basis::kSustained:
+      return "achievable";
+    case Basis::kModelShaped:
+      return "model";
+    default:
+      return spaced(to_string(basis));
+  }
 }
 
 std::string ceiling_label(std::string resource_label, Basis basis) {
@@ -39,6 +48,22 @@ std::string ResourceLabels::operator()(const FigureKey& figure) const {
 std::string device_label(const Profile& profile, std::string_view device) {
   const auto found = std::ranges::find(profile.devices, device, &DeviceFacts::uuid);
   return found == profile.devices.end() ? std::string(device) : gpus_label({found->index});
+}
+
+std::string short_model(std::string_view model) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < model.size();) {
+    const std::size_t end = std::min(model.find(' ', begin), model.size());
+    const std::string word(model.substr(begin, end - begin));
+    begin = end + 1;
+    if (word.empty()) continue;
+    if (word == "NVIDIA" || word == "GeForce" || word == "Tesla" || word == "Quadro") continue;
+    const bool memory = word.starts_with("HBM") ||
+                        (word.ends_with("GB") && word.front() >= '0' && word.front() <= '9');
+    if (memory) break;
+    words.push_back(word.substr(0, word.find("-SXM")));
+  }
+  return words.empty() ? std::string(model) : joined(words, " ");
 }
 
 std::string gpus_label(std::vector<int> indices) {

@@ -96,6 +96,13 @@ std::size_t well_formed(std::string_view text) {
   return size;
 }
 
+std::string stem_of(std::string_view file) {
+  file.remove_prefix(file.rfind('/') + 1);
+  for (const std::string_view ending : {".gz", ".json"})
+    if (file.ends_with(ending)) file.remove_suffix(ending.size());
+  return std::string(file);
+}
+
 std::string file_name_part(std::string_view text) {
   constexpr std::size_t kMaxChars = 64;  // Linux's limit for host names
   const auto fits = [](char c) {

@@ -17,6 +17,9 @@ std::string printable(std::string_view text, std::size_t max_chars = std::string
 // Bytes of the longest beginning that is well-formed UTF-8.
 std::size_t well_formed(std::string_view text);
 
+// "node7" of "profiles/node7.json.gz".
+std::string stem_of(std::string_view file);
+
 // A name that others chose, such as a host's, for use in a file name: at most 64 letters, digits,
 // dots, hyphens and underscores, not beginning with a dot or hyphen; "host" if none are left.
 std::string file_name_part(std::string_view text);

@@ -9,6 +9,8 @@ namespace peakline {
 struct TopicWord {
   std::string_view word;
   std::vector<std::string_view> names;
+  std::vector<std::string_view> also = {};  // what users call it: "p2p", "peer"
+  std::string_view needs = {};              // what measures it, where not every run does
 };
 
 }  // namespace peakline

@@ -63,11 +63,25 @@ def test_every_command_that_it_prints_runs(demo, subtests):
             assert done.stdout
 
 
+def test_the_fleet_is_as_described(demo):
+    folder, text = demo
+    assert "five machines with five H100s and an H200, all healthy" in text
+    shown = stdout_of("fleet", "profiles/", cwd=folder)
+    assert shown.startswith("PASS  6 GPUs, links of 1 machine: none stands out\n")
+    for line in (
+        "H100 80GB HBM3 · quick runs · 5 GPUs, all fine",
+        "H200 · quick runs · 1 GPU, all",
+    ):
+        assert f"\nNVIDIA {line}" in shown
+    assert "\n5 profiles: 6 GPUs, links of 1 machine, 5 hosts." in shown
+
+
 def test_a_machine_that_fails_is_named(demo):
     folder, _ = demo
     arguments = ("check", "profiles/", "--rules", "rules.toml")
     failed = stdout_of(*arguments, code=1, cwd=folder)
-    assert failed.startswith("FAIL  ")
+    assert failed.startswith("FAIL  node3 gpu0 (H100): PCIe both ways: 86.8 GB/s, limit 90.0 GB/s ")
+    assert failed.partition("\n")[0].endswith("; 4 of 5 other GPUs pass")
     verdicts = re.findall(r"^(\w+)  profiles/(node\d)\.json$", failed, re.M)
     assert [name for word, name in verdicts if word == "FAIL"] == ["node3", "node4"]
     assert len(verdicts) == 5

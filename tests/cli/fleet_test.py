@@ -36,7 +36,7 @@ def test_none_stands_out(folder):
 def test_slow_card(folder):
     slow = folder / "node3.json"
     write_changed(slow, lambda profile: scale(profile, 0.5, "hbm.read"), base=slow)
-    line = r"FAIL  1 of 12 devices; node3/gpu0: HBM read 5\d\.\d % low, limit "
+    line = r"FAIL  node3 gpu0 \(H200\): HBM read 5\d % below healthy; the other 5 GPUs pass\n"
     assert re.match(line, peakline("fleet", folder, code=0).stdout)
     found = document("fleet", folder, *GATE, code=1)
     assert (found["schema"], found["profiles"]) == ("peakline-fleet", 6)
@@ -73,7 +73,7 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
 
     newer("lost.json", "2026-11-26T00:00:00Z", lose)
     text = peakline("fleet", folder, *GATE, code=1).stdout
-    assert text.startswith("FAIL  2 of 12 devices; node1/gpu0: not in the machine's newest run (")
+    assert text.startswith("FAIL  node1 gpu0 (H200): not in the machine's newest run (")
     allowed = ("--allow", "node1/gpu0/lost", "--allow", "node1/host/gpus")
     peakline("fleet", folder, *GATE, *allowed, code=0)
 

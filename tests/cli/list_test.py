@@ -70,6 +70,14 @@ def test_version_and_help():
     assert "worker" not in peakline("--help").stdout
 
 
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a driver")
+def test_a_machine_without_a_driver_says_so():
+    run = peakline("run", "--dry-run", "--filter", "^host.fma.fp64", code=0)
+    assert re.search(
+        r"^peakline: no NVIDIA driver here \(.+\): measuring only the host$", run.stderr, re.M
+    )
+
+
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_help_fits_the_terminal(columns):
     for command in (*COMMANDS, ""):

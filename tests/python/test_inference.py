@@ -362,6 +362,10 @@ def test_the_command_answers_in_one_line(llm, config):
     assert large.splitlines()[-1].endswith(", but it does not fit in memory")
     short = llm.stdout(*config(), "--batch", "1", "--context", "4k")
     assert "The model's longest context" not in short
+    assert (
+        "At context 1024 weights are most of the traffic up to batch 112, the KV cache above. "
+        "Dense GEMMs turn compute-bound at batch 200, the whole step never."
+    ) in llm.stdout(*config())
     found = llm.document(*config())
     assert len(found["decode"]) == 9
     assert "The model's longest context is 4096 tokens." in found["notes"]

@@ -92,7 +92,15 @@ REFUSED = [
     ("{host} --hf-config {llama} --json", "peakline-llm --json prints its document"),
     ("{host} --hf-config none.json", "none.json: cannot be read"),
     ("{gpu} --hf-config {llama} --device H100", "no device 'H100'"),
-    ("{gpu} --hf-config {llama} --device host", "has no rate tensor.bf16 of"),
+    ("{gpu} --hf-config {llama} --device host", "bounded on a GPU, and the host was chosen"),
+    (
+        "{host} --hf-config {llama}",
+        "host.json: a model is bounded on a GPU, and the profile has none",
+    ),
+    (
+        "{gpu} --hf-config Qwen/Qwen3-8B",
+        "config.json must be a local file, such as hf download Qwen",
+    ),
 ]
 
 

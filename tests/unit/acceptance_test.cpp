@@ -75,8 +75,8 @@ TEST(Acceptance, HealthyCardsPassWhereSomethingIsKnown) {
   for (const char* file : {"s-full1", "s-quick1", "x-full1", "x-quick3"})
     EXPECT_EQ(judged(h100(file)).verdict, Outcome::kPass) << judged(h100(file)).all;
   EXPECT_EQ(judged(sample::reference()).line,
-            "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; number of GPUs "
-            "not given\n");
+            "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health (--gpus N also "
+            "checks that none is missing)\n");
   // Another model is enough to know.
   const Answer found = judged(h100(), without("H100"));
   EXPECT_EQ(found.verdict, Outcome::kPass) << found.all;
@@ -86,7 +86,7 @@ TEST(Acceptance, HealthyCardsPassWhereSomethingIsKnown) {
   EXPECT_EQ(judged(h100("s-full2-at-1995-mhz")).verdict, Outcome::kCannotJudge);
   // Nor is a healthy model of which nothing is known.
   EXPECT_EQ(judged(h100(), std::vector<Population>()).line,
-            "CANNOT JUDGE  gpu0, NVIDIA H100 80GB HBM3: memory, compute, Tensor Cores, PCIe not "
+            "CANNOT JUDGE  gpu0 (H100): memory, compute, Tensor Cores, PCIe not "
             "judged: none below its floor\n");
 }
 
@@ -205,11 +205,11 @@ TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
   const Profile one = h100();
   EXPECT_EQ(judged(one, 2).verdict, Outcome::kFail);
   EXPECT_THAT(judged(one, 2).line, HasSubstr("1 of 2 GPUs measured"));
-  EXPECT_THAT(judged(one).line, HasSubstr("number of GPUs not given"));
+  EXPECT_THAT(judged(one).line, HasSubstr("(--gpus N also checks that none is missing)"));
   const CheckResult hidden =
       check(one, {.populations = bundled_populations(), .gpus = 2, .some_hidden = true});
   EXPECT_THAT(describe(*hidden.worst()), HasSubstr("CUDA_VISIBLE_DEVICES hides the rest"));
-  EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
+  EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("--gpus")));
 }
 
 TEST(Acceptance, WrongResultsFailDoubledCeilingsAreNotJudged) {

@@ -169,7 +169,7 @@ TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
     });
     return check_sentence(Checks{.files = {{"a.json", checked(profile)}}, .source = "here"});
   };
-  const std::string open = "gpu0, NVIDIA A100: memory, compute, Tensor Cores, PCIe not judged";
+  const std::string open = "gpu0 (A100): memory, compute, Tensor Cores, PCIe not judged";
   EXPECT_EQ(line(true), open + ": none below its floor");
   EXPECT_EQ(line(false), open);
 }
@@ -606,10 +606,10 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
                   testing::Contains(testing::StartsWith("cannot_judge gpu0/hbm.write/measured: no "
                                                         "time to confirm: HBM write: 42")));
       const std::string text = check_text({.files = {{"", result}}, .source = "here"}, false, {});
-      EXPECT_THAT(
-          text, testing::StartsWith(
-                    stopped_at == 1 ? "CANNOT JUDGE  gpu0, NVIDIA H200: the run ended early\n"
-                                    : "CANNOT JUDGE  gpu0, NVIDIA H200: no time to confirm: HBM"));
+      EXPECT_THAT(text,
+                  testing::StartsWith(stopped_at == 1
+                                          ? "CANNOT JUDGE  gpu0 (H200): the run ended early\n"
+                                          : "CANNOT JUDGE  gpu0 (H200): no time to confirm: HBM"));
     }
   }
 }
@@ -631,6 +631,22 @@ TEST(Check, FailsWithoutASecondMeasurementIfStopped) {
     return {checked(partial), true};
   });
   EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
+TEST(CheckText, FailNamesWhoWhatAndHowManyUncut) {
+  const Profile slow = changed([](Profile& p) {
+    for (const char* resource : {"hbm.copy", "hbm.read", "hbm.write"})
+      sample::scale(p, resource, Basis::kMeasured,
+                    resource == std::string("hbm.copy") ? 0.85 : 0.92);
+  });
+  Checks checks{.files = {{"", checked(slow)}}, .source = "here"};
+  const auto line = [&] { return terminal_text(check_line(checks), false); };
+  EXPECT_EQ(line(), "FAIL  gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more\n");
+  checks.files = {{"a/node1.json", checked(reference())}, {"a/node2.json.gz", checked(slow)}};
+  EXPECT_EQ(line(),
+            "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more; the "
+            "other GPU "
+            "passes\n");
 }
 
 TEST(CheckText, NamesTheFileWithoutAGpu) {

@@ -184,7 +184,24 @@ TEST(Labels, NameDevicesByIndex) {
   EXPECT_EQ(device_label(p, "host"), "host");
   EXPECT_EQ(ResourceLabels(p)("tensor.bf16"), "BF16 Tensor Cores");
   EXPECT_EQ(ResourceLabels(p)("made.up"), "made.up");
-  EXPECT_EQ(basis_label(Basis::kModelShaped), "model-shaped");
+  EXPECT_EQ(basis_label(Basis::kDatasheet), "published");
+  EXPECT_EQ(basis_label(Basis::kSustained), "achievable");
+  EXPECT_EQ(basis_label(Basis::kModelShaped), "model");
+  EXPECT_EQ(basis_label(Basis::kModelBurst), "model burst");
+}
+
+TEST(Labels, ModelsHaveShortNames) {
+  for (const auto& [model, name] :
+       std::map<std::string, std::string>{{"NVIDIA H100 80GB HBM3", "H100"},
+                                          {"NVIDIA H200", "H200"},
+                                          {"NVIDIA H100 PCIe", "H100 PCIe"},
+                                          {"NVIDIA A100-SXM4-80GB", "A100"},
+                                          {"NVIDIA GeForce RTX 4090", "RTX 4090"},
+                                          {"NVIDIA RTX A6000", "RTX A6000"},
+                                          {"Tesla T4", "T4"},
+                                          {"NVIDIA", "NVIDIA"},
+                                          {"", ""}})
+    EXPECT_EQ(short_model(model), name) << model;
 }
 
 TEST(Labels, OfProfilesByOtherVersionsAreThisPrograms) {

@@ -224,7 +224,7 @@ TEST(FirstScreen, WhatMayVaryTenfoldIsNotPrintedInBold) {
 
 TEST(FirstScreen, OfAGpuWithoutFp8OrAMigSlice) {
   EXPECT_THAT(screen(sample::h200_run()),
-              HasSubstr("Not measured in this run: FP8 burst, FP8 sustained."));
+              HasSubstr("Not measured in this run: FP8 burst, FP8 achievable."));
   EXPECT_THAT(screen(sample::run_with(sample::gpu([](auto& d) { d.compute_major = 8; }))),
               Not(HasSubstr("FP8")));
   EXPECT_THAT(screen(sample::run_with(sample::gpu([](auto& d) {

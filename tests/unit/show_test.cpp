@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -180,7 +181,7 @@ TEST(ShowJson, IsAscii) {
 }
 
 std::string topic(const Profile& profile, const std::string& name, std::size_t width = 100) {
-  return show_topics(profile, std::vector{name}, {.color = false, .width = width});
+  return show_topics(profile, std::vector{name}, true, {.color = false, .width = width});
 }
 
 TEST(ShowTopics, AreFoundByTheirNames) {
@@ -189,8 +190,9 @@ TEST(ShowTopics, AreFoundByTheirNames) {
     EXPECT_THAT(topic(profile, name), HasSubstr("\nMemory map  size as stated"));
   EXPECT_EQ(topic(profile, "memory"), "");
   EXPECT_EQ(topic(profile, ""), "");
-  EXPECT_THAT(show_topics(profile, std::vector<std::string>{"links", "caches", "memory map"}, {}),
-              AllOf(HasSubstr("\nMemory map  size"), HasSubstr("\nReads keep the rate")));
+  EXPECT_THAT(
+      show_topics(profile, std::vector<std::string>{"links", "caches", "memory map"}, true, {}),
+      AllOf(HasSubstr("\nMemory map  size"), HasSubstr("\n  Reads keep the rate")));
 }
 
 TEST(ShowTopics, MfuNamesThePeaksThatThereAre) {
@@ -234,6 +236,56 @@ TEST(ChooseTopics, ByAWordOrItsBeginningInAnyCase) {
   EXPECT_THAT(names("Toy_Sums"), ::testing::ElementsAre("toy sums"));
   for (const char* wanted : {"", " ", "cachesx", "gpu", "toy"})
     EXPECT_TRUE(names(wanted).empty()) << wanted;
+}
+
+TEST(ChooseTopics, UsersWordsFindTopics) {
+  const auto word = [](const char* wanted) {
+    const auto chosen = choose_topics(bench::topic_words(), {}, wanted);
+    for (const TopicWord& one : bench::topic_words())
+      if (std::ranges::equal(chosen.names, one.names)) return std::string(one.word);
+    return std::string();
+  };
+  for (const auto& [wanted, topic] : std::map<const char*, const char*>{{"stride", "alignment"},
+                                                                        {"graph", "launch"},
+                                                                        {"pinned", "pcie"},
+                                                                        {"warp", "divergence"},
+                                                                        {"L1", "caches"},
+                                                                        {"bf16", "compute"},
+                                                                        {"FP8", "compute"},
+                                                                        {"tlb", "random"},
+                                                                        {"memcpy", "bandwidth"},
+                                                                        {"numa", "host"},
+                                                                        {"all-reduce", ""},
+                                                                        {"allreduce", "nccl"}})
+    EXPECT_EQ(word(wanted), topic) << wanted;
+  std::set<std::string_view> known;
+  for (const TopicWord& one : bench::topic_words()) {
+    EXPECT_TRUE(known.insert(one.word).second) << one.word;
+    for (const std::string_view also : one.also) EXPECT_TRUE(known.insert(also).second) << also;
+  }
+}
+
+TEST(ChooseTopics, AMissNamesWhatWasMeant) {
+  const auto meant = [](const char* wanted) { return meant_topic(bench::topic_words(), wanted); };
+  EXPECT_EQ(meant("nvlnk"), "; did you mean nvlink?");
+  EXPECT_EQ(meant("strde"), "; did you mean stride (of alignment)?");
+  EXPECT_EQ(meant("xylophone"), "");
+}
+
+TEST(ShowTopics, BeginWithAnswersAndKeepLongTablesForAll) {
+  const auto shown = [](const std::string& name, bool all) {
+    return show_topics(reference(), std::vector{name}, all, {});
+  };
+  EXPECT_THAT(
+      shown("kernel launch", false),
+      AllOf(HasSubstr("ECC on\n  A launch takes 4.49 us to submit, another node of a graph"),
+            HasSubstr("  launch.graph, by nodes: time per item 6.85 us (1) to 686 ns (1024)"),
+            HasSubstr("  launch.submit        4.49 us\n"), HasSubstr("--all has every row"),
+            Not(HasSubstr("\n  512  "))));
+  EXPECT_THAT(shown("kernel launch", true),
+              AllOf(HasSubstr("\n  512           694 ns\n"), Not(HasSubstr("--all"))));
+  for (const std::string& name : topics_of(reference()))
+    EXPECT_LE(std::ranges::count(shown(name, false), '\n'), 65) << name;
 }
 
 TEST(ChooseTopics, WhatCouldBeSeveralIsNoneOfThem) {

@@ -146,6 +146,12 @@ TEST(Section, WrapsItsRemark) {
             "Title  a remark that is\n       too long for it\n");
 }
 
+TEST(StemOf, IsTheNameWithoutFolderAndEndings) {
+  EXPECT_EQ(stem_of("profiles/node7.json.gz"), "node7");
+  EXPECT_EQ(stem_of("node7.may.json"), "node7.may");
+  EXPECT_EQ(stem_of("node7"), "node7");
+}
+
 TEST(FileNamePart, HoldsNothingThatAFileNameCannot) {
   EXPECT_EQ(file_name_part("node7"), "node7");
   EXPECT_EQ(file_name_part("Node_7.example-site.org"), "Node_7.example-site.org");

@@ -25,9 +25,9 @@ void tlb_reach(const DeviceView& gpu, Collector& out) {
   if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
   out.add("tlb_reach", Severity::kInfo,
           fmt::format("Random access is fast up to {} of {}; over {} the TLB no longer covers it, "
-                      "and it falls to {}.",
+                      "and it falls to {} of its rate within {}.",
                       format_size(*reach), format_size(*memory), format_size(*largest),
-                      format_percent(*beyond / *rate)),
+                      format_percent(*beyond / *rate), format_size(*reach)),
           {{"reach", format_size(*reach)},
            {"rate", format_rate(*rate, "B/s")},
            {"rate_beyond", format_rate(*beyond, "B/s")}});

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,17 @@ def text_of(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return where, text if where else {}
 
 
+# A model's name on Hugging Face, which people give in place of a file.
+_MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/(?!\w*\.json)[\w.-]+")
+
+
 def config_path(path: str | os.PathLike[str]) -> Path:
     """The config.json of a folder, or the path itself. Raises ConfigError."""
+    if _MODEL_ID.fullmatch(os.fspath(path)) and not os.path.exists(path):
+        raise ConfigError(
+            f"{path}: no such file or folder; config.json must be a local file, such as "
+            f"hf download {path} config.json writes"
+        )
     if not os.path.isdir(path):
         return Path(path)
     config = require_regular(Path(path, "config.json"), ConfigError)

@@ -17,7 +17,7 @@ from peakline.limits.bound import Need, Roofs
 from peakline.limits.ceilings import MEASURED
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
-from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile
+from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
 
 _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 _STATE_BYTES = 2
@@ -179,6 +179,9 @@ class _Work:
         self.profile, self.model, self.formats = profile, model, serving.formats
         self.batch, self.context, self.tp = serving.batch, serving.context, serving.tp
         self.device = profile.select_devices(serving.device)[0]
+        if self.device == HOST:
+            why = "the profile has none" if not profile.devices else "the host was chosen"
+            raise PeakError(f"{profile.where}: a model is bounded on a GPU, and {why}")
         self.gpu, self.roofs = profile.gpu(self.device), Roofs(profile, self.device)
         self.layer_bytes = _bytes_of_layers(model, serving.formats)
         self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")

@@ -195,13 +195,15 @@ def first_tokens(document: Mapping[str, Any]) -> str:
 
 def turning(document: Mapping[str, Any]) -> str:
     turns = document["turning_batches"]
-    parts = [f"dense GEMMs from batch {turns['products']:.0f} on"]
-    if turns["experts"]:
-        parts.append(f"experts from {turns['experts']:.0f} on")
+    text = ""
     if turns["kv_cache"]:
-        parts.append(
-            f"the KV cache is larger than the weights from {units.number(turns['kv_cache'])} on"
+        text = (
+            f"At context {turns['context']} weights are most of the traffic up to batch "
+            f"{units.number(turns['kv_cache'])}, the KV cache above. "
         )
-    step = turns["step"]
-    parts.append(f"the whole step from {step} on" if step else "the whole step at no batch")
-    return f"Reading weights stops binding at context {turns['context']}: {', '.join(parts)}."
+    experts = f"experts at {turns['experts']:.0f}, " if turns["experts"] else ""
+    step = f"at {turns['step']}" if turns["step"] else "never"
+    return (
+        f"{text}Dense GEMMs turn compute-bound at batch {turns['products']:.0f}, {experts}the "
+        f"whole step {step}."
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from peakline import units
-from peakline.names import is_of_node, level_of, plain_label
+from peakline.names import basis_name, format_name, is_of_node, level_of, plain_label
 from peakline.profile import notebook, schema
 from peakline.profile.conclusions import (
     BASES,
@@ -195,7 +195,11 @@ class Profile:
         return found.label if found else plain_label(resource)
 
     def headline_label(self, headline: Headline) -> str:
-        """The label of a headline: its resource's where the file calls both alike."""
+        """The label of a headline: its resource's where the file calls both alike; of Tensor Cores
+        "BF16 achievable"."""
+        if level_of(headline.resource) == "tensor":
+            precision = self.precision(headline.resource) or headline.resource.partition(".")[2]
+            return f"{format_name(precision)} {basis_name(headline.basis)}"
         found = self._resource.get(headline.resource)
         alike = found is not None and found.label == headline.label
         return self.label(headline.resource) if alike else headline.label

@@ -90,9 +90,8 @@ def _waits(analysis: Analysis) -> Iterator[TraceFinding]:
     count = analysis.ranks[place].waits / len(analysis.ranks[place].steps)
     if seconds:
         text = (
-            f"{often(count)} a step the host waits for the device, which then waits "
-            "for the next launch: leave values on the device (.item(), .cpu(), a condition on a "
-            "tensor), or read them a step later"
+            f"{often(count)} a step the CPU reads a result (.item(), .cpu(), if tensor:) and the "
+            "GPU idles meanwhile: keep it on the GPU, or read it a step later"
         )
         yield _said(analysis, Part.SYNCHRONIZATION, seconds, text, "synchronization", place)
 

@@ -212,9 +212,8 @@ def _recorded(analysis: Analysis) -> list[TraceFinding]:
         ),
         "clipped": (
             clipped,
-            f"Activities faster than their lower bound: {clipped}{over}. Others ran beside them, "
-            "they are smaller than anything measured, their data came from a cache, or clocks were "
-            "higher; their bound counts up to the time that they took.",
+            f"Kernels and copies that beat their bound: {clipped}{over} (cache, overlap, higher "
+            "clock, or smaller than anything measured). They count as at it.",
         ),
         "one_rank": (
             len(ranks) > 1,

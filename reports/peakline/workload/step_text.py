@@ -201,15 +201,13 @@ def spread(analysis: Analysis) -> str:
 
 
 def said(found: TraceFinding) -> str:
-    """An advice as a sentence, with its saving and the curve behind it."""
+    """An advice as a sentence, with its saving first and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
-    text = rank + found.text
-    text = text[0].upper() + text[1:]
-    return (
-        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(found.step_s)} "
-        f"({units.percent(found.saving_s / found.step_s)})."
-    )
+    # The steps of ranks differ.
+    of = "" if found.rank is None else f" of {units.time(found.step_s)}"
+    share = units.percent(found.saving_s / found.step_s)
+    return f"Up to {units.time(found.saving_s)}{of} ({share}): {rank}{found.text}{shown}."
 
 
 def wrapped(text: str, width: int, first: str = "") -> list[str]:
