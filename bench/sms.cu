@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <deque>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,11 +28,23 @@ constexpr double kShareOfL2 = 0.4;
 constexpr double kBeyondL2 = 4;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 
-// Memory is fastest in small chunks; the L2 outruns the counters that hand them out.
-constexpr int kMemoryBatches = 2, kL2Batches = 8;
-
-template <int kBatches>
-constexpr std::size_t kChunk = sizeof(uint4) * kernels::kSmsBatch* kBatches;
+// A kernel that reads, and the bytes that a warp takes at a time.
+struct ReadShape {
+  void (*kernel)(const uint4*, unsigned, unsigned, unsigned*, std::uint32_t*, unsigned*);
+  std::size_t chunk;
+};
+template <int kUnroll, int kBatches>
+constexpr ReadShape read_shape() {
+  return {kernels::sms_read<kUnroll, kBatches>, kernels::kSmsChunk<kUnroll, kBatches>};
+}
+// Few SMs need many loads in flight; with all SMs, an H200's memory is faster with fewer. The L2
+// needs long chunks, or the counters that hand them out limit it.
+constexpr std::array kMemoryReads = {read_shape<8, 2>(), read_shape<4, 4>(), read_shape<2, 8>(),
+                                     read_shape<8, 1>(), read_shape<4, 2>(), read_shape<4, 8>()};
+constexpr std::array kL2Reads = {read_shape<8, 8>(), read_shape<4, 16>()};
+constexpr double kSearchSeconds = 0.02;
+constexpr int kWriteUnroll = 8, kWriteBatches = 2;
+constexpr std::size_t kWriteChunk = kernels::kSmsChunk<kWriteUnroll, kWriteBatches>;
 
 unsigned most_shared_bytes() {
   int device = 0, bytes = 0;
@@ -70,21 +84,34 @@ class OneBlockAnSm {
   DeviceBuffer<unsigned> counters_{kernels::kSmsDone + 1}, sm_of_;
 };
 
-// data: `bytes` random bytes, which are read over and over; of the current GPU or another.
-template <int kBatches>
+// Of which every shape's chunk is a part.
+constexpr std::size_t kReadGranule = std::size_t{32} << 10;
+
+// data: `bytes` random bytes, which are read over and over; of the current GPU or another. The
+// fastest of the shapes counts.
 void read_with_some(CudaBench& bench, unsigned sms, const std::uint32_t* data, std::size_t bytes,
-                    std::size_t bytes_read) {
-  const auto chunks = static_cast<unsigned>(bytes / kChunk<kBatches>);
-  const auto total = static_cast<unsigned>(bytes_read / kChunk<kBatches>);
-  const OneBlockAnSm kernel(kernels::sms_read<kBatches>, sms);
+                    std::size_t bytes_read, std::span<const ReadShape> shapes) {
+  bytes_read = bytes_read / kReadGranule * kReadGranule;
   const DeviceBuffer<std::uint32_t> of_warp(std::size_t{sms} * kWarps);
-  const auto launch = [&](cudaStream_t stream) {
-    kernel.launch(stream, reinterpret_cast<const uint4*>(data), chunks, total, kernel.counters(),
-                  of_warp.data(), kernel.sm_of());
+  std::deque<OneBlockAnSm<const uint4*, unsigned, unsigned, unsigned*, std::uint32_t*, unsigned*>>
+      kernels_of_shapes;
+  for (const ReadShape& shape : shapes) kernels_of_shapes.emplace_back(shape.kernel, sms);
+  const auto launch_of = [&](std::size_t i) -> CudaBench::Launch {
+    return [&, i](cudaStream_t stream) {
+      const auto& kernel = kernels_of_shapes[i];
+      kernel.launch(stream, reinterpret_cast<const uint4*>(data),
+                    static_cast<unsigned>(bytes / shapes[i].chunk),
+                    static_cast<unsigned>(bytes_read / shapes[i].chunk), kernel.counters(),
+                    of_warp.data(), kernel.sm_of());
+    };
   };
+  const std::size_t best = bench.search(shapes.size(), launch_of, kSearchSeconds);
+  const CudaBench::Launch launch = launch_of(best);
   bench.launch_once(launch);
-  kernel.note_sms(bench);
+  kernels_of_shapes[best].note_sms(bench);
   bench.note("footprint_bytes", static_cast<std::int64_t>(bytes));
+  bench.note("chunk_bytes", static_cast<std::int64_t>(shapes[best].chunk));
+  bench.note("shape", static_cast<std::int64_t>(best));
   bench.verify([&]() -> std::string {
     poison(of_warp, bench.stream());
     bench.launch_once(launch);
@@ -92,25 +119,24 @@ void read_with_some(CudaBench& bench, unsigned sms, const std::uint32_t* data, s
     const Accumulator<std::uint32_t> expected;
     const std::size_t words = bytes / sizeof(std::uint32_t);
     kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
-        data, words, words, total * kChunk<kBatches> / sizeof(std::uint32_t), expected.data());
+        data, words, words, bytes_read / sizeof(std::uint32_t), expected.data());
     return std::reduce(sums.begin(), sums.end()) == expected.get()
                ? ""
                : "the sum of the data read differs";
   });
-  bench.measure({.bytes_read = static_cast<double>(total * kChunk<kBatches>)}, launch);
+  bench.measure({.bytes_read = static_cast<double>(bytes_read)}, launch);
 }
 
-template <int kBatches>
-void read_own_with_some(CudaBench& bench, unsigned sms, std::size_t wanted,
-                        std::size_t bytes_read) {
-  const std::size_t bytes = bench.fitting_memory(wanted, kChunk<kBatches>);
+void read_own_with_some(CudaBench& bench, unsigned sms, std::size_t wanted, std::size_t bytes_read,
+                        std::span<const ReadShape> shapes) {
+  const std::size_t bytes = bench.fitting_memory(wanted, kReadGranule);
   const auto data = random_words(bytes / sizeof(std::uint32_t), bench.seed());
-  read_with_some<kBatches>(bench, sms, data.data(), bytes, bytes_read);
+  read_with_some(bench, sms, data.data(), bytes, bytes_read, shapes);
 }
 
 void write_with_some(CudaBench& bench, unsigned sms, std::uint32_t* data, std::size_t bytes) {
-  const auto chunks = static_cast<unsigned>(bytes / kChunk<kMemoryBatches>);
-  const OneBlockAnSm kernel(kernels::sms_write<kMemoryBatches>, sms);
+  const auto chunks = static_cast<unsigned>(bytes / kWriteChunk);
+  const OneBlockAnSm kernel(kernels::sms_write<kWriteUnroll, kWriteBatches>, sms);
   const auto launch = [&](cudaStream_t stream) {
     kernel.launch(stream, reinterpret_cast<uint4*>(data), chunks, chunks, kernel.counters(),
                   kWritten, kernel.sm_of());
@@ -142,16 +168,15 @@ unsigned sms_of(const CudaBench& bench) {
 void sms_hbm(CudaBench& bench) {
   const unsigned sms = sms_of(bench);
   const std::size_t bytes = bench.beyond_l2(sms * kHbmBytesPerSm, kBeyondL2);
-  read_own_with_some<kMemoryBatches>(bench, sms, bytes, bytes);
+  read_own_with_some(bench, sms, bytes, bytes, kMemoryReads);
 }
 
 void sms_l2(CudaBench& bench) {
   const unsigned sms = sms_of(bench);
   const auto l2 = bench.device().l2_bytes;
   if (!l2) throw Skipped("the size of the L2 is not known");
-  read_own_with_some<kL2Batches>(bench, sms,
-                                 static_cast<std::size_t>(kShareOfL2 * static_cast<double>(*l2)),
-                                 sms * kL2BytesPerSm);
+  read_own_with_some(bench, sms, static_cast<std::size_t>(kShareOfL2 * static_cast<double>(*l2)),
+                     sms * kL2BytesPerSm, kL2Reads);
 }
 
 void sms_peer(NodeBench& bench, bool reads) {
@@ -168,7 +193,7 @@ void sms_peer(NodeBench& bench, bool reads) {
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
   if (reads)
-    read_with_some<kMemoryBatches>(bench, sms, data.data(), bytes, bytes);
+    read_with_some(bench, sms, data.data(), bytes, bytes, kMemoryReads);
   else
     write_with_some(bench, sms, data.data(), bytes);
 }

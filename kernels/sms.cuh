@@ -11,10 +11,9 @@
 namespace peakline::kernels {
 
 inline constexpr unsigned kSmsThreads = 1024;
-// Accesses of 16 bytes in flight per thread: 128 KiB per SM, twice what the fastest SM needs.
-inline constexpr int kSmsUnroll = 8;
-// Vectors that a warp moves at a time.
-inline constexpr unsigned kSmsBatch = 32 * kSmsUnroll;
+// Bytes of a chunk: a warp moves kBatches times 32 x kUnroll vectors of 16 bytes at once.
+template <int kUnroll, int kBatches>
+inline constexpr std::size_t kSmsChunk = sizeof(uint4) * 32 * kUnroll* kBatches;
 
 // Counters that hand out chunks, in cache lines of their own: one alone answers some 400 million
 // times a second, which an H200's memory outruns with chunks of 8 KiB.
@@ -52,23 +51,23 @@ __device__ inline void take_chunks(unsigned total, unsigned* counters, unsigned*
   for (unsigned i = 0; i < kSmsCounters; ++i) counters[i * kSmsCounterStride] = 0;
 }
 
-// of_warp[warp] = sum of the words that the warp reads, sm_of[block] = its SM. Reads `total` chunks
-// of kBatches batches, going over the data's `chunks` again and again: 16 x kSmsBatch x kBatches x
-// total bytes.
-template <int kBatches>
+// of_warp[warp] = sum of the words that the warp reads, sm_of[block] = its SM. Reads `total`
+// chunks, going over the data's `chunks` again and again: kSmsChunk x total bytes.
+template <int kUnroll, int kBatches>
 __global__ void __launch_bounds__(kSmsThreads, 1)
     sms_read(const uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
              std::uint32_t* of_warp, unsigned* sm_of) {
+  constexpr unsigned kBatch = 32 * kUnroll;
   std::uint32_t sum = 0;
   take_chunks(total, counters, sm_of, [&](unsigned chunk) {
-    const uint4* batch = data + std::size_t{chunk % chunks} * kBatches * kSmsBatch;
+    const uint4* batch = data + std::size_t{chunk % chunks} * kBatches * kBatch + threadIdx.x % 32;
 #pragma unroll 1
-    for (int i = 0; i < kBatches; ++i, batch += kSmsBatch) {
-      uint4 v[kSmsUnroll];
+    for (int i = 0; i < kBatches; ++i, batch += kBatch) {
+      uint4 v[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kSmsUnroll; ++u) v[u] = __ldcg(batch + u * 32 + threadIdx.x % 32);
+      for (int u = 0; u < kUnroll; ++u) v[u] = __ldcg(batch + u * 32);
 #pragma unroll
-      for (int u = 0; u < kSmsUnroll; ++u) sum += v[u].x + v[u].y + v[u].z + v[u].w;
+      for (int u = 0; u < kUnroll; ++u) sum += v[u].x + v[u].y + v[u].z + v[u].w;
     }
   });
   for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
@@ -76,16 +75,17 @@ __global__ void __launch_bounds__(kSmsThreads, 1)
 }
 
 // Writes likewise: word i becomes value ^ i.
-template <int kBatches>
+template <int kUnroll, int kBatches>
 __global__ void __launch_bounds__(kSmsThreads, 1)
     sms_write(uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
               std::uint32_t value, unsigned* sm_of) {
+  constexpr unsigned kBatch = 32 * kUnroll;
   take_chunks(total, counters, sm_of, [&](unsigned chunk) {
-    std::size_t i = std::size_t{chunk % chunks} * kBatches * kSmsBatch + threadIdx.x % 32;
+    std::size_t i = std::size_t{chunk % chunks} * kBatches * kBatch + threadIdx.x % 32;
 #pragma unroll 1
-    for (int batch = 0; batch < kBatches; ++batch, i += kSmsBatch)
+    for (int batch = 0; batch < kBatches; ++batch, i += kBatch)
 #pragma unroll
-      for (int u = 0; u < kSmsUnroll; ++u)
+      for (int u = 0; u < kUnroll; ++u)
         __stcs(data + i + u * 32, Words<uint4>::pattern(value, i + u * 32));
   });
 }
