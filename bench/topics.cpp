@@ -28,7 +28,7 @@ std::span<const TopicWord> topic_words() {
       {"atomics", {"atomics"}, {"atomic", "atomicadd", "histogram"}},
       {"divergence", {"divergence"}, {"warp", "branch", "branches", "lanes"}},
       {"occupancy", {"occupancy"}, {"warps", "registers", "blocks", "ilp"}},
-      {"sms", {"some of the SMs", "some of the SMs on links"}, {"sm", "subset", "partial"}},
+      {"sms", {"some of the SMs"}, {"sm", "subset", "partial"}},
       {"bandwidth", {"bandwidth"}, {"memcpy", "memset", "copy", "stream", "triad"}},
       {"memory", {"memory map", "bandwidth"}, {"map", "hierarchy", "levels"}},
       {"hbm",

@@ -74,20 +74,4 @@ __global__ void __launch_bounds__(kSmsThreads, 1)
   if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * kSmsThreads + threadIdx.x) / 32] = sum;
 }
 
-// Writes likewise: word i becomes value ^ i.
-template <int kUnroll, int kBatches>
-__global__ void __launch_bounds__(kSmsThreads, 1)
-    sms_write(uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
-              std::uint32_t value, unsigned* sm_of) {
-  constexpr unsigned kBatch = 32 * kUnroll;
-  take_chunks(total, counters, sm_of, [&](unsigned chunk) {
-    std::size_t i = std::size_t{chunk % chunks} * kBatches * kBatch + threadIdx.x % 32;
-#pragma unroll 1
-    for (int batch = 0; batch < kBatches; ++batch, i += kBatch)
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u)
-        __stcs(data + i + u * 32, Words<uint4>::pattern(value, i + u * 32));
-  });
-}
-
 }  // namespace peakline::kernels

@@ -19,8 +19,7 @@ std::string format_label(std::string_view format);
 // Share of the format's burst rate per clock; nullopt if either clock was not read.
 std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
                                      std::string_view format);
-// A product with this share of the burst rate per clock gains nothing from a larger size.
-inline constexpr double kFullShare = 0.9;
+using role::kFullShare;
 // The size from which all larger ones keep kFullShare, given shares in the order of their sizes.
 // Shares between two sizes are assumed to lie on a line over log(size), since a threshold that
 // jumps from one measured size to the next would differ between runs. nullopt if the largest falls

@@ -59,7 +59,10 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Fi
     if (!share || !part || !hidden || !tokens) continue;
     figures.add("share_per_clock", *share,
                 {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
-    if (*part == "layer") layers[*hidden].emplace(*tokens, *share);
+    if (*part != "layer") continue;
+    layers[*hidden].emplace(*tokens, *share);
+    figures.add("layer_share", *share,
+                {{"format", format}, {"hidden", *hidden}, {"tokens", *tokens}});
   }
   for (const auto& [hidden, shares] : layers)
     if (const auto tokens = size_at_share({shares.begin(), shares.end()}))
@@ -90,7 +93,8 @@ CurveRule model_layer(const std::string& format) {
        {"clock", "Hz", {"format", "tokens"}},
        {"share_of_burst", unit::kShare, {"format", "tokens"}},
        {"share_per_clock", unit::kShare, {"format", "part", "hidden", "tokens"}},
-       {"full_rate_tokens", unit::kCount, {"format", "hidden"}, role::kFullRateTokens}},
+       {"layer_share", unit::kShare, {"format", "hidden", "tokens"}, role::kShareOfTokens},
+       {"full_rate_tokens", unit::kCount, {"format", "hidden"}}},
       summarize_model_layer);
 }
 

@@ -19,8 +19,8 @@ constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  
 CurveRule size_curve(const std::string& format) {
   return {
       kSizes,
-      {{"share_per_clock", unit::kShare, {"format", "n"}},
-       {kSizeAtShare, unit::kCount, {"format"}, role::kFullRateSide}},
+      {{"share_per_clock", unit::kShare, {"format", "n"}, role::kShareOfSide},
+       {kSizeAtShare, unit::kCount, {"format"}}},
       [format](const CurveView& curve, Figures& figures) {
         std::vector<std::pair<std::int64_t, double>> shares;
         for (const CurvePoint& point : sweep(curve, "n")) {

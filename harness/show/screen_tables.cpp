@@ -1,9 +1,14 @@
 #include "harness/show/screen_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/conclude/decoding.hpp"
@@ -61,31 +66,76 @@ std::optional<std::string> decoding(const Alike& group, const ResourceLabels& la
                      format_number(*rate), labels(kRead));
 }
 
-// "GEMMs of N x N x N reach 90 % of burst per clock from about N = 3500 in BF16, 3900 in FP8; a
-// transformer's layers from about 870 tokens in BF16, 1000 in FP8": maxima over GPUs and shapes.
-std::optional<std::string> gemm_sizes(const Alike& group) {
-  const auto from = [&](const char* role, const char* unit) {
-    std::vector<std::pair<std::string, double>> largest;  // by format
-    for (const DeviceView* device : group.devices) {
-      for (const Figure* figure : device->figures({.role = role})) {
-        const auto format = text_param(figure->by, "format");
-        if (!format) continue;
-        auto known = std::ranges::find(largest, *format, &std::pair<std::string, double>::first);
-        if (known == largest.end()) known = largest.insert(known, {*format, 0});
-        known->second = std::max(known->second, figure->value);
-      }
+// Shares of burst per clock by size, the least over GPUs and shapes.
+using SharesBySize = std::map<std::int64_t, double>;
+
+// By format, in the order of the figures.
+std::vector<std::pair<std::string, SharesBySize>> shares_by_size(const Alike& group,
+                                                                 const char* role,
+                                                                 std::string_view param) {
+  std::vector<std::pair<std::string, SharesBySize>> all;
+  for (const DeviceView* device : group.devices) {
+    for (const Figure* figure : device->figures({.role = role})) {
+      const auto format = text_param(figure->by, "format");
+      const auto size = int_param(figure->by, param);
+      if (!format || !size) continue;
+      auto known = std::ranges::find(all, *format, &std::pair<std::string, SharesBySize>::first);
+      if (known == all.end()) known = all.insert(known, {*format, {}});
+      double& share = known->second.try_emplace(*size, figure->value).first->second;
+      share = std::min(share, figure->value);
     }
-    std::vector<std::string> texts;
-    for (const auto& [format, size] : largest)
-      texts.push_back(
-          fmt::format("{:.0f}{} in {}", size, texts.empty() ? unit : "", upper(format)));
-    return joined(texts);
-  };
-  const std::string sides = from(role::kFullRateSide, "");
-  const std::string tokens = from(role::kFullRateTokens, " tokens");
-  if (sides.empty()) return std::nullopt;
-  return fmt::format("GEMMs of N x N x N reach 90 % of burst per clock from about N = {}{}.", sides,
-                     tokens.empty() ? "" : "; a transformer's layers from about " + tokens);
+  }
+  return all;
+}
+
+// "between N = 3072 and 4096 in BF16, 4096 and 5120 in FP8": where shares become full and stay so;
+// formats that agree are not named. Those that do not become full within the sizes measured are
+// left out.
+std::string where_full(const std::vector<std::pair<std::string, SharesBySize>>& formats,
+                       std::string_view before, std::string_view unit) {
+  std::vector<std::string> texts;
+  std::set<std::string> distinct;
+  for (const auto& [format, shares] : formats) {
+    auto full = shares.end();
+    while (full != shares.begin() && std::prev(full)->second >= role::kFullShare) --full;
+    if (full == shares.begin() || full == shares.end()) continue;
+    const std::string between = fmt::format("{} and {}", std::prev(full)->first, full->first);
+    distinct.insert(between);
+    texts.push_back(fmt::format("{}{} in {}", between, texts.empty() ? unit : "", upper(format)));
+  }
+  if (texts.empty()) return "";
+  const bool agree = distinct.size() == 1 && texts.size() == formats.size();
+  return fmt::format("between {}{}", before,
+                     agree ? fmt::format("{}{}", *distinct.begin(), unit) : joined(texts));
+}
+
+// "GEMMs of N x N x N reach 54, 79, 92, 99 % of burst per clock at N = 1024, 2048, 4096, 8192 in
+// BF16, ..., and 90 % between N = 3072 and 4096 in BF16, ...; a transformer's layers between 512
+// and 1024 tokens in BF16, ...".
+std::optional<std::string> gemm_sizes(const Alike& group) {
+  static constexpr std::array<std::int64_t, 4> kSides{1024, 2048, 4096, 8192};
+  const auto sides = shares_by_size(group, role::kShareOfSide, "n");
+  std::vector<std::string> reached;
+  for (const auto& [format, shares] : sides) {
+    std::vector<std::string> percents;
+    for (const std::int64_t side : kSides)
+      if (const auto at = shares.find(side); at != shares.end())
+        percents.push_back(fmt::format("{:.0f}", 100 * at->second));
+    if (percents.size() != kSides.size()) continue;
+    const std::string where =
+        reached.empty() ? fmt::format(" of burst per clock at N = {}", fmt::join(kSides, ", "))
+                        : "";
+    reached.push_back(fmt::format("{} %{} in {}", joined(percents), where, upper(format)));
+  }
+  if (reached.empty()) return std::nullopt;
+  std::string text = "GEMMs of N x N x N reach " + joined(reached);
+  const std::string percent = fmt::format("{:.0f} %", 100 * role::kFullShare);
+  if (const std::string where = where_full(sides, "N = ", ""); !where.empty())
+    text += fmt::format("; {} lies {}", percent, where);
+  const auto layers = shares_by_size(group, role::kShareOfTokens, "tokens");
+  if (const std::string where = where_full(layers, "", " tokens"); !where.empty())
+    text += fmt::format(", for a transformer's layers {}", where);
+  return text + '.';
 }
 
 std::optional<std::string> unmeasured_note(const Profile& profile,

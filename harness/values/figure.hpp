@@ -84,10 +84,12 @@ inline constexpr const char* kBeyondRate = "random.beyond_rate";
 inline constexpr const char* kResults = "instruction.results";
 inline constexpr const char* kDocumentedResults = "instruction.documented_results";
 inline constexpr const char* kCycles = "instruction.cycles";
-// The smallest square GEMM (N, by "format") and the smallest batch (tokens, by "format" and
-// "hidden") that reach nearly the format's burst rate per clock.
-inline constexpr const char* kFullRateSide = "gemm.full_rate_side";
-inline constexpr const char* kFullRateTokens = "gemm.full_rate_tokens";
+// Shares of the format's burst rate per clock: of square GEMMs, by "format" and "n", and of a
+// transformer's layers, by "format", "hidden" and "tokens".
+inline constexpr const char* kShareOfSide = "gemm.share_of_side";
+inline constexpr const char* kShareOfTokens = "gemm.share_of_tokens";
+// A share with which a larger product gains nothing.
+inline constexpr double kFullShare = 0.9;
 // s, an empty kernel on the device.
 inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 

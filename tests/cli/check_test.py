@@ -12,6 +12,7 @@ from program import (
     PATIENCE_S,
     PEAKLINE,
     REFERENCE,
+    TWO_GPUS,
     document,
     peakline,
     refused,
@@ -308,7 +309,7 @@ def test_nested_and_too_many_rules_are_refused(checked):
 
 def test_lint_knows_every_rule_of_a_check(rules):
     names = set()
-    for profile in (REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json")):
+    for profile in (REFERENCE, TWO_GPUS):
         for checked in document("check", profile, "--gpus", 1)["profiles"]:
             for device in checked["devices"]:
                 names |= {rule["name"] for rule in device["rules"]}

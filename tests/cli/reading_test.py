@@ -14,6 +14,7 @@ from program import (
     REFERENCE,
     SANITIZED,
     SOURCE,
+    TWO_GPUS,
     document,
     on_terminal,
     peakline,
@@ -67,7 +68,7 @@ def test_schema_on_the_corpus(schema, kind):
 
 def test_populations_of_the_program_follow_the_schema(schema):
     validate = schema("population")
-    for file in (REFERENCE.parent / "populations").iterdir():
+    for file in (TWO_GPUS.parent / "populations").iterdir():
         validate(json.loads(file.read_text()))
 
 
@@ -121,9 +122,7 @@ def test_report_has_the_same_headlines():
             assert values.get(row.label) == row.cells["measured"].value
 
 
-@pytest.mark.parametrize(
-    "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
-)
+@pytest.mark.parametrize("file", [REFERENCE, TWO_GPUS, GOLDEN], ids=lambda f: f.stem)
 def test_report_bounds_decoding_alike(file):
     import peakline as reports
     from peakline import units
@@ -137,9 +136,7 @@ def test_report_bounds_decoding_alike(file):
     assert line in peakline("show", file).stdout
 
 
-@pytest.mark.parametrize(
-    "file", [REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN], ids=lambda f: f.stem
-)
+@pytest.mark.parametrize("file", [REFERENCE, TWO_GPUS, GOLDEN], ids=lambda f: f.stem)
 def test_the_first_screen_as_data(file):
     from peakline.page.cells import Cell, read_table, text_of
 

@@ -160,7 +160,8 @@ def test_commands(run_in, files, demo, subtests, file):
             result = run_in(folder, line)
             # This build or machine may lack GPU benchmarks.
             if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
-                assert result.returncode == 0, result.stderr
+                # One of the demo's machines is slow.
+                assert result.returncode == ("--fail-on outlier" in line), result.stderr
 
 
 @pytest.mark.parametrize(

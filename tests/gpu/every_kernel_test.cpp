@@ -82,9 +82,8 @@ constexpr std::array kWorks = {
     KernelWork{"signal_after", kLaunches, false, 1, kManyLaunches},
     KernelWork{"count_in_turn", kLaunches, false, 1, kManyLaunches},
 };
-// Kernels of two GPUs alone. ping and pong wait for each other, so neither runs alone.
+// Two GPUs wait for each other in these, so neither runs alone.
 constexpr std::array kPartners = {
-    KernelWork{"sms_write", 2, false, 1, 0},
     KernelWork{"ping", 3, false, 1, 0},
     KernelWork{"pong", 3, false, 1, 0},
 };
@@ -375,9 +374,8 @@ class EveryKernelOfANode : public EveryKernel {
     return device_->measure(registry_.find(point_name(id, point->params)));
   }
 
-  static constexpr std::array kIds = {"p2p.read.sm",   "p2p.write.sm",   "p2p.bidirectional.sm",
-                                      "p2p.latency",   "p2p.visibility", "sms.link_read",
-                                      "sms.link_write"};
+  static constexpr std::array kIds = {"p2p.read.sm", "p2p.write.sm", "p2p.bidirectional.sm",
+                                      "p2p.latency", "p2p.visibility"};
   bench::RunOptions options_;
   std::unique_ptr<bench::Device> device_;
 };
@@ -406,8 +404,7 @@ TEST_F(EveryKernelOfANode, TakesTwiceAsLongForTwiceTheWork) {
   EXPECT_NEAR(measure("p2p.visibility").value.value() / once_s, 2, 0.2);
   options_.profile = true;  // timing waits for each launch
   open();
-  for (const std::string id :
-       {"p2p.read.sm", "p2p.write.sm", "p2p.latency", "sms.link_read", "sms.link_write"}) {
+  for (const std::string id : {"p2p.read.sm", "p2p.write.sm", "p2p.latency"}) {
     Times times;
     tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
       times = time_whole_and_half(l, work);

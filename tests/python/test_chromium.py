@@ -10,7 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import GPU, ONE_GPU, REFERENCES, pictures_of, reference_page
+from conftest import GPU, ONE_GPU, REFERENCES, document_of, pictures_of, reference_page
+
+PUBLISHED = REFERENCES[1]  # of one GPU
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -192,9 +194,9 @@ def test_link_opens_its_folded_group(page_path):
 
 @needs_chromium
 def test_contents_and_sorted_tables(light):
-    seen, _ = light[f"{ONE_GPU.stem}-wide"]
+    seen, _ = light[f"{PUBLISHED.stem}-wide"]
     # Answers, what to do, pictures in seven groups, the host, and provenance.
-    assert len(seen["linked"]) == 12
+    assert len(seen["linked"]) == 13
     assert all(seen["linked"])
     for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
         assert shown == order
@@ -206,17 +208,17 @@ def test_contents_and_sorted_tables(light):
 
 
 @needs_chromium
-def test_lines_that_open_show_their_tables(light, document):
-    seen, log = light[f"{ONE_GPU.stem}-wide"]
+def test_lines_that_open_show_their_tables(light):
+    seen, log = light[f"{PUBLISHED.stem}-wide"]
     assert log == []
     assert seen["folded"] >= 3
-    assert seen["raw"] == len(document["measurements"])
+    assert seen["raw"] == len(document_of(PUBLISHED)["measurements"])
 
 
 @needs_chromium
 def test_dark_and_light(light, page, tmp_path):
     dark = probed({"dark": (page, 800)}, tmp_path, "--blink-settings=preferredColorScheme=0")
-    dark_page, light_page = dark["dark"][0], light[f"{ONE_GPU.stem}-wide"][0]
+    dark_page, light_page = dark["dark"][0], light[f"{PUBLISHED.stem}-wide"][0]
     assert light_page["background"] == "rgb(244, 246, 248)"
     assert dark_page["background"] == "rgb(18, 22, 27)"
     assert light_page["ink"] != dark_page["ink"]

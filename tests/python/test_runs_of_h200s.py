@@ -6,7 +6,7 @@ import runpy
 from conftest import ROOT
 
 SCRIPT = ROOT / "tests" / "unit" / "runs_of_h200s.py"
-REFERENCE = ROOT / "reports" / "reference" / "nvidia-h200.json"
+REFERENCE = ROOT / "tests" / "golden" / "nvidia-h200.json"
 
 
 def test_the_reference_profile_is_among_them():

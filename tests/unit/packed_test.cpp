@@ -24,7 +24,7 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT
 namespace peakline {
 namespace {
 
-const std::string kOneGpu = PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json";
+const std::string kOneGpu = PEAKLINE_SOURCE_DIR "/tests/golden/nvidia-h200.json";
 
 // Another run of the machine, with something of everything that comparisons read.
 Profile changed(Profile profile) {

@@ -19,7 +19,7 @@ namespace peakline {
 
 // source: root of the tree. Facts that the file lacks, and methods, are the reference profile's.
 inline std::vector<CardRun> runs_of_h200s(const std::string& source) {
-  const Profile profile = read_profile(source + "/reports/reference/nvidia-h200.json");
+  const Profile profile = read_profile(source + "/tests/golden/nvidia-h200.json");
   const CardRun reference = card_run(device_views(profile)[0], "");
   const auto known = [&](const std::string& resource, const std::string& basis) {
     for (const RunFigure& figure : reference.figures)

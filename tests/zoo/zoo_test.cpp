@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 const Profile& h200_run() {
   static const Profile kRun =
-      read_profile(std::string(PEAKLINE_SOURCE_DIR) + "/reports/reference/nvidia-h200.json");
+      read_profile(std::string(PEAKLINE_SOURCE_DIR) + "/tests/golden/nvidia-h200.json");
   return kRun;
 }
 
