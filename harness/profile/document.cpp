@@ -83,13 +83,13 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
 }  // namespace
 
 void parse(std::string_view text, std::string_view name, Document& document) {
-  constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
+  constexpr unsigned kParsing = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
   const Place root{.key = name};
   if (text.find('\0') != text.npos) root.fail("not valid JSON: a NUL byte");
   document.text = text;
   Builder builder(root, document.root);
   rapidjson::InsituStringStream stream(document.text.data());
-  const rapidjson::ParseResult result = rapidjson::Reader().Parse<kFlags>(stream, builder);
+  const rapidjson::ParseResult result = rapidjson::Reader().Parse<kParsing>(stream, builder);
   if (!result) {
     const std::string_view before = text.substr(0, result.Offset());
     root.fail(fmt::format(

@@ -86,7 +86,6 @@ def test_a_folder_may_have_gzipped_profiles(tmp_path):
     assert peakline("fleet", tmp_path, "--csv").stdout == wanted.replace("a.json", "a.json.gz")
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers need more memory")
 @pytest.mark.parametrize("option", [["--all"], ["--json"], ["--help"]])
 def test_a_closed_pipe_ends_it_as_programs_of_the_shell(option):
     """So do the Python commands (tests/python/test_report_command.py)."""
@@ -98,6 +97,7 @@ def test_a_closed_pipe_ends_it_as_programs_of_the_shell(option):
     assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
 
 
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers need more memory")
 def test_what_is_too_large_for_the_memory(profile):
     # About 20 x as large in memory as in the file.
     much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
