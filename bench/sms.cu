@@ -20,7 +20,8 @@ constexpr unsigned kWarps = kernels::kSmsThreads / 32;
 // Per SM and launch: 1 ms of device memory, 0.8 ms of the L2 on an H100.
 constexpr std::size_t kHbmBytesPerSm = std::size_t{64} << 20;
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
-// Of the L2, which then holds the data however it is partitioned (as in l2.read).
+// The data take this share of the L2, which then holds them however it is partitioned (as in
+// l2.read).
 constexpr double kShareOfL2 = 0.4;
 constexpr double kBeyondL2 = 4;
 
@@ -86,7 +87,7 @@ class OneBlockAnSm {
   DeviceBuffer<unsigned> sm_of_;
 };
 
-// Of which every shape's chunk is a part.
+// Every shape's chunk divides it.
 constexpr std::size_t kReadGranule = std::size_t{32} << 10;
 
 // Reads `wanted` random bytes, or what fits, over and over until bytes_read; the fastest of the

@@ -9,7 +9,7 @@
 namespace peakline::bench {
 namespace {
 
-// So many tiles that a last, partial wave counts little, whichever number of SMs takes part.
+// It has so many tiles that a last, partial wave counts little, whichever number of SMs takes part.
 constexpr GemmShape kShape{.m = 8192, .n = 8192, .k = 4096};
 
 // Runs launches on the SMs of a partition, as a part of another stream's work.

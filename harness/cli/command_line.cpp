@@ -90,7 +90,7 @@ std::string version_text() {
   return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
 }
 
-// The same as the flags, for those who expect commands.
+// These do the same as the flags, for those who expect commands.
 void add_help_commands(CLI::App& app, Action& action) {
   CLI::App* version = app.add_subcommand("version", "Print the version");
   version->footer("Example:\n  peakline version");

@@ -62,7 +62,7 @@ class Help : public CLI::FormatterBase {
   }
 
  private:
-  // In the order of their first options.
+  // Groups come in the order of their first options.
   static std::vector<std::string> groups_of(const std::vector<const CLI::Option*>& options) {
     std::vector<std::string> groups;
     for (const CLI::Option* option : options)

@@ -104,7 +104,7 @@ std::string next_run_legend(const Profile& profile, std::size_t width) {
   return hanging("", styled(Style::kDim, legend), width);
 }
 
-// What the picture of a topic shows, after its answer.
+// Tells what the picture of a topic shows, after its answer.
 std::string topic_text(const TopicFigures& figures, const Curve& curve, std::size_t width) {
   std::string text = section(curve.topic, "", width);
   for (const Table& table : figures.tables) text += text_of(table, width) + '\n';
