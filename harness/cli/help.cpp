@@ -43,7 +43,7 @@ class Help : public CLI::FormatterBase {
     std::string text =
         hanging("", command->get_description() + '.', width) + usage(*command, whole);
     auto options = command->get_options();
-    std::ranges::rotate(options, options.begin() + 1);  // --help is the last one
+    std::rotate(options.begin(), options.begin() + 1, options.end());  // --help is the last one
     for (const std::string& group : groups_of(options)) {
       text += fmt::format("\n{}:\n", group);
       for (const CLI::Option* option : options)

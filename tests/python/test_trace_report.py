@@ -9,11 +9,11 @@ from peakline import units
 from peakline.commands.condition import condition
 from peakline.peaks.mfu import Utilization
 from peakline.pictures import Canvas
-from peakline.pictures.lanes import WAIT, lanes
 from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.text import escape
 from peakline.workload.analysis import analyze
+from peakline.workload.lanes import WAIT, lanes
 from peakline.workload.part import Part
 from peakline.workload.step_text import headline, lines, table
 
