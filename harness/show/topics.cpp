@@ -120,7 +120,7 @@ Table figures_by(const std::vector<const Figure*>& figures) {
   return table;
 }
 
-// In a table of more rows than asked for, benchmarks of more points are put into words.
+// Benchmarks of more points are put into words where a table has more rows than asked for.
 constexpr std::size_t kMostPoints = 1;
 
 // A line a benchmark: "launch.graph, by nodes: time per item 6.85 us (1) to 686 ns (1024)", the

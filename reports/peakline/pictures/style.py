@@ -40,8 +40,8 @@ FORMATS = {
 }
 # Levels of memory, by what resources and counters call them.
 LEVELS = {"memory": ("device memory", SERIES[0]), "l2": ("L2", SERIES[3]), "l1": ("L1", SERIES[7])}
-# What can be saved, is slower, or fails. No format has this colour; what is needed stands pale
-# beside it.
+# This colour marks what can be saved, is slower, or fails. No format has it; what is needed stands
+# pale beside it.
 SAVED = SERIES[6]
 NEEDED_ALPHA = 0.45
 

@@ -14,7 +14,7 @@ _MOST_STREAMS = 6
 _ALONE = 0.01  # of a step: shorter activities share a bar with their neighbours
 _NEAR = 0.001  # of a step: bars this close are one
 
-# What bars stand for.
+# Bars stand for these.
 KERNELS, COLLECTIVES, COPIES, LAUNCHES = "kernels", "collectives", "copies", "launches"
 WORK, WAIT = "host works", "waiting, or nothing runs"
 _KINDS = {Kind.COMPUTE: KERNELS, Kind.COLLECTIVE: COLLECTIVES, Kind.COPY: COPIES}

@@ -52,8 +52,8 @@ _NOISE = re.compile(r"No .* (events|data|samples) (were )?collected|.*(NVTX|Open
 # Columns of activities, if a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 _MODEL = ("id", "name")
-# Of a SQLite file's header, place and bytes: size of a page, counter of changes, pages, and the
-# counter for which that number of pages holds (https://www.sqlite.org/fileformat.html).
+# A SQLite file's header has these, by place and bytes: size of a page, counter of changes, pages,
+# and the counter for which that number of pages holds (https://www.sqlite.org/fileformat.html).
 _HEADER = 100
 _PAGES = [1 << power for power in range(9, 17)]
 _FIELDS_OF_HEADER = ((16, 2), (24, 4), (28, 4), (92, 4))
