@@ -306,7 +306,10 @@ std::string check_sentence(const Checks& checks, bool count) {
   if (!checks.why_none.empty()) {
     text = checks.why_none;
   } else if (cards.empty()) {
-    text = "no GPU in the profile";
+    std::vector<std::string> names;
+    for (const CheckedFile& file : checks.files)
+      if (!file.file.empty()) names.push_back(file.file);
+    text = names.empty() ? "no GPU was measured" : "no GPU in " + shortened(names);
   } else if (worst.rule == nullptr) {
     text = fmt::format("no GPU in {}", worst.file->file);
   } else if (verdict == Outcome::kPass) {

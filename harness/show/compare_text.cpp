@@ -261,8 +261,10 @@ std::string reasons_text(const Gate& gate, std::size_t width) {
   for (const Judged& rule : gate.warnings)
     text += hanging("  ",
                     fmt::format("{}: {}: {}", to_string(rule.name), spaced(to_string(rule.outcome)),
-                                describe(rule)),
+                                describe_alone(rule)),
                     width);
+  if (const std::string about = about_others(gate.warnings); !about.empty())
+    text += hanging("  ", about, width);
   for (const std::string& name : gate.unused)
     text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
   return text;
