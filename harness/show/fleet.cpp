@@ -184,11 +184,12 @@ std::string counted(const Fleet& fleet, bool hosts) {
   return joined(parts);
 }
 
-std::string first_line(const Fleet& fleet) {
+// The verdict's reason.
+std::string sentence(const Fleet& fleet) {
   const Outcome verdict = fleet.verdict();
   std::string all = counted(fleet, false);
   if (all.empty()) all = counted(fleet, true);
-  if (verdict == Outcome::kPass) return verdict_line(verdict, all + ": none stands out");
+  if (verdict == Outcome::kPass) return all + ": none stands out";
   const FleetMember* worst = nullptr;
   const FleetGroup* of = nullptr;
   std::map<std::string, Outcome> gpus;  // the worst of each card's modes
@@ -206,17 +207,16 @@ std::string first_line(const Fleet& fleet) {
       of = &group;
     }
   }
-  if (worst == nullptr) return verdict_line(verdict, all + ": nothing could be judged");
+  if (worst == nullptr) return all + ": nothing could be judged";
   if (is_gpu(*of)) gpus.erase(worst->card);
   machines.erase(worst->node);
   const auto passing = std::ranges::count_if(
       gpus, [](const auto& gpu) { return gpu.second < Outcome::kCannotJudge; });
   const Judged& rule = worst->rules[0];
-  return verdict_line(
-      verdict, who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
-                   describe_worst(rule, worst->rules) +
-                   as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
-                   others_pass(passing, std::ssize(gpus)));
+  return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
+         describe_worst(rule, worst->rules) +
+         as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
+         others_pass(passing, std::ssize(gpus));
 }
 
 bool disturbed(const Fleet& fleet) {
@@ -294,7 +294,7 @@ std::string cell(std::string_view text) {
 
 std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options) {
   const std::size_t width = options.width;
-  std::string text = first_line(fleet);
+  std::string text = verdict_line(fleet.verdict(), sentence(fleet));
   for (const FleetGroup& group : fleet.groups) {
     const std::string table = text_of(members(group, all), width);
     text += (all ? "\n" : "") + hanging("", styled(Style::kBold, headline(group)), width);
@@ -332,6 +332,7 @@ std::string fleet_json(const Fleet& fleet) {
       {{"schema", "peakline-fleet"},
        {"schema_version", 2},
        {"verdict", to_string(fleet.verdict())},
+       {"sentence", sentence(fleet)},
        {"profiles", fleet.profiles},
        {"devices", fleet.devices},
        {"superseded", fleet.superseded},
