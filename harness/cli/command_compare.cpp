@@ -31,6 +31,7 @@ struct CompareArguments {
 // Reduces profiles to the named GPUs, in that order, and the host.
 void keep_gpus(const std::vector<std::string>& files, const std::string& named,
                std::vector<Profile>& profiles) {
+  if (named == kAllDevices) return;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     Profile& p = profiles[i];
     try {
@@ -117,7 +118,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("--device", arguments->device,
                    "Compare these GPUs alone, as run takes them; after a colon, those of the new "
                    "side: 0:1 compares GPU 0 with GPU 1")
-      ->type_name("LIST[:LIST]")
+      ->type_name("all|LIST[:LIST]")
       ->check(not_empty("LIST"));
   add_repeatable(*compare_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a reason of the gate by its name; may be repeated");

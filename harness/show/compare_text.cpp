@@ -325,10 +325,13 @@ struct Counts {
   double bound = 0;      // no figure differs by more, besides those that vary too much
   std::size_t runs = 0;  // a side, that settle open ones
   const CeilingComparison* furthest = nullptr;  // of those that differ as cards do
+  std::int64_t curves = 0;                      // that deviate
   std::vector<const CeilingComparison*> varying;
 };
 Counts counts_of(const CompareResult& result) {
   Counts counts;
+  for (const DeviceComparison& device : result.devices)
+    counts.curves += std::ranges::count_if(device.curves, deviates, &CurveComparison::verdict);
   for (const CeilingComparison* c : judged(result.devices)) {
     ++counts.judged;
     switch (c->verdict) {
@@ -378,9 +381,13 @@ std::string counted(const Counts& counts, bool with_equal) {
   add(counts.open,
       " inconclusive" + (counts.runs > 0 ? fmt::format(" ({} runs a side say more)", counts.runs)
                                          : std::string()));
-  std::string text = joined(parts);
-  if (counts.varying.empty()) return text;
-  return text + (text.empty() ? "" : "; ") + too_noisy(counts.varying);
+  std::vector<std::string> all;
+  if (!parts.empty()) all.push_back(joined(parts));
+  if (counts.curves > 0)
+    all.push_back(format_count(counts.curves, "curve") +
+                  (counts.curves == 1 ? " deviates" : " deviate"));
+  if (!counts.varying.empty()) all.push_back(too_noisy(counts.varying));
+  return joined(all, "; ");
 }
 
 // "node8 is as fast as node7 within 3.5 %: 12 figures equal, ..."

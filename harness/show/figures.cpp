@@ -161,7 +161,7 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
             : std::optional(measured.back()->ceiling(of.resource, of.basis)->value / row->value -
                             1)));
   shown.cells.push_back(next_run_cell(device, row));
-  mark(shown, checks, group, of);
+  add_verdict(shown, checks, group, of);
   return shown;
 }
 
@@ -199,9 +199,9 @@ Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of
   return worst;
 }
 
-void mark(Row& row, const Checks& checks, const Alike& group, const FigureKey& of) {
+void add_verdict(Row& row, const Checks& checks, const Alike& group, const FigureKey& of) {
   const Outcome outcome = outcome_of(checks, group, of);
-  if (outcome != Outcome::kPass) row.mark = verdict_word(outcome);
+  if (outcome != Outcome::kPass) row.verdict = verdict_word(outcome);
 }
 
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,

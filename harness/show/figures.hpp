@@ -60,8 +60,8 @@ std::vector<std::string> add_headlines(Table& table, const Alike& group, const C
 
 // The worst outcome of a figure's rules over the group's devices: kFail, kWarn or kPass.
 Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of);
-// Marks a row whose figure fails or warns.
-void mark(Row& row, const Checks& checks, const Alike& group, const FigureKey& of);
+// Adds it to the figure's row, unless it passes.
+void add_verdict(Row& row, const Checks& checks, const Alike& group, const FigureKey& of);
 
 // The lowest healthy value of a figure, if known.
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,

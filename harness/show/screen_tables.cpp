@@ -232,7 +232,7 @@ Table mfu_choice(const Checks& checks, const Alike& group) {
     rate.style = Style::kBold;
     table.rows.push_back(
         {.key = name, .label = name, .cells = {std::move(rate), text_cell(std::move(use))}});
-    mark(table.rows.back(), checks, group, {resource, basis});
+    add_verdict(table.rows.back(), checks, group, {resource, basis});
   };
   add(published, "published", Basis::kDatasheet, "MFU as papers and tables state it");
   if (!published)
@@ -287,7 +287,7 @@ Table levels_table(const Checks& checks, const Alike& group) {
         {.key = level->level,
          .label = label,
          .cells = {std::move(size), cell(level->bytes_per_s, "B/s"), cell(level->latency_s, "s")}});
-    mark(table.rows.back(), checks, group, {level->level + ".read", Basis::kMeasured});
+    add_verdict(table.rows.back(), checks, group, {level->level + ".read", Basis::kMeasured});
     if (level->far_latency_s)
       table.rows.push_back({.key = level->level + "/far",
                             .label = label + ", far partition",

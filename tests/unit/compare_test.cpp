@@ -513,6 +513,11 @@ TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {
   EXPECT_EQ(line(),
             "SAME  node8 is as fast as node7 within 8.7 %: 1 figure equal, 2 differ as cards do "
             "(most: FP32 GEMM achievable -7.1 %)");
+  CurveComparison& faster = device.curves.emplace_back();
+  faster.verdict = Verdict::kFaster;
+  faster.points = {{.name = "nodes:1", .ratio = 2}};
+  EXPECT_THAT(line(), testing::EndsWith("(most: FP32 GEMM achievable -7.1 %); 1 curve deviates"));
+  device.curves.clear();
   add("l2.read", 1.05, Verdict::kFaster, std::nullopt);
   EXPECT_EQ(line(),
             "FASTER  node8 is faster than node7 in 1 of 4 figures by more than 2.0 %, slower in "
