@@ -23,9 +23,32 @@ struct CompareArguments {
   std::vector<std::string> base, next;
   double threshold_percent = CompareOptions{}.threshold * 100;
   std::string fail_on;
+  std::string device;
   std::vector<std::string> allowed, populations;
   bool all = false, json = false;
 };
+
+// Reduces profiles to the named GPUs, in that order, and the host.
+void keep_gpus(const std::vector<std::string>& files, const std::string& named,
+               std::vector<Profile>& profiles) {
+  if (named == kAllDevices) return;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    Profile& p = profiles[i];
+    try {
+      p.devices = select_gpus(p.devices, named);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: {}", files[i], error.what()));
+    }
+    // Links are of all GPUs. Readers leave out rows of GPUs that are not in `devices`.
+    const auto of_node = [](const auto& row) { return row.device == kNodeDevice; };
+    std::erase_if(p.measurements, of_node);
+    std::erase_if(p.ceilings, of_node);
+    std::erase_if(p.missing_ceilings, of_node);
+    std::erase_if(p.curves, of_node);
+    std::erase_if(p.findings, of_node);
+    p.points.erase(std::string(kNodeDevice));
+  }
+}
 
 int compare_files(CompareArguments arguments) {
   // Two files need no separator.
@@ -36,12 +59,16 @@ int compare_files(CompareArguments arguments) {
   if (arguments.base.empty() || arguments.next.empty()) {
     throw UsageError("compare: expected BASE... -- NEW...: profiles on both sides");
   }
-  const std::vector<Profile> base = read_profiles(arguments.base),
-                             next = read_profiles(arguments.next);
+  std::vector<Profile> base = read_profiles(arguments.base), next = read_profiles(arguments.next);
   for (std::size_t i = 0; i < base.size(); ++i)
     for (std::size_t j = 0; j < next.size(); ++j)
       if (identity_of(base[i]) == identity_of(next[j]))
         note(fmt::format("{} and {} hold the same run", arguments.base[i], arguments.next[j]));
+  if (const std::string& named = arguments.device; !named.empty()) {
+    const std::size_t colon = named.find(':');
+    keep_gpus(arguments.base, named.substr(0, colon), base);
+    keep_gpus(arguments.next, colon == named.npos ? named : named.substr(colon + 1), next);
+  }
   std::vector<std::string> near = arguments.base;
   near.insert(near.end(), arguments.next.begin(), arguments.next.end());
   KeptRuns kept = kept_runs(arguments.populations, near);
@@ -49,7 +76,8 @@ int compare_files(CompareArguments arguments) {
                                  {.threshold = arguments.threshold_percent / 100,
                                   .allowed = arguments.allowed,
                                   .populations = bundled_populations(),
-                                  .kept = kept.populations});
+                                  .kept = kept.populations,
+                                  .in_order = !arguments.device.empty()});
   result.kept_in = std::move(kept.files);
   result.base_files = std::move(arguments.base);
   result.next_files = std::move(arguments.next);
@@ -58,10 +86,10 @@ int compare_files(CompareArguments arguments) {
       arguments.json
           ? compare_json(result)
           : compare_text(result, {.all = arguments.all, .gate = gate}, terminal_options());
-  const bool passed = !gate || result.gate.passed();
-  return print(text, passed                                           ? kExitOk
-                     : verdict(result.gate.reasons) == Outcome::kFail ? kExitFinding
-                                                                      : kExitPartial);
+  const Outcome outcome = gate ? result.gate.outcome() : Outcome::kPass;
+  return print(text, outcome == Outcome::kFail          ? kExitFinding
+                     : outcome == Outcome::kCannotJudge ? kExitPartial
+                                                        : kExitOk);
 }
 
 }  // namespace
@@ -86,6 +114,12 @@ void add_compare_command(CLI::App& app, Action& action) {
           "judged")
       ->type_name("regression")
       ->check(CLI::IsMember({"regression"}));
+  compare_app
+      ->add_option("--device", arguments->device,
+                   "Compare these GPUs alone, as run takes them; after a colon, those of the new "
+                   "side: 0:1 compares GPU 0 with GPU 1")
+      ->type_name("all|LIST[:LIST]")
+      ->check(not_empty("LIST"));
   add_repeatable(*compare_app, "--allow", "NAME", arguments->allowed,
                  "Excuse a reason of the gate by its name; may be repeated");
   add_population_option(*compare_app, arguments->populations);
@@ -93,10 +127,13 @@ void add_compare_command(CLI::App& app, Action& action) {
   compare_app->add_flag("--json", arguments->json, "Print JSON");
   compare_app->footer(
       "One run a side finds a loss of 3 % (5 % under sustained load); several find smaller ones.\n"
-      "Exit codes: 0; with --fail-on regression 1 slower, 3 cannot be judged; 2 bad input.\n"
+      "Exit codes: 0 for any verdict; with --fail-on regression 1 slower, 3 cannot be judged; 2 "
+      "bad "
+      "input.\n"
       "Examples:\n"
       "  peakline compare monday.json -- friday.json\n"
       "  peakline compare old/*.json -- new/*.json --fail-on regression\n"
+      "  peakline compare node7.json -- node8.json --device 0:1\n"
       "  peakline compare old.json -- new.json --fail-on regression --allow "
       "gpu0/pcie.h2d/measured");
   set_action(compare_app, action, [=] { return compare_files(*arguments); });

@@ -326,7 +326,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
                  "unless --filter excludes it")
       ->type_name("all|none|LIST");
   auto* quick = app.add_flag("--quick", arguments.measure.options.quick,
-                             "Fewer points, less precisely: about 15 s per device");
+                             "Fewer points, less precisely: 15 s with one GPU, 33 s with four");
   // A record needs room for a block of each sitting.
   constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;
   app.add_option("--runs", arguments.runs,
@@ -336,7 +336,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->check(whole_number_in(1, kMostRuns))
       ->capture_default_str();
   app.add_flag("--full")
-      ->description("Every point: about 120 s per device (the default)")
+      ->description("Every point: 2 minutes with one GPU, up to 4 with four (the default)")
       ->excludes(quick);
   app.add_option("--filter", arguments.filter,
                  "Measure only points in whose name (id/parameter:value) this regular expression "

@@ -143,6 +143,7 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, double least, Ch
                               labels(key), format_percent(*own.excessive),
                               format_percent(own.unsteady_from)));
     rule.name.aspect = RuleName::Aspect::kSteady;
+    rule.label = labels(key) + " unsteady";
     rule.group = rule_group_of(row->resource);
     rule.measurement = row->measurement;
   }
@@ -235,8 +236,10 @@ void name_other_users(std::span<const DeviceFacts> gpus, CheckedDevice& device) 
       users.push_back(fmt::format("{} used GPU {} too", shortened(names), gpu.index));
   if (users.empty()) return;
   for (Judged& rule : device.rules)
-    if (rule.outcome == Outcome::kFail && !rule.measurement.empty() && rule.cause.empty())
+    if (rule.outcome == Outcome::kFail && !rule.measurement.empty() && rule.cause.empty()) {
       rule.cause = fmt::format("{}", fmt::join(users, "; "));
+      rule.disturbed = true;
+    }
 }
 
 Known known_by(const CheckOptions& options, const CardRun& run) {

@@ -120,7 +120,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
   result.base_runs = base.size();
   result.next_runs = next.size();
   result.threshold = options.threshold;
-  const PairedDevices devices = pair_devices(base, next);
+  const PairedDevices devices = pair_devices(base, next, options.in_order);
   std::vector<ComparedFigure> ceilings, curves;
   for (const DevicePair& pair : devices.pairs) {
     DeviceComparison& device = result.devices.emplace_back();

@@ -26,6 +26,8 @@ struct CompareOptions {
   std::span<const Population> populations = {};
   // Spread of a card's runs at this site, from kept runs (repeatability --write).
   std::span<const Population> kept = {};
+  // Pairs GPUs by their place in the profiles, not by card: somebody chose them.
+  bool in_order = false;
 };
 
 struct SideValue {
@@ -97,10 +99,13 @@ struct DeviceComparison {
 
 // Why the new side does not pass; gate.cpp has the codes.
 struct Gate {
-  std::vector<Judged> reasons;      // rules that do not pass, unless excused
+  std::vector<Judged> reasons;  // rules that do not pass, unless excused
+  // What check warns of or fails in the new runs by themselves, and is no reason.
+  std::vector<Judged> warnings = {};
   std::vector<std::string> unused;  // allowed names without a rule
 
   bool passed() const;
+  Outcome outcome() const;  // kWarn: passes with warnings
 };
 
 struct CompareResult {

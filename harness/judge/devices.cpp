@@ -42,6 +42,12 @@ int index_of(const Runs& runs) {
   return runs[0].facts != nullptr ? runs[0].facts->index : -1;
 }
 
+// Among the GPUs of its profile; negative for node and host.
+std::ptrdiff_t place_of(const Runs& runs) {
+  return runs[0].facts != nullptr ? runs[0].facts - runs[0].profile->devices.data()
+                                  : index_of(runs);
+}
+
 // Pairs devices with equal keys; the rest stays.
 template <class Key>
 void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pairs) {
@@ -96,11 +102,15 @@ double clock_offset(const DevicePair& pair) {
   return clock_step_between(runs);
 }
 
-PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {
+PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next,
+                           bool in_order) {
   Cards cards = cards_of(base);
   for (const Profile& profile : next) cards.add(profile);
   Devices before = devices_of(base, cards), after = devices_of(next, cards);
   PairedDevices result;
+  if (in_order)
+    pair_by([](const std::string&, const Runs& runs) { return place_of(runs); }, before, after,
+            result.pairs);
   pair_by([](const std::string& card, const Runs&) { return card; }, before, after, result.pairs);
   pair_by([](const std::string&,
              const Runs& runs) { return std::pair(index_of(runs), runs[0].model()); },

@@ -31,6 +31,7 @@ constexpr std::size_t kCausesShown = 2;
 struct Device {
   const FleetProfile* source = nullptr;
   std::string machine;  // its name
+  std::string card = {};
   const DeviceView *view = nullptr, *node = nullptr;
   std::map<FigureKey, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
@@ -239,6 +240,7 @@ FleetMember member_of(const Device& device, const Peers& peers, const CheckOptio
   FleetMember member{.node = device.machine,
                      .device = device_label(profile, device.view->name()),
                      .uuid = std::string(device.view->name()),
+                     .card = device.card,
                      .file = device.source->file,
                      .created = profile.created,
                      .ceilings = {},
@@ -386,18 +388,21 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
       known.runs.push_back(std::move(device));
     }
   }
+  std::set<std::tuple<bool, bool, std::string>> distinct;
   for (auto& [model_and_mode, devices] : groups) {
     Peers peers;
     for (auto& [key, known] : devices) {
       Device device = worst_of(std::move(known.runs), options);
+      device.card = key;
+      distinct.emplace(device.view->facts != nullptr, device.view->is_node(), key);
       if (device.view->is_host() && in_virtual_machine(device.source->profile.host))
         peers.judged = false;
       peers.devices.push_back(std::move(device));
     }
-    fleet.devices += peers.devices.size();
     fleet.groups.push_back(
         group_of(model_and_mode.first, model_and_mode.second, std::move(peers), options));
   }
+  fleet.devices = distinct.size();
   std::ranges::stable_sort(fleet.groups, [](const FleetGroup& a, const FleetGroup& b) {
     return std::pair(b.is_host, a.members.size()) > std::pair(a.is_host, b.members.size());
   });

@@ -46,6 +46,7 @@ struct FleetMember {
   std::string node;    // host name, or an anonymized profile's file name
   std::string device;  // "GPU 0", "host"
   std::string uuid;    // "host" for a host
+  std::string card;    // the GPU, or the machine of a host or node, in all modes
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
   // Worst first; named "node7/gpu0/tensor.bf16/burst".
@@ -78,11 +79,11 @@ struct FleetGroup {
 };
 
 struct Fleet {
-  std::vector<FleetGroup> groups;  // GPUs before hosts, the largest first
-  std::size_t profiles = 0, devices = 0;
-  std::size_t superseded = 0;          // runs with a newer one of the device in the same mode
-  std::vector<std::string> in_future;  // files with such a date, older than any other run
-  std::vector<std::string> unused;     // allowed names without a rule
+  std::vector<FleetGroup> groups;         // GPUs before hosts, the largest first
+  std::size_t profiles = 0, devices = 0;  // a device of several modes counts once
+  std::size_t superseded = 0;             // runs with a newer one of the device in the same mode
+  std::vector<std::string> in_future;     // files with such a date, older than any other run
+  std::vector<std::string> unused;        // allowed names without a rule
 
   // The worst device's. kCannotJudge without judged devices.
   Outcome verdict() const;

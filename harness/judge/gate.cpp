@@ -272,6 +272,10 @@ void add_machine(std::span<const Profile> base, std::span<const Profile> next,
   add_filters(base, next, machine);
 }
 
+bool has(const std::vector<Judged>& rules, const RuleName& name) {
+  return std::ranges::find(rules, name, &Judged::name) != rules.end();
+}
+
 // Without earlier runs, a GPU is judged as check judges it.
 void judge_new_device(const DeviceView& run, std::span<const Population> populations,
                       std::vector<Judged>& reasons) {
@@ -280,13 +284,35 @@ void judge_new_device(const DeviceView& run, std::span<const Population> populat
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
   for (Judged& rule :
        check_device(run, node, {.populations = populations, .donors = populations}).rules)
-    if (!rule.passes() && std::ranges::find(reasons, rule.name, &Judged::name) == reasons.end())
-      reasons.push_back(std::move(rule));
+    if (!rule.passes() && !has(reasons, rule.name)) reasons.push_back(std::move(rule));
+}
+
+// The new runs by themselves: who compares them should hear of heat, and of a card that was as slow
+// before.
+void add_warnings(std::span<const Profile> next, std::span<const Population> populations,
+                  Gate& gate) {
+  for (const Profile& profile : next) {
+    const std::vector<DeviceView> views = device_views(profile);
+    const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
+    for (const DeviceView& view : views) {
+      if (view.is_host()) continue;
+      for (Judged& rule :
+           check_device(view, node, {.populations = populations, .donors = populations}).rules)
+        if ((rule.outcome == Outcome::kWarn || rule.outcome == Outcome::kFail) &&
+            !has(gate.reasons, rule.name) && !has(gate.warnings, rule.name))
+          gate.warnings.push_back(std::move(rule));
+    }
+  }
+  std::ranges::stable_sort(gate.warnings, more_severe);
 }
 
 }  // namespace
 
 bool Gate::passed() const { return std::ranges::all_of(reasons, &Judged::passes); }
+
+Outcome Gate::outcome() const {
+  return !passed() ? verdict(reasons) : warnings.empty() ? Outcome::kPass : Outcome::kWarn;
+}
 
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
@@ -320,8 +346,12 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
   if (!any_judged && !told)
     Reasons{"machine", result.reasons}.add(RuleKind::kNotJudged, "judged",
                                            "nothing could be judged");
+  add_warnings(next, populations, result);
   Allowed excused(allowed);
   excused.excuse(result.reasons);
+  excused.excuse(result.warnings);
+  std::erase_if(result.warnings,
+                [](const Judged& rule) { return rule.outcome == Outcome::kExcused; });
   result.unused = excused.unused();
   return result;
 }

@@ -161,6 +161,21 @@ std::string describe(const Judged& rule) {
   return text + (text.empty() ? "" : "; ") + rule.cause;
 }
 
+std::string describe_alone(const Judged& rule) {
+  if (!rule.disturbed) return describe(rule);
+  Judged alone = rule;
+  alone.cause.clear();
+  return describe(alone);
+}
+
+std::string about_others(std::span<const Judged> rules) {
+  const auto found = std::ranges::find_if(
+      rules, [](const Judged& rule) { return rule.disturbed && rule.outcome == Outcome::kFail; });
+  if (found == rules.end()) return "";
+  return found->cause +
+         ": free the GPU and run peakline check again; if it fails again, the GPU itself is slow";
+}
+
 std::string describe_worst(const Judged& worst, std::span<const Judged> rules) {
   const auto as_bad = std::ranges::count(rules, worst.outcome, &Judged::outcome);
   const std::string more =

@@ -77,6 +77,7 @@ struct Judged {
   std::optional<Assessment> found = {};  // of a figure, if a yardstick has a limit
   bool limited_by_site = false;
   std::string cause = {};        // explanation besides the limit
+  bool disturbed = false;        // the cause is that others used the GPU
   std::string measurement = {};  // the point it came from
   std::string reason = {};       // the site's, if its rules changed this one
 
@@ -92,6 +93,10 @@ struct Judged {
 std::string value_text(const Judged& rule, double value);
 // The only wording of rules: "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.5 %".
 std::string describe(const Judged& rule);
+// Likewise, without naming those who used the GPU, which its rules have in common.
+std::string describe_alone(const Judged& rule);
+// Who used the GPU, and what to do: "python3 (4711) used GPU 0 too: ..."; "" where nobody did.
+std::string about_others(std::span<const Judged> rules);
 // For first lines, the worst of a device's rules: "HBM read 9.1 % below healthy, and 3 more: heat".
 std::string describe_worst(const Judged& worst, std::span<const Judged> rules);
 

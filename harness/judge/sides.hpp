@@ -24,7 +24,9 @@ struct PairedDevices {
   std::vector<Runs> only_base, only_next;  // devices without a counterpart
 };
 
-PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next);
+// in_order: pairs GPUs by their place in the profiles.
+PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next,
+                           bool in_order);
 
 // The first run of another model than the first old one; nullptr without one.
 const DeviceView* other_model(const DevicePair& pair);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -64,7 +65,7 @@ std::vector<std::string> groups_of(const Checks& checks, bool judged) {
 }
 
 struct Worst {
-  std::string_view file;
+  const CheckedFile* file = nullptr;
   const Judged* rule = nullptr;  // nullptr: the file has no GPU
   const CheckedDevice* device = nullptr;
 };
@@ -72,11 +73,10 @@ Worst worst_of(const Checks& checks) {
   Worst worst;
   const Outcome verdict = checks.verdict();
   for (const CheckedFile& file : checks.files) {
-    Worst found{.file = file.file};
+    Worst found{.file = &file};
     found.rule = file.result.worst(&found.device);
     if (file.result.verdict() != verdict) continue;
-    if (worst.rule == nullptr ||
-        (found.rule != nullptr && found.rule->outcome > worst.rule->outcome))
+    if (worst.rule == nullptr || (found.rule != nullptr && more_severe(*found.rule, *worst.rule)))
       worst = found;
   }
   return worst;
@@ -93,23 +93,53 @@ std::string wide_limits(const Checks& checks) {
   return names.empty() ? "" : "; limits wider than usual: " + shortened(names);
 }
 
-// "; the other 3 GPUs pass"
-std::string others_that_pass(const Checks& checks, const CheckedDevice& worst) {
-  std::int64_t others = 0, passing = 0;
-  for (const CheckedDevice* device : checks.devices()) {
-    if (device->uuid == kNodeDevice || device == &worst) continue;
-    ++others;
-    passing += verdict(device->rules) < Outcome::kCannotJudge ? 1 : 0;
+// Names of further machines with the worst verdict; of a single file, its GPUs.
+std::vector<std::string> as_bad_as(const Worst& worst, const Checks& checks) {
+  const Outcome verdict = checks.verdict();
+  std::vector<std::string> names;
+  if (checks.files.size() == 1) {
+    for (const CheckedDevice& device : worst.file->result.devices)
+      if (device.uuid != kNodeDevice && &device != worst.device &&
+          peakline::verdict(device.rules) == verdict)
+        names.push_back(device.name);
+    return names;
   }
-  if (worst.uuid == kNodeDevice && passing == others && passing > 0)
+  std::set<std::string> told;  // GPUs of these machines: files that share one are of one machine
+  const auto is_new = [&](const CheckedFile& file) {
+    bool all_new = true;
+    for (const CheckedDevice& device : file.result.devices)
+      if (device.uuid != kNodeDevice) all_new = told.insert(device.uuid).second && all_new;
+    return all_new;
+  };
+  is_new(*worst.file);
+  for (const CheckedFile& file : checks.files)
+    if (&file != worst.file && file.result.verdict() == verdict && is_new(file))
+      names.push_back(stem_of(file.file));
+  return names;
+}
+
+// "; 1 more machine fails: node3; 5 of 7 other GPUs pass"
+std::string of_others(const Checks& checks, const Worst& worst) {
+  std::map<std::string_view, Outcome> gpus;  // the worst of a card's runs
+  for (const CheckedDevice* device : checks.devices()) {
+    if (device->uuid == kNodeDevice || device->uuid == worst.device->uuid) continue;
+    Outcome& outcome = gpus.try_emplace(device->uuid, Outcome::kPass).first->second;
+    outcome = std::max(outcome, verdict(device->rules));
+  }
+  const std::int64_t others = std::ssize(gpus);
+  const std::int64_t passing = std::ranges::count_if(
+      gpus, [](const auto& gpu) { return gpu.second < Outcome::kCannotJudge; });
+  if (worst.device->uuid == kNodeDevice && passing == others && passing > 0)
     return "; each GPU by itself passes";
-  return others_pass(passing, others);
+  return as_bad(checks.verdict(), checks.files.size() > 1 ? "machine" : "GPU",
+                as_bad_as(worst, checks)) +
+         others_pass(passing, others);
 }
 
 // "node2 gpu0 (H100)": the file's name tells one of several machines.
 std::string name_of(const Worst& worst, const Checks& checks) {
   const CheckedDevice& device = *worst.device;
-  return who(checks.files.size() > 1 ? stem_of(worst.file) : "", device.name,
+  return who(checks.files.size() > 1 ? stem_of(worst.file->file) : "", device.name,
              device.uuid == kNodeDevice ? "" : device.model);
 }
 
@@ -259,12 +289,12 @@ json document_of(const Population* population, std::string_view source) {
 
 std::string check_sentence(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
-  std::size_t gpus = 0;
+  std::set<std::string_view> cards;
   std::string name, prior;
   std::vector<std::string> models;
   for (const CheckedDevice* device : checks.devices()) {
     if (device->uuid == kNodeDevice) continue;
-    if (++gpus == 1) name = device->name;
+    if (cards.insert(device->uuid).second && cards.size() == 1) name = device->name;
     if (std::ranges::find(models, device->model) == models.end()) models.push_back(device->model);
     if (device->known.population == nullptr && device->known.donor != nullptr)
       prior = device->known.donor->facts.model;
@@ -275,12 +305,15 @@ std::string check_sentence(const Checks& checks, bool count) {
   std::string text;
   if (!checks.why_none.empty()) {
     text = checks.why_none;
-  } else if (gpus == 0) {
-    text = "no GPU in the profile";
+  } else if (cards.empty()) {
+    std::vector<std::string> names;
+    for (const CheckedFile& file : checks.files)
+      if (!file.file.empty()) names.push_back(file.file);
+    text = names.empty() ? "no GPU was measured" : "no GPU in " + shortened(names);
   } else if (worst.rule == nullptr) {
-    text = fmt::format("no GPU in {}", worst.file);
+    text = fmt::format("no GPU in {}", worst.file->file);
   } else if (verdict == Outcome::kPass) {
-    text = fmt::format("{}, {}{}: {}", gpus == 1 ? name : format_count(gpus, "GPU"),
+    text = fmt::format("{}, {}{}: {}", cards.size() == 1 ? name : format_count(cards.size(), "GPU"),
                        fmt::join(models, ", "),
                        prior.empty() ? prior : fmt::format(" (by {} shares)", prior),
                        fmt::join(groups_of(checks, true), ", "));
@@ -299,11 +332,11 @@ std::string check_sentence(const Checks& checks, bool count) {
     text = fmt::format("{}: {} not judged{}", name_of(worst, checks),
                        fmt::join(groups_of(checks, false), ", "),
                        reasons.size() == 1 ? ": " + *reasons.begin() : "");
-    text += others_that_pass(checks, *worst.device);
+    text += of_others(checks, worst);
   } else {
     text = fmt::format("{}: {}", name_of(worst, checks),
                        describe_worst(*worst.rule, worst.device->rules));
-    text += others_that_pass(checks, *worst.device);
+    text += of_others(checks, worst);
   }
   return text;
 }
@@ -354,7 +387,9 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
         if (rule.outcome != Outcome::kPass || !rule.reason.empty())
           text +=
               hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), to_string(rule.name)),
-                      describe(rule), options.width);
+                      describe_alone(rule), options.width);
+      if (const std::string about = about_others(device.rules); !about.empty())
+        text += hanging("  ", fmt::format("{}: {}", device.name, about), options.width);
     }
     for (const std::string& name : file.result.unused)
       text += hanging("  ", fmt::format("--allow {}: nothing of that name failed", name),

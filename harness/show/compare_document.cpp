@@ -40,12 +40,17 @@ json encode(const Judged& r) {
   return {{"code", to_string(r.kind)},
           {"name", to_string(r.name)},
           {"outcome", to_string(r.outcome)},
-          {"text", describe(r)},
-          {"allowed", r.passes()}};
+          {"text", describe(r)}};
 }
 
 json encode(const CurveComparison& c);
 json encode(const DeviceComparison& d);
+
+json reason(const Judged& r) {
+  json document = encode(r);
+  document["allowed"] = r.passes();
+  return document;
+}
 
 template <class T>
 json encode(const std::vector<T>& values) {
@@ -96,7 +101,8 @@ std::string compare_json(const CompareResult& result) {
                          {"populations", result.kept_in},
                          {"gate",
                           {{"passed", result.gate.passed()},
-                           {"reasons", encode(result.gate.reasons)},
+                           {"reasons", array_of(result.gate.reasons, reason)},
+                           {"warnings", encode(result.gate.warnings)},
                            {"unused", result.gate.unused}}},
                          {"devices", encode(result.devices)},
                          {"only_base", result.only_base},

@@ -114,6 +114,9 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   return joined(parts, " ");
 }
 
+// From equality, as a share.
+double difference(const CeilingComparison* c) { return std::abs(c->ratio - 1); }
+
 std::vector<const CeilingComparison*> judged(std::span<const DeviceComparison> devices) {
   std::vector<const CeilingComparison*> found;
   for (const DeviceComparison& device : devices)
@@ -164,15 +167,34 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
          (open.empty() ? std::string() : hanging("", advice(open), width));
 }
 
-std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t width) {
+// Where no figure deviates, and something else fails or cannot be judged.
+constexpr std::size_t kLargestShown = 5;
+std::vector<const CeilingComparison*> largest(const DeviceComparison& device) {
+  std::vector<const CeilingComparison*> rows = judged({&device, 1});
+  std::ranges::stable_sort(rows, std::ranges::greater{}, difference);
+  rows.resize(std::min(rows.size(), kLargestShown));
+  return rows;
+}
+
+// Rows to print of a pair: all, what deviates, or the largest differences.
+enum class Rows { kAll, kDeviating, kLargest };
+
+std::string ceiling_table(const DeviceComparison& device, Rows which, std::size_t width) {
   Table table{.key = "ceilings", .label_head = "GB/s, TFLOP/s"};
   table.columns = {{.key = "base", .head = "base", .bare = true},
                    {.key = "new", .head = "new", .bare = true},
                    {.key = "ratio", .head = "ratio"},
                    {.key = "half_width", .head = "±", .dispensable = 1},
                    verdict_column()};
-  for (const CeilingComparison& c : device.ceilings) {
-    if (!all && device.same_model && !deviates(c.verdict)) continue;
+  std::vector<const CeilingComparison*> rows;
+  if (which == Rows::kLargest) {
+    rows = largest(device);
+  } else {
+    for (const CeilingComparison& c : device.ceilings)
+      if (which == Rows::kAll || !device.same_model || deviates(c.verdict)) rows.push_back(&c);
+  }
+  for (const CeilingComparison* row : rows) {
+    const CeilingComparison& c = *row;
     const std::string name = to_string(FigureKey(c));
     table.rows.push_back(
         {.key = name,
@@ -236,6 +258,13 @@ std::string reasons_text(const Gate& gate, std::size_t width) {
                     to_string(reason.kind), describe(reason)),
         width);
   }
+  for (const Judged& rule : gate.warnings)
+    text += hanging("  ",
+                    fmt::format("{}: {}: {}", to_string(rule.name), spaced(to_string(rule.outcome)),
+                                describe_alone(rule)),
+                    width);
+  if (const std::string about = about_others(gate.warnings); !about.empty())
+    text += hanging("  ", about, width);
   for (const std::string& name : gate.unused)
     text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
   return text;
@@ -247,10 +276,13 @@ std::string only_in(std::string_view side, const std::vector<std::string>& names
   return hanging(fmt::format("  only in {}: ", side), joined(names), width);
 }
 
-std::string device_text(const DeviceComparison& device, bool all, std::size_t width) {
-  std::string notes, table = ceiling_table(device, all, width) + curve_table(device, all, width);
+std::string device_text(const DeviceComparison& device, Rows rows, std::size_t width) {
+  const bool all = rows == Rows::kAll;
+  std::string notes, table = ceiling_table(device, rows, width) + curve_table(device, all, width);
   if (!all && table.empty()) return {};
-  if (!device.same_model) {
+  if (rows == Rows::kLargest) {
+    notes = "  no figure deviates; the largest differences:\n";
+  } else if (!device.same_model) {
     notes = "  different models: ratios only, no verdicts\n";
   } else if (device.shared_host()) {
     notes = hanging("  ", "a virtual machine's neighbours use the host too: no verdicts", width);
@@ -287,41 +319,109 @@ std::pair<std::string, std::string> side_names(const CompareResult& result) {
   return {stem_of(base), stem_of(next)};
 }
 
-// Each judged figure once: "node8 is as fast as node7: 12 figures equal, 2 within 2.8 %; PCIe both
-// ways is too noisy to tell".
-std::string as_fast(const CompareResult& result) {
-  std::int64_t equal = 0, as_cards = 0, within = 0;
-  double loss = result.threshold;
-  std::size_t runs = 0;
+// The figures of a result, each judged one counted once.
+struct Counts {
+  std::int64_t judged = 0, equal = 0, as_cards = 0, open = 0, faster = 0;
+  double bound = 0;      // no figure differs by more, besides those that vary too much
+  std::size_t runs = 0;  // a side, that settle open ones
+  const CeilingComparison* furthest = nullptr;  // of those that differ as cards do
+  std::int64_t curves = 0;                      // that deviate
   std::vector<const CeilingComparison*> varying;
+};
+Counts counts_of(const CompareResult& result) {
+  Counts counts;
+  for (const DeviceComparison& device : result.devices)
+    counts.curves += std::ranges::count_if(device.curves, deviates, &CurveComparison::verdict);
   for (const CeilingComparison* c : judged(result.devices)) {
-    if (c->verdict == Verdict::kSame) {
-      ++equal;
-    } else if (c->verdict != Verdict::kInconclusive) {
-      ++as_cards;
-    } else if (settling({c}).varying.empty()) {
-      ++within;
-      loss = std::max(loss, 1 - c->ratio_low);
-      runs = std::max(runs, c->runs_to_settle.value_or(0));
-    } else {
-      varying.push_back(c);
+    ++counts.judged;
+    switch (c->verdict) {
+      case Verdict::kSame:
+        ++counts.equal;
+        continue;
+      case Verdict::kFaster:
+        ++counts.faster;
+        continue;
+      case Verdict::kWithinModel:
+        ++counts.as_cards;
+        if (counts.furthest == nullptr || difference(c) > difference(counts.furthest))
+          counts.furthest = c;
+        break;
+      case Verdict::kInconclusive:
+        if (!settling({c}).varying.empty()) {
+          counts.varying.push_back(c);
+          continue;
+        }
+        ++counts.open;
+        counts.runs = std::max(counts.runs, c->runs_to_settle.value_or(0));
+        break;
+      default:
+        continue;  // a reason of the gate
     }
+    counts.bound = std::max({counts.bound, result.threshold, 1 - c->ratio_low, c->ratio_high - 1});
   }
-  if (equal + as_cards + within == 0)
-    return varying.empty() ? "no figure could be judged" : too_noisy(varying);
+  return counts;
+}
+
+// "26 figures equal, 5 differ as cards do (most: FP32 GEMM achievable -7.1 %), 15 inconclusive
+// (7 runs a side say more); PCIe both ways is too noisy to tell".
+std::string counted(const Counts& counts, bool with_equal) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const std::string& how) {
     if (count > 0)
-      parts.push_back((parts.empty() ? format_count(count, "figure") : std::to_string(count)) +
-                      how);
+      parts.push_back(
+          (parts.empty() && with_equal ? format_count(count, "figure") : std::to_string(count)) +
+          how);
   };
-  add(equal, " equal");
-  add(as_cards, " differ as cards do");
-  add(within, fmt::format(" within {:.1f} %", std::ceil(1000 * loss - 1e-9) / 10));
+  if (with_equal) add(counts.equal, " equal");
+  if (counts.furthest != nullptr)
+    add(counts.as_cards,
+        fmt::format(" {} as cards do ({}{} {})", counts.as_cards == 1 ? "differs" : "differ",
+                    counts.as_cards == 1 ? "" : "most: ", counts.furthest->label,
+                    format_signed_percent(counts.furthest->ratio - 1)));
+  add(counts.open,
+      " inconclusive" + (counts.runs > 0 ? fmt::format(" ({} runs a side say more)", counts.runs)
+                                         : std::string()));
+  std::vector<std::string> all;
+  if (!parts.empty()) all.push_back(joined(parts));
+  if (counts.curves > 0)
+    all.push_back(format_count(counts.curves, "curve") +
+                  (counts.curves == 1 ? " deviates" : " deviate"));
+  if (!counts.varying.empty()) all.push_back(too_noisy(counts.varying));
+  return joined(all, "; ");
+}
+
+// "node8 is as fast as node7 within 3.5 %: 12 figures equal, ..."
+std::string as_fast(const CompareResult& result) {
+  const Counts counts = counts_of(result);
+  if (counts.judged == 0) return "no figure could be judged";
+  if (counts.equal + counts.as_cards + counts.open == 0) return counted(counts, true);
   const auto [base, next] = side_names(result);
-  std::string text = fmt::format("{} is as fast as {}: {}", next, base, fmt::join(parts, ", "));
-  if (runs > 0) text += fmt::format(" ({} runs a side say more)", runs);
-  return varying.empty() ? text : text + "; " + too_noisy(varying);
+  const std::string within =
+      counts.bound > 0 ? fmt::format(" within {:.1f} %", std::ceil(1000 * counts.bound - 1e-9) / 10)
+                       : "";
+  return fmt::format("{} is as fast as {}{}: {}", next, base, within, counted(counts, true));
+}
+
+// "; node8 by itself has a warning: gpu0/health/thermal_limit".
+std::string own_warnings(const CompareResult& result) {
+  const std::vector<Judged>& warnings = result.gate.warnings;
+  if (warnings.empty() || result.gate.outcome() == Outcome::kFail) return "";
+  const auto as_bad = std::ranges::count(warnings, warnings[0].outcome, &Judged::outcome);
+  return fmt::format("; {} by itself {}: {}{}", side_names(result).second,
+                     warnings[0].outcome == Outcome::kFail ? "fails check" : "has a warning",
+                     to_string(warnings[0].name),
+                     as_bad > 1 ? fmt::format(" and {} more", as_bad - 1) : "");
+}
+
+// What deviates, or if nothing does in a result that cannot be judged, the largest differences.
+Rows rows_of(const CompareResult& result, bool all) {
+  if (all) return Rows::kAll;
+  const bool any = std::ranges::any_of(result.devices, [](const DeviceComparison& device) {
+    return !device.same_model ||
+           std::ranges::any_of(device.ceilings, deviates, &CeilingComparison::verdict) ||
+           std::ranges::any_of(device.curves, deviates, &CurveComparison::verdict);
+  });
+  return any || result.gate.passed() ? Rows::kDeviating : Rows::kLargest;
 }
 
 std::string first_line(const CompareResult& result, bool gate) {
@@ -330,8 +430,7 @@ std::string first_line(const CompareResult& result, bool gate) {
   const std::string text =
       main_point(result) +
       (kept.empty() ? std::string() : fmt::format(" (with {})", fmt::join(kept, ", ")));
-  if (gate)
-    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons), text);
+  if (gate) return verdict_line(result.gate.outcome(), text);
   const std::string_view word = result.verdict();
   return verdict_line(spaced(word),
                       word == "same" || word == "faster" ? Style::kGreen
@@ -354,15 +453,22 @@ std::string main_point(const CompareResult& result) {
     };
     if (found == nullptr || rank(reason) > rank(*found)) found = &reason;
   }
-  if (found != nullptr)
-    return fmt::format("{}: {}{}", to_string(found->name), describe(*found),
-                       reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
-  if (verdict != "faster") return as_fast(result);
-  const std::vector<const CeilingComparison*> all = judged(result.devices);
+  const Counts counts = counts_of(result);
+  if (found != nullptr) {
+    const std::string text =
+        fmt::format("{}: {}{}", to_string(found->name), describe(*found),
+                    reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
+    const bool rest = verdict == "cannot_judge" && counts.equal > 0 &&
+                      std::ranges::all_of(result.devices, &DeviceComparison::same_model);
+    return text + (rest ? "; otherwise " + as_fast(result) : "") + own_warnings(result);
+  }
+  if (verdict != "faster") return as_fast(result) + own_warnings(result);
   const auto [base, next] = side_names(result);
-  return fmt::format("{} is faster than {} in {} of {} by more than {:.1f} %, slower in none", next,
-                     base, std::ranges::count(all, Verdict::kFaster, &CeilingComparison::verdict),
-                     format_count(all.size(), "figure"), result.threshold * 100);
+  const std::string others = counted(counts, false);
+  return fmt::format("{} is faster than {} in {} of {} by more than {:.1f} %, slower in none{}{}",
+                     next, base, counts.faster, format_count(counts.judged, "figure"),
+                     result.threshold * 100, others.empty() ? "" : "; " + others,
+                     own_warnings(result));
 }
 
 std::string explanation(const CeilingComparison& c) {
@@ -395,8 +501,11 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
   std::string text = first_line(result, view.gate);
   text += reasons_text(result.gate, width);
   for (const DeviceComparison& device : result.devices)
-    text += device_text(device, view.all, width);
+    text += device_text(device, rows_of(result, view.all), width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
+  if (!result.only_base.empty())
+    text += hanging("  ", "What only base has counts as lost; --device LIST compares chosen GPUs.",
+                    width);
   text += hanging(
       "",
       fmt::format("base: {}, new: {}; changes below {:.1f} % do not count{}",

@@ -164,7 +164,7 @@ std::vector<Basis> bases_of(const DeviceView& device, const Resource& resource) 
 Table headlines_table(const DeviceView& device) {
   const Alike alone{.names = {}, .devices = {&device}};
   Table table = figures_table("headlines", alone, device.is_node() ? "links allow" : "published");
-  add_headlines(table, alone);
+  add_headlines(table, alone, Checks{});
   return table;
 }
 

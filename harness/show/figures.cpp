@@ -8,6 +8,7 @@
 #include "harness/conclude/headlines.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/show/machine.hpp"
+#include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
 
 namespace peakline {
@@ -136,7 +137,8 @@ Table figures_table(std::string key, const Alike& group, std::string against) {
   return table;
 }
 
-Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks* checks) {
+Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks,
+               bool limits) {
   const std::vector<const DeviceView*> measured = slowest_first(group, of);
   const DeviceView& device = measured.empty() ? group.first() : *measured.front();
   const Ceiling* row = device.ceiling(of.resource, of.basis);
@@ -148,9 +150,9 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
   const Cell reference = reference_cell(device, of);
   shown.cells.push_back(reference);
   shown.cells.push_back(share_cell(value_of(row), reference.value));
-  shown.cells.push_back(value_cell(
-      checks == nullptr || row == nullptr ? std::nullopt : healthy_from(*checks, device.name(), of),
-      reference.unit.empty() && row != nullptr ? row->unit : reference.unit));
+  shown.cells.push_back(
+      value_cell(limits && row != nullptr ? healthy_from(checks, device.name(), of) : std::nullopt,
+                 reference.unit.empty() && row != nullptr ? row->unit : reference.unit));
   if (group.several())
     shown.cells.push_back(number_cell(
         Format::kShare,
@@ -159,10 +161,12 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
             : std::optional(measured.back()->ceiling(of.resource, of.basis)->value / row->value -
                             1)));
   shown.cells.push_back(next_run_cell(device, row));
+  add_verdict(shown, checks, group, of);
   return shown;
 }
 
-std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks* checks) {
+std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks,
+                                       bool limits) {
   std::vector<const Headline*> ordered;
   for (const Headline* headline : group.first().headlines)
     if (rule_group_of(headline->resource) != RuleGroup::kHostLink) ordered.push_back(headline);
@@ -172,13 +176,32 @@ std::vector<std::string> add_headlines(Table& table, const Alike& group, const C
   });
   std::vector<std::string> left_out;
   for (const Headline* headline : ordered) {
-    Row row = figure_row(group, headline->label, {headline->resource, headline->basis}, checks);
+    Row row =
+        figure_row(group, headline->label, {headline->resource, headline->basis}, checks, limits);
     if (row.cells[0].value || row.cells[0].absence)
       table.rows.push_back(std::move(row));
     else
       left_out.push_back(row.label);
   }
   return left_out;
+}
+
+Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of) {
+  Outcome worst = Outcome::kPass;
+  for (const CheckedDevice* device : checks.devices()) {
+    if (std::ranges::find(group.devices, device->uuid, &DeviceView::name) == group.devices.end())
+      continue;
+    for (const Judged& rule : device->rules)
+      if (rule.name.figure == of &&
+          (rule.outcome == Outcome::kFail || rule.outcome == Outcome::kWarn))
+        worst = std::max(worst, rule.outcome);
+  }
+  return worst;
+}
+
+void add_verdict(Row& row, const Checks& checks, const Alike& group, const FigureKey& of) {
+  const Outcome outcome = outcome_of(checks, group, of);
+  if (outcome != Outcome::kPass) row.verdict = verdict_word(outcome);
 }
 
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,

@@ -49,12 +49,19 @@ std::optional<double> slowest(const Alike& group, RateOf rate_of) {
 // A table for figure_row(). against: heading of the references' column.
 Table figures_table(std::string key, const Alike& group, std::string against);
 // A figure of the group's slowest device, with its own reference, as its link may be narrower.
-// checks: for healthy_from; nullptr: none.
-Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks* checks);
+// limits: with healthy_from.
+Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks,
+               bool limits);
 // Adds the headlines in the order of resources, besides the host link's, which are compared with
-// other figures. Returns the labels of those that were not tried, which have no row.
-std::vector<std::string> add_headlines(Table& table, const Alike& group,
-                                       const Checks* checks = nullptr);
+// other figures, and marks those that fail. Returns the labels of those that were not tried, which
+// have no row. limits: with healthy_from.
+std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks,
+                                       bool limits = false);
+
+// The worst outcome of a figure's rules over the group's devices: kFail, kWarn or kPass.
+Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of);
+// Adds it to the figure's row, unless it passes.
+void add_verdict(Row& row, const Checks& checks, const Alike& group, const FigureKey& of);
 
 // The lowest healthy value of a figure, if known.
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +54,13 @@ bool fails(const FleetMember& member, RuleKind kind) {
   });
 }
 
+// Of itself: the heading has a whole group's warnings.
+bool warns(const FleetMember& member) {
+  return std::ranges::any_of(member.rules, [](const Judged& rule) {
+    return rule.outcome == Outcome::kWarn && rule.kind != RuleKind::kCoverage;
+  });
+}
+
 Cell verdict_of(const FleetGroup& group, const FleetMember& member) {
   for (const auto& [kind, word] :
        {std::pair{RuleKind::kHealth, "faulty"}, std::pair{RuleKind::kUnusable, "faulty"},
@@ -88,6 +97,9 @@ std::vector<std::string> reasons_of(const FleetMember& member) {
     } else if (rule.kind == RuleKind::kMissing && rule.text.empty()) {
       cause = rule.cause;
       what = rule.label;
+    } else if (rule.kind == RuleKind::kUnsteady && rule.disturbed) {
+      cause = rule.cause;
+      what = rule.label;
     } else if (rule.kind == RuleKind::kFigure && rule.value && rule.found) {
       cause = rule.cause.empty() ? "no cause known" : rule.cause;
       what = fmt::format("{} {}", rule.label, format_signed_percent(rule.share(*rule.value) - 1));
@@ -113,8 +125,8 @@ Table members(const FleetGroup& group, bool all) {
   for (const FleetMember& member : group.members) {
     // For a virtual machine's host, only failures.
     const bool nothing_to_say = !all || (group.is_host && !group.judged);
-    // The heading has a whole group's warnings.
-    const bool stands_out = !member.sound() || fails(member, RuleKind::kGpus);
+    const bool stands_out =
+        !member.sound() || fails(member, RuleKind::kGpus) || (!group.is_host && warns(member));
     if (!stands_out && nothing_to_say) continue;
     table.rows.push_back({.key = member.uuid,
                           .label = member.node,
@@ -160,44 +172,59 @@ std::string counted(const Fleet& fleet, bool hosts) {
   std::vector<std::string> parts;
   for (const auto is_kind : {&is_gpu, &is_node, &is_host}) {
     if (is_kind == &is_host && !hosts) continue;
-    std::int64_t count = 0;
+    std::set<std::string> cards;  // each may be in the groups of several modes
     const FleetGroup* found = nullptr;
     for (const FleetGroup& group : fleet.groups) {
       if (!is_kind(group)) continue;
       found = &group;
-      count += std::ssize(group.members);
+      for (const FleetMember& member : group.members) cards.insert(member.card);
     }
-    if (found != nullptr) parts.push_back(count_of(*found, count));
+    if (found != nullptr) parts.push_back(count_of(*found, std::ssize(cards)));
   }
   return joined(parts);
 }
 
-std::string first_line(const Fleet& fleet) {
+// The verdict's reason.
+std::string sentence(const Fleet& fleet) {
   const Outcome verdict = fleet.verdict();
   std::string all = counted(fleet, false);
   if (all.empty()) all = counted(fleet, true);
-  if (verdict == Outcome::kPass) return verdict_line(verdict, all + ": none stands out");
+  if (verdict == Outcome::kPass) return all + ": none stands out";
   const FleetMember* worst = nullptr;
   const FleetGroup* of = nullptr;
-  std::int64_t others = 0, passing = 0;
+  std::map<std::string, Outcome> gpus;  // the worst of each card's modes
+  std::set<std::string> machines;       // that are as bad
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
-      const bool fits =
-          worst == nullptr && member.verdict() == verdict && !(group.is_host && member.sound());
-      if (fits) {
-        worst = &member;
-        of = &group;
-      } else if (is_gpu(group)) {
-        ++others;
-        passing += member.verdict() < Outcome::kCannotJudge ? 1 : 0;
+      if (is_gpu(group)) {
+        Outcome& outcome = gpus.try_emplace(member.card, Outcome::kPass).first->second;
+        outcome = std::max(outcome, member.verdict());
       }
+      if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
+      machines.insert(member.node);
+      if (worst != nullptr && !more_severe(member.rules[0], worst->rules[0])) continue;
+      worst = &member;
+      of = &group;
     }
   }
-  if (worst == nullptr) return verdict_line(verdict, all + ": nothing could be judged");
+  if (worst == nullptr) return all + ": nothing could be judged";
+  if (is_gpu(*of)) gpus.erase(worst->card);
+  machines.erase(worst->node);
+  const auto passing = std::ranges::count_if(
+      gpus, [](const auto& gpu) { return gpu.second < Outcome::kCannotJudge; });
   const Judged& rule = worst->rules[0];
-  return verdict_line(
-      verdict, who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
-                   describe_worst(rule, worst->rules) + others_pass(passing, others));
+  return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
+         describe_worst(rule, worst->rules) +
+         as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
+         others_pass(passing, std::ssize(gpus));
+}
+
+bool disturbed(const Fleet& fleet) {
+  return std::ranges::any_of(fleet.groups, [](const FleetGroup& group) {
+    return std::ranges::any_of(group.members, [](const FleetMember& member) {
+      return !about_others(member.rules).empty();
+    });
+  });
 }
 
 json encode(const FleetCeiling& row) {
@@ -267,13 +294,18 @@ std::string cell(std::string_view text) {
 
 std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options) {
   const std::size_t width = options.width;
-  std::string text = first_line(fleet);
+  std::string text = verdict_line(fleet.verdict(), sentence(fleet));
   for (const FleetGroup& group : fleet.groups) {
     const std::string table = text_of(members(group, all), width);
     text += (all ? "\n" : "") + hanging("", styled(Style::kBold, headline(group)), width);
     if (all) text += text_of(distributions(group), width) + (table.empty() ? "" : "\n");
     text += table;
   }
+  if (disturbed(fleet))
+    text += hanging("  ",
+                    "Free the GPUs that others used and run peakline check there again; one that "
+                    "fails again is slow itself.",
+                    width);
   if (!fleet.in_future.empty())
     text += hanging("  ",
                     fmt::format("{}: dated in the future (a wrong clock?), so any other run of "
@@ -300,6 +332,7 @@ std::string fleet_json(const Fleet& fleet) {
       {{"schema", "peakline-fleet"},
        {"schema_version", 2},
        {"verdict", to_string(fleet.verdict())},
+       {"sentence", sentence(fleet)},
        {"profiles", fleet.profiles},
        {"devices", fleet.devices},
        {"superseded", fleet.superseded},

@@ -102,13 +102,13 @@ Screen make_screen(const Profile& profile, const Checks& checks) {
     Table figures = gpus_table(checks, group, labels);
     if (groups.size() > 1) figures.title = group.names;
     add(std::move(figures));
-    add(mfu_choice(group));
-    add(levels_table(group));
+    add(mfu_choice(checks, group));
+    add(levels_table(checks, group));
     add(host_link_table(checks, group, labels));
   }
   for (const DeviceView& device : devices)
-    if (device.is_host() && groups.empty()) add(host_figures(device));
-  add(storage_table(devices, labels));
+    if (device.is_host() && groups.empty()) add(host_figures(checks, device));
+  add(storage_table(checks, devices, labels));
   add_findings(profile, screen);
   return screen;
 }

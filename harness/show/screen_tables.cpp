@@ -55,15 +55,19 @@ std::optional<std::string> power_note(const Checks& checks, const DeviceView& gp
 }
 
 // A language model's rate by the slowest GPU's memory.
-std::optional<std::string> decoding(const Alike& group, const ResourceLabels& labels) {
+std::optional<std::string> decoding(const Checks& checks, const Alike& group,
+                                    const ResourceLabels& labels) {
   static constexpr std::string_view kRead = "hbm.read";
   const auto rate = slowest(group, [](const DeviceView& device) -> std::optional<double> {
     const Ceiling* row = device.ceiling(kRead, Basis::kMeasured);
     return row == nullptr ? std::nullopt : llama_tokens_per_s(*device.facts, row->value);
   });
   if (!rate) return std::nullopt;
-  return fmt::format("Llama-3.1-8B in BF16 decodes one sequence at {} tokens/s at most ({}).",
-                     format_number(*rate), labels(kRead));
+  const bool fails =
+      outcome_of(checks, group, {std::string(kRead), Basis::kMeasured}) == Outcome::kFail;
+  return fmt::format("Llama-3.1-8B in BF16 decodes one sequence at {} tokens/s at most ({}{}).",
+                     format_number(*rate), labels(kRead),
+                     fails ? ", which fails: a healthy GPU decodes more" : "");
 }
 
 // Shares of burst per clock by size, the least over GPUs and shapes.
@@ -187,17 +191,18 @@ Table machine_table(const Profile& profile, const std::vector<DeviceView>& devic
 
 Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels& labels) {
   Table table = figures_table("gpus", group, "published");
-  const std::vector<std::string> left_out = add_headlines(table, group);
+  const std::vector<std::string> left_out = add_headlines(table, group, checks);
   const bool computed = std::ranges::any_of(table.rows, [](const Row& row) {
     return std::ranges::find(row.cells, CellMark::kComputed, &Cell::mark) != row.cells.end();
   });
-  add_notes(table, {computed ? std::optional(kComputedNote) : std::nullopt,
-                    unmeasured_note(*group.first().profile, left_out),
-                    power_note(checks, group.first()), gemm_sizes(group), decoding(group, labels)});
+  add_notes(table,
+            {computed ? std::optional(kComputedNote) : std::nullopt,
+             unmeasured_note(*group.first().profile, left_out), power_note(checks, group.first()),
+             gemm_sizes(group), decoding(checks, group, labels)});
   return table;
 }
 
-Table mfu_choice(const Alike& group) {
+Table mfu_choice(const Checks& checks, const Alike& group) {
   Table table{.key = "mfu"};
   table.columns = {{.key = "rate"}, {.key = "use", .is_text = true}};
   const DeviceView& first = group.first();
@@ -220,24 +225,28 @@ Table mfu_choice(const Alike& group) {
                             group.several() ? ", of the slowest GPU" : "");
   const auto published = value_of(first.ceiling(resource, Basis::kDatasheet)),
              computed = value_of(first.ceiling(resource, Basis::kTheoretical));
-  const auto add = [&](const std::optional<double>& value, const char* name, std::string use) {
+  const auto add = [&](const std::optional<double>& value, const char* name, Basis basis,
+                       std::string use) {
     if (!value) return;
     Cell rate = value_cell(value, unit);
     rate.style = Style::kBold;
     table.rows.push_back(
         {.key = name, .label = name, .cells = {std::move(rate), text_cell(std::move(use))}});
+    add_verdict(table.rows.back(), checks, group, {resource, basis});
   };
-  add(published, "published", "MFU as papers and tables state it");
+  add(published, "published", Basis::kDatasheet, "MFU as papers and tables state it");
   if (!published)
-    add(computed, "computed", "from units and clocks; what is published is not known");
+    add(computed, "computed", Basis::kTheoretical,
+        "from units and clocks; what is published is not known");
   const bool capped = std::ranges::any_of(group.devices, [&](const DeviceView* device) {
     const Ceiling* row = device->ceiling(resource, Basis::kSustained);
     return row != nullptr && power_capped(row->conditions);
   });
-  add(sustained, "achievable",
+  add(sustained, "achievable", Basis::kSustained,
       std::string("large GEMMs, sustained") + (capped ? " at this GPU's power limit" : ""));
-  if (!sustained) add(burst, "burst", "large GEMMs from rest; a full run measures sustained load");
-  add(model, "model", "the layers of a transformer, sustained");
+  if (!sustained)
+    add(burst, "burst", Basis::kBurst, "large GEMMs from rest; a full run measures sustained load");
+  add(model, "model", Basis::kModelShaped, "the layers of a transformer, sustained");
   if (published && sustained) {
     // Some models, such as the L4, reach no half of what is published.
     const double mfu =
@@ -250,7 +259,7 @@ Table mfu_choice(const Alike& group) {
   return table;
 }
 
-Table levels_table(const Alike& group) {
+Table levels_table(const Checks& checks, const Alike& group) {
   const DeviceView& device = group.first();
   Table table{.key = "memory_map",
               .title = group.several() ? "Memory map of " + gpus_label({device.facts->index})
@@ -278,6 +287,7 @@ Table levels_table(const Alike& group) {
         {.key = level->level,
          .label = label,
          .cells = {std::move(size), cell(level->bytes_per_s, "B/s"), cell(level->latency_s, "s")}});
+    add_verdict(table.rows.back(), checks, group, {level->level + ".read", Basis::kMeasured});
     if (level->far_latency_s)
       table.rows.push_back({.key = level->level + "/far",
                             .label = label + ", far partition",
@@ -286,10 +296,10 @@ Table levels_table(const Alike& group) {
   return table;
 }
 
-Table host_figures(const DeviceView& host) {
+Table host_figures(const Checks& checks, const DeviceView& host) {
   const Alike group{.names = "host", .devices = {&host}};
   Table table = figures_table("host", group, "");
-  add_notes(table, {unmeasured_note(*host.profile, add_headlines(table, group))});
+  add_notes(table, {unmeasured_note(*host.profile, add_headlines(table, group, checks))});
   return table;
 }
 

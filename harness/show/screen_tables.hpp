@@ -15,13 +15,14 @@ Table machine_table(const Profile& profile, const std::vector<DeviceView>& devic
 Table links_table(const Checks& checks, const DeviceView& node, const ResourceLabels& labels);
 Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels& labels);
 // The peaks to divide by for MFU, in the precision of the first loaded figure.
-Table mfu_choice(const Alike& group);
+Table mfu_choice(const Checks& checks, const Alike& group);
 // Memory levels of the first GPU; none without latencies.
-Table levels_table(const Alike& group);
+Table levels_table(const Checks& checks, const Alike& group);
 // Compared with the raw rate less packet headers, if known.
 Table host_link_table(const Checks& checks, const Alike& group, const ResourceLabels& labels);
-Table host_figures(const DeviceView& host);
+Table host_figures(const Checks& checks, const DeviceView& host);
 // How fast files reach the host and the slowest GPU.
-Table storage_table(const std::vector<DeviceView>& devices, const ResourceLabels& labels);
+Table storage_table(const Checks& checks, const std::vector<DeviceView>& devices,
+                    const ResourceLabels& labels);
 
 }  // namespace peakline

@@ -161,6 +161,7 @@ std::vector<Line> lines_of(const Table& table, const std::vector<std::size_t>& k
     }
     const bool again = table.labels_once && previous != nullptr && *previous == row.label;
     std::vector<std::string> cells = {again ? "" : styled(table.label_style, row.label)};
+    if (!row.verdict.empty()) cells[0] += ' ' + row.verdict;
     for (const std::size_t i : kept)
       cells.push_back(i < row.cells.size() ? text_of(row.cells[i], table.columns[i]) : "");
     lines.push_back({.cells = std::move(cells)});

@@ -75,6 +75,7 @@ struct Row {
   std::string label = {};
   std::vector<Cell> cells = {};  // one a column; blank beyond the last
   std::string remark = {};       // below it
+  std::string verdict = {};      // after the label, with style markers: "FAIL"
   bool heading = false;          // only a label, across the table
 };
 Row heading(std::string label);

@@ -48,6 +48,15 @@ std::string others_pass(std::int64_t passing, std::int64_t others) {
   return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
 }
 
+std::string as_bad(Outcome verdict, std::string_view noun, const std::vector<std::string>& names) {
+  if (names.empty() || verdict < Outcome::kCannotJudge) return "";
+  return fmt::format("; {} {}: {}", format_count(std::ssize(names), fmt::format("more {}", noun)),
+                     verdict != Outcome::kFail ? "cannot be judged"
+                     : names.size() == 1       ? "fails"
+                                               : "fail",
+                     shortened(names));
+}
+
 std::string verdict_word(Outcome verdict) { return styled(style_of(verdict), word_of(verdict)); }
 
 }  // namespace peakline

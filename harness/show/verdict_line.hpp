@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/judge/rules.hpp"
 #include "harness/show/terminal_text.hpp"
@@ -20,6 +21,10 @@ std::string verdict_line(Outcome verdict, std::string_view text);
 std::string who(std::string_view machine, std::string_view device, std::string_view model);
 // "; the other 5 GPUs pass", "; 3 of 5 other GPUs pass"; "" if none does.
 std::string others_pass(std::int64_t passing, std::int64_t others);
+
+// "; 2 more machines fail: node3, node4", "; 1 more GPU cannot be judged: gpu1"; "" for none, or
+// where the verdict is better. noun: of the names.
+std::string as_bad(Outcome verdict, std::string_view noun, const std::vector<std::string>& names);
 
 // Without text.
 std::string verdict_word(Outcome verdict);

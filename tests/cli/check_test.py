@@ -41,7 +41,7 @@ def test_healthy():
 
 def test_without_a_gpu_nothing_is_measured():
     result = peakline("check", code=3, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
-    assert result.stdout == "CANNOT JUDGE  no GPU in the profile\n"
+    assert result.stdout == "CANNOT JUDGE  no GPU was measured\n"
     assert "host" not in result.stderr
 
 
@@ -142,7 +142,7 @@ def test_metrics_say_that_a_check_could_not_be_made(tmp_path, slow):
     for words, code, why in (
         ([broken], 2, f"{broken}: no such file"),
         ([slow, "--rules", broken], 2, f"{broken}: no such file"),
-        (["--device", "none"], 3, "no GPU in the profile"),
+        (["--device", "none"], 3, "no GPU was measured"),
     ):
         assert written(*words, code=code) == ("cannot_judge", results, {("cannot_judge", why)})
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from program import GOLDEN, document, peakline, refused, scale, stdout_of, write_changed
+from program import GOLDEN, SOURCE, document, peakline, refused, scale, stdout_of, write_changed
 
 GATE = ("--fail-on", "regression")
 
@@ -84,7 +84,7 @@ def test_runs_that_were_kept(tmp_path):
     assert "full runs of 1 card" in peakline(*write, code=0).stderr
     refused(*write, words=["--write", "not overwritten"])
     named = peakline(*compared, "--population", kept, code=0)
-    assert re.match(r"PASS [^\n]*\(with ours.population.json\)", named.stdout)
+    assert re.match(r"WARN [^\n]*\(with ours.population.json\)", named.stdout)
     found = kept.rename(tmp_path / "ours.population.json")
     peakline(*compared, code=0)
     hidden = found.rename(tmp_path / ".ours.population.json")
@@ -116,9 +116,25 @@ def test_regression_only_fails_where_asked(scaled, separator):
     assert (found["base_files"], found["new_files"]) == ([str(GOLDEN)], [str(slower)])
 
 
+def test_one_gpu_of_a_node_against_another():
+    h100s = SOURCE / "reports/reference/cards/nvidia-h100-80gb-hbm3"
+    node, alone = h100s / "vw-full1.json.gz", h100s / "s-full1.json.gz"
+    gate = ("compare", node, alone, *GATE)
+    lost = peakline(*gate, code=1).stdout
+    assert lost.startswith("FAIL  gpu1: NVIDIA H100 80GB HBM3: not in the new profiles")
+    assert "--device" in lost
+    for device, pair in (("0", "GPU 0"), ("1:0", " → GPU 0")):
+        text = stdout_of(*gate, "--device", device, "--all")
+        assert text.startswith("PASS  s-full1 is as fast as vw-full1 within ")
+        assert pair in text
+        assert "nvlink" not in text
+    refused("compare", node, alone, "--device", "1", words=[alone, "no GPU '1'", "0 (GPU-"])
+
+
 def test_a_run_against_itself():
     same = peakline("compare", GOLDEN, *GATE, "--", GOLDEN, code=0)
-    assert same.stdout.startswith("PASS  ")
+    assert same.stdout.startswith("WARN  ")
+    assert "by itself fails check: gpu3/health/xid and 1 more\n" in same.stdout
     assert same.stderr == f"peakline: {GOLDEN} and {GOLDEN} hold the same run\n"
     assert peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  ")
 

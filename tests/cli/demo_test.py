@@ -83,8 +83,9 @@ def test_a_machine_that_fails_is_named(demo):
     folder, _ = demo
     arguments = ("check", "profiles/", "--rules", "rules.toml")
     failed = stdout_of(*arguments, code=1, cwd=folder)
-    assert failed.startswith("FAIL  node3 gpu0 (H100): PCIe both ways: 86.8 GB/s, limit 90.0 GB/s ")
-    assert failed.partition("\n")[0].endswith("; 5 of 7 other GPUs pass")
+    assert failed.startswith("FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 43 % below ")
+    others = "; 2 more machines fail: node3, node4; 5 of 7 other GPUs pass"
+    assert failed.partition("\n")[0].endswith(others)
     verdicts = re.findall(r"^(\w+)  profiles/(node\d)\.json$", failed, re.M)
     assert [name for word, name in verdicts if word == "FAIL"] == ["node3", "node4", "node6"]
     assert len(verdicts) == 7

@@ -66,11 +66,7 @@ def test_first_sentence_says_who_is_faster(document):
             "L2 read: +8.0 %.",
         ),
         ((same, unsteady), "New is unsteady in L2 read."),
-        (
-            (same, unclear),
-            "Neither side is faster: 1 inconclusive, 1 the same of 2 figures; inconclusive: "
-            "L2 read.",
-        ),
+        ((same, unclear), "no loss above 5 % in any figure."),
     ):
         assert answered(document, device("GPU 0 · A", *rows)) == said
     document["sentence"] = "gpu0/hbm.copy: 12 points"
@@ -82,6 +78,13 @@ def test_first_sentence_says_who_is_faster(document):
         "B against A: faster in 1 of 2 ceilings, most in HBM read (1.40 ×). Two models are "
         "compared, not judged."
     )
+
+
+def test_warnings_of_the_new_runs_are_listed(document):
+    warning = {"code": "health", "name": "gpu0/health/thermal_limit", "outcome": "warn"}
+    document["gate"]["warnings"] = [warning | {"text": "It overheated at 82 °C."}]
+    page = comparison_page(document)
+    assert "<b>warning</b> gpu0/health/thermal_limit: It overheated at 82 °C.</li>" in page
 
 
 def test_the_gravest_rows_come_first(document):

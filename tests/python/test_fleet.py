@@ -34,6 +34,7 @@ def made_fleet():
     group = {"model": "NVIDIA H200", "mode": "full", "judged": True, "members": members}
     group |= {"labels": {"hbm.read": "HBM read"}, "ceilings": [ceiling]}
     document = {"schema": "peakline-fleet", "schema_version": 2, "verdict": "fail"}
+    document["sentence"] = "slow gpu0 (H200): HBM read 7.0 % below healthy; the other 10 GPUs pass"
     return document | {"profiles": count, "devices": count, "superseded": 0, "groups": [group]}
 
 
@@ -76,8 +77,25 @@ def test_lone_device_is_compared_with_nothing(fleet):
     alone["ceilings"] = [{**group["ceilings"][0], "low": 0, "lowest": 4.6e12, "highest": 4.6e12}]
     fleet["groups"].append(alone)
     page = fleet_page(fleet).partition('id="group-1"')[2]
-    assert "It has no peers here." in page and "1 ceiling</span>" in page
+    assert "It has no peers here: it was compared with healthy ones that peakline knows." in page
+    assert "1 ceiling</span>" in page and "without peers" in page
+    alone["members"] = [{**alone["members"][0], "verdict": "cannot_judge"}]
+    assert "It has no peers here.</p>" in fleet_page(fleet)
     assert "of the median" not in page.partition("<script")[0].partition("aria-label")[0]
+
+
+def test_the_verdict_is_the_programs_sentence(fleet):
+    assert f"<b>FAIL</b> <span>{fleet['sentence']}</span>" in fleet_page(fleet)
+
+
+def test_bands_leave_out_outliers_and_few_devices(fleet):
+    (group,) = fleet["groups"]
+    assert strips(fleet_page(fleet))[0]["bands"] == [[0.125, 0.575]]
+    group["members"] = [member(f"n{i}", i / 1000) for i in range(21)] + group["members"][9:10]
+    assert strips(fleet_page(fleet))[0]["bands"] == [[0.1, 1.9], [0.5, 1.5]]
+    for count, bands in ((5, 1), (4, 0)):
+        group["members"] = [*group["members"][:count], member("slow", -0.07, "low")]
+        assert len(strips(fleet_page(fleet))[0]["bands"]) == bands
 
 
 def test_a_gpu_measured_in_two_modes_counts_once(fleet):

@@ -371,6 +371,18 @@ def test_the_command_answers_in_one_line(llm, config):
     assert "The model's longest context is 4096 tokens." in found["notes"]
 
 
+def test_bounds_say_that_others_used_the_gpu(llm, mfu, config):
+    """The demo's slow card, which another process used."""
+    slow = ("--profile", ROOT / "reports/demo/slow-card.json.gz")
+    said = "Other processes used the device during the run"
+    out = llm.stdout(*config(), *slow)
+    assert out.splitlines()[-1].count("tokens/s (hbm.read), by a disturbed measurement") == 1
+    assert said in out
+    rate = ("--tokens-per-second", "9000", "--flops-per-token", "5e10", "--dtype", "bf16")
+    assert said in mfu.stdout(*slow, *rate)
+    assert "disturbed" not in llm.stdout(*config())
+
+
 def test_command_reads_checkpoint_formats(llm, config, tmp_path):
     fields = {"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}
     out = llm.stdout(*config(**fields, quantization_config={"quant_method": "mxfp4"}))

@@ -642,11 +642,36 @@ TEST(CheckText, FailNamesWhoWhatAndHowManyUncut) {
   Checks checks{.files = {{"", checked(slow)}}, .source = "here"};
   const auto line = [&] { return terminal_text(check_line(checks), false); };
   EXPECT_EQ(line(), "FAIL  gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more\n");
-  checks.files = {{"a/node1.json", checked(reference())}, {"a/node2.json.gz", checked(slow)}};
+  const auto on = [](const char* uuid, Profile profile) {
+    sample::rename(profile, std::string(profile.devices[0].uuid), uuid);
+    return checked(profile);
+  };
+  checks.files = {{"a/node1.json", on("GPU-a", reference())}, {"a/node2.json.gz", checked(slow)}};
   EXPECT_EQ(line(),
             "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more; the "
-            "other GPU "
-            "passes\n");
+            "other GPU passes\n");
+  // The slowest counts in any order, and a card once.
+  checks.files.insert(checks.files.begin(), {"a/node0.json", on("GPU-b", with_slow_writes(0.9))});
+  checks.files.push_back({"a/node2-again.json", checked(slow)});
+  EXPECT_EQ(
+      line(),
+      "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more; 1 more "
+      "machine fails: node0; 1 of 2 other GPUs pass\n");
+}
+
+TEST(CheckText, OtherUsersAreNamedOnceWithWhatToDo) {
+  const Profile disturbed = changed([](Profile& p) {
+    for (const char* resource : {"hbm.copy", "hbm.read", "hbm.write"})
+      sample::scale(p, resource, Basis::kMeasured, 0.8);
+    p.devices[0].processes = {{.pid = 4711, .name = "python3", .memory_bytes = {}}};
+  });
+  const Checks checks{.files = {{"", checked(disturbed)}}, .source = "here"};
+  const std::string text = check_text(checks, false, {.width = 200});
+  EXPECT_THAT(
+      text.substr(text.find('\n')),
+      testing::AllOf(HasSubstr("  gpu0: python3 (4711) used GPU 0 too: free the GPU and run "
+                               "peakline check again; "),
+                     testing::Not(testing::ContainsRegex("used GPU.*\n.*used GPU"))));
 }
 
 TEST(CheckText, NamesTheFileWithoutAGpu) {

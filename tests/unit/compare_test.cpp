@@ -492,11 +492,73 @@ TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {
   add("hbm.write", 0.965, Verdict::kInconclusive, 3);
   EXPECT_EQ(
       line(),
-      "SAME  node8 is as fast as node7: 1 figure equal, 1 within 3.5 % (3 runs a side say more)");
+      "SAME  node8 is as fast as node7 within 3.5 %: 1 figure equal, 1 inconclusive (3 runs a "
+      "side say more)");
   add("pcie.bidirectional", 0.7, Verdict::kInconclusive, std::nullopt);
+  EXPECT_EQ(
+      line(),
+      "SAME  node8 is as fast as node7 within 3.5 %: 1 figure equal, 1 inconclusive (3 runs a "
+      "side say more); PCIe both ways is too noisy to tell");
+  device.ceilings.erase(device.ceilings.begin() + 1, device.ceilings.end());
+  const auto differs = [&](const char* label, double ratio) {
+    add("gemm.fp32", ratio - 0.016, Verdict::kWithinModel, std::nullopt);
+    device.ceilings.back().label = label;
+    device.ceilings.back().ratio = ratio;
+  };
+  differs("FP32 GEMM burst", 0.96);
   EXPECT_EQ(line(),
-            "SAME  node8 is as fast as node7: 1 figure equal, 1 within 3.5 % (3 runs a side say "
-            "more); PCIe both ways is too noisy to tell");
+            "SAME  node8 is as fast as node7 within 5.6 %: 1 figure equal, 1 differs as cards do "
+            "(FP32 GEMM burst -4.0 %)");
+  differs("FP32 GEMM achievable", 0.929);
+  EXPECT_EQ(line(),
+            "SAME  node8 is as fast as node7 within 8.7 %: 1 figure equal, 2 differ as cards do "
+            "(most: FP32 GEMM achievable -7.1 %)");
+  CurveComparison& faster = device.curves.emplace_back();
+  faster.verdict = Verdict::kFaster;
+  faster.points = {{.name = "nodes:1", .ratio = 2}};
+  EXPECT_THAT(line(), testing::EndsWith("(most: FP32 GEMM achievable -7.1 %); 1 curve deviates"));
+  device.curves.clear();
+  add("l2.read", 1.05, Verdict::kFaster, std::nullopt);
+  EXPECT_EQ(line(),
+            "FASTER  node8 is faster than node7 in 1 of 4 figures by more than 2.0 %, slower in "
+            "none; 2 differ as cards do (most: FP32 GEMM achievable -7.1 %)");
+}
+
+// A new run that warns by itself, though nothing became slower.
+TEST(CompareText, CarriesWarningsOfTheNewRuns) {
+  const Profile base = sample::h200_run();
+  Profile hot = base;
+  hot.findings.push_back({.code = "thermal_limit",
+                          .severity = Severity::kWarning,
+                          .device = std::string(sample::kUuid),
+                          .message = "It overheated at 82 °C.",
+                          .evidence = {}});
+  const std::vector<std::string> allowed = {"gpu0/health/thermal_limit"};
+  const CompareResult result = compare_one(base, hot);
+  EXPECT_EQ(result.verdict(), "same");
+  EXPECT_TRUE(result.gate.passed());
+  for (const bool gate : {false, true}) {
+    const std::string text = compare_text(result, {.gate = gate}, {});
+    EXPECT_TRUE(text.starts_with(gate ? "WARN  " : "SAME  "));
+    EXPECT_THAT(text, HasSubstr("; new by itself has a warning: gpu0/health/thermal_limit\n"
+                                "  gpu0/health/thermal_limit: warn: It overheated at 82 °C."));
+  }
+  const auto document = nlohmann::json::parse(compare_json(result));
+  EXPECT_EQ(document["gate"]["warnings"][0]["outcome"], "warn");
+  EXPECT_EQ(compare_one(base, hot, {.allowed = allowed}).gate.outcome(), Outcome::kPass);
+  EXPECT_EQ(compare_one(hot, base).gate.outcome(), Outcome::kPass);
+}
+
+TEST(CompareText, FiguresArePrintedThoughOneCannotBeJudged) {
+  const auto next = run_with([](Profile& p) {
+    find(p, "gemm.bf16/load:burst").method_version = 2;
+    scale(find(p, "gemm.bf16/load:sustained"), 0.99);
+  });
+  const std::string text = compare_text(compare_one(sample::h200_run(), next), {}, {});
+  EXPECT_TRUE(text.starts_with("CANNOT JUDGE  gpu0/gemm.bf16: "));
+  EXPECT_THAT(text.substr(0, text.find('\n')), HasSubstr("; otherwise new is as fast as base"));
+  EXPECT_THAT(text, HasSubstr("the largest differences:"));
+  EXPECT_THAT(text, HasSubstr("\n  tensor.bf16/sustained "));
 }
 
 TEST(Compare, DevicesArePairedByUuidElseByIndexAndName) {
@@ -509,6 +571,19 @@ TEST(Compare, DevicesArePairedByUuidElseByIndexAndName) {
     for (const DeviceComparison& device : result.devices)
       for (const CeilingComparison& c : device.ceilings) EXPECT_DOUBLE_EQ(c.ratio, 1);
   }
+}
+
+TEST(Compare, ChosenGpusArePairedInTheirOrder) {
+  const auto both = two_devices("GPU-a", "GPU-b");
+  auto reversed = both;
+  std::swap(reversed.devices[0], reversed.devices[1]);
+  const auto first = [&](bool in_order) {
+    const CompareResult result = compare_one(both, reversed, {.in_order = in_order});
+    EXPECT_TRUE(result.only_base.empty());
+    return result.devices.at(0).next_name;
+  };
+  EXPECT_EQ(first(false), "GPU 0 · NVIDIA H200");
+  EXPECT_EQ(first(true), "GPU 1 · NVIDIA H200");
 }
 
 TEST(Compare, ADeviceOfOneSideIsNamed) {

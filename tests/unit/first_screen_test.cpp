@@ -199,6 +199,16 @@ TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
 }
 
+TEST(FirstScreen, MarksFailingFiguresAndTheirBounds) {
+  const std::string text = screen(changed(reference("nvidia-h200-x2"), [](Profile& p) {
+    for (Ceiling& row : p.ceilings)
+      if (row.device == p.devices[1].uuid && row.resource == "hbm.read") row.value *= 0.6;
+  }));
+  EXPECT_THAT(text, AllOf(HasSubstr("\n  HBM read FAIL "), HasSubstr("\n  HBM write  "),
+                          HasSubstr("\n  HBM FAIL "), HasSubstr("(HBM read, which fails: ")));
+  EXPECT_THAT(screen(reference()), Not(HasSubstr(" FAIL")));
+}
+
 TEST(FirstScreen, GpusOfSeveralModelsHaveTablesOfTheirOwn) {
   Profile profile = reference("nvidia-h200-x2");
   profile.devices[1].name = "NVIDIA H300";

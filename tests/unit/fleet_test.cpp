@@ -258,6 +258,52 @@ TEST(Fleet, NamesADeviceThatIsUnsteady) {
   }
 }
 
+// The worst of several leads, whatever its name.
+TEST(Fleet, TheFirstLineNamesTheWorstAndCountsTheRest) {
+  auto nodes = fleet_of(8);
+  scale(nodes[1].profile, "hbm.read", 0.9);
+  scale(nodes[4].profile, "hbm.write", 0.6);
+  const std::string text = fleet_text(study(nodes), false, {});
+  EXPECT_TRUE(text.starts_with("FAIL  node05 gpu0 (H200): HBM write "));
+  EXPECT_THAT(text, HasSubstr("; 1 more machine fails: node02; 6 of 7 other GPUs pass\n"));
+}
+
+TEST(Fleet, ACardCountsOnceInAllItsModes) {
+  auto nodes = fleet_of(6);
+  for (int i = 1; i <= 3; ++i) {
+    nodes.push_back(node(i));
+    nodes.back().profile.mode = "quick";
+  }
+  const Fleet fleet = study(nodes);
+  EXPECT_EQ(fleet.devices, 12u);
+  EXPECT_THAT(fleet_text(fleet, false, {}), HasSubstr("9 profiles: 6 GPUs, 6 hosts."));
+}
+
+TEST(Fleet, AWarningNamesItsDevice) {
+  auto nodes = fleet_of(6);
+  nodes[2].profile.findings.push_back({.code = "thermal_limit",
+                                       .severity = Severity::kWarning,
+                                       .device = uuid_of(3),
+                                       .message = "It overheated.",
+                                       .evidence = {}});
+  const std::string text = fleet_text(study(nodes), false, {});
+  EXPECT_THAT(text, HasSubstr("node03  GPU 0  warns "));
+  EXPECT_THAT(text, AllOf(HasSubstr("It overheated."), Not(HasSubstr("node02"))));
+}
+
+TEST(Fleet, OtherUsersAreNamedOnceWithWhatToDo) {
+  auto nodes = fleet_of(8);
+  for (const char* resource : {"hbm.read", "hbm.write", "hbm.copy"})
+    scale(nodes[1].profile, resource, 0.7);
+  nodes[1].profile.devices[0].processes = {{.pid = 4711, .name = "python3", .memory_bytes = {}}};
+  const std::string text = fleet_text(study(nodes), false, {.width = 200});
+  EXPECT_THAT(
+      text.substr(text.find('\n')),
+      AllOf(HasSubstr(": python3 (4711) used GPU 0 too"),
+            Not(testing::ContainsRegex("used GPU.*used GPU")),
+            HasSubstr("Free the GPUs that others used and run peakline check there again")));
+}
+
 TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
   auto nodes = fleet_of(1);
   nodes[0].profile.host.hostname = "";

@@ -172,7 +172,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         ),
         "roofline": None,
         "train_bound": _train_bound(profiles, counted.shape, options),
-        "notes": list(counted.notes),
+        "notes": [
+            *counted.notes,
+            *dict.fromkeys(said for p in profiles for said in p.disturbances(options.device)),
+        ],
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])

@@ -113,7 +113,8 @@ def decoding(
         "prefill": prefills,
         "turning_batches": {"context": first.context, **dataclasses.asdict(turns)},
         "achieved": _achieved(profile, model, first, rate) if rate else None,
-        "notes": [*notes, *_notes(of, max(contexts))],
+        "disturbances": (disturbed := profile.disturbances(serving.device)),
+        "notes": [*notes, *_notes(of, max(contexts)), *disturbed],
     }
 
 
@@ -177,6 +178,8 @@ def answer(document: Mapping[str, Any]) -> str:
         f"{document['model']} {formats}, batch {row['batch']}, context {row['context']}: at most "
         f"{units.number(row['tokens_per_s'])} tokens/s ({row['limiter']})"
     )
+    if document["disturbances"]:
+        text += ", by a disturbed measurement"
     if row["kernels_tokens_per_s"]:
         text += f", library kernels about {units.number(row['kernels_tokens_per_s'])}"
     if row["fits"] is False:

@@ -11,7 +11,7 @@ from peakline.page.answers import verdict
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.page.pages import page
 from peakline.page.sections import list_of, picture
-from peakline.pictures import sentence
+from peakline.pictures import with_signs
 from peakline.pictures.comparison import VERDICTS, ceiling_name, ratios, tally, verdict_name
 from peakline.text import listed
 
@@ -91,14 +91,9 @@ def answer(document: Mapping[str, Any]) -> str:
         parts.append(f"unsteady in {listed(names, 3)}")
     if parts:
         return f"New is {'; '.join(parts)}."
-    if not rows:
-        return sentence(str(document.get("sentence", ""))) or "Neither side is faster."
-    # The counts are those of the picture and the table.
-    open_ = [_named(row, devices) for row in rows if row[1]["verdict"] == "inconclusive"]
-    named = f"; inconclusive: {listed(open_, 3)}" if open_ else ""
-    return (
-        f"Neither side is faster: {tally([row for _, row in rows])} of {len(rows)} figures{named}."
-    )
+    # As the program's first line.
+    text = with_signs(str(document.get("sentence", "")))
+    return f"{text}." if text else "Neither side is faster."
 
 
 def _of_models(device: Mapping[str, Any]) -> str:
@@ -140,6 +135,13 @@ def _reasons(document: Mapping[str, Any]) -> str:
             f"{str(reason['code']).replace('_', ' ')}: {reason['text']}",
         )
         for reason in document["gate"]["reasons"]
+    ]
+    rows += [
+        (
+            _SEVERITY.get(rule["outcome"], "warning"),
+            f"{_printed(str(rule['name']), named)}: {rule['text']}",
+        )
+        for rule in document["gate"].get("warnings", ())  # older programs have none
     ]
     for side in ("base", "new"):
         rows += [("info", f"{name}: only in {side}") for name in document[f"only_{side}"]]

@@ -21,16 +21,13 @@ function draw(strip) {
   canvas.height = height * scale;
   const context = canvas.getContext("2d");
   context.scale(scale, scale);
-  const [p5, p25, p75, p95] = data.band;
   const bar = (from, to, alpha) => {
     context.globalAlpha = alpha;
     context.fillStyle = color("--s1");
     const left = place(strip, from);
     context.fillRect(left, 0, Math.max(1, place(strip, to) - left), height);
   };
-  // Of fewer than twenty devices nine tenths are all but the outermost.
-  if (names.length >= 20) bar(p5, p95, 0.12);
-  bar(p25, p75, 0.2);
+  data.bands.forEach(([from, to], i) => bar(from, to, i + 1 < data.bands.length ? 0.12 : 0.2));
   context.globalAlpha = 1;
   context.fillStyle = color("--muted");
   context.fillRect(place(strip, 0), 0, 1, height);
@@ -42,7 +39,15 @@ function draw(strip) {
     const y = 5 + ((index * 0.618) % 1) * (height - 10);
     context.fillStyle = fill;
     context.beginPath();
-    context.arc(place(strip, value), y, radius, 0, 2 * Math.PI);
+    const at = place(strip, value);
+    if (Math.abs(value) > data.reach) {  // beyond the scale
+      const out = Math.sign(value) * (radius + 2);
+      context.moveTo(at + out, y);
+      context.lineTo(at - out, y - radius - 2);
+      context.lineTo(at - out, y + radius + 2);
+    } else {
+      context.arc(at, y, radius, 0, 2 * Math.PI);
+    }
     context.fill();
   };
   context.globalAlpha = 0.6;

@@ -11,7 +11,6 @@ from peakline.page.answers import verdict
 from peakline.page.html import card, cell, escape, table
 from peakline.page.pages import page
 from peakline.page.sections import folded_group
-from peakline.text import listed
 
 ENDS = ("lowest", "highest")
 # Ranges of a strip, in percent; larger deviations are broken devices.
@@ -33,7 +32,7 @@ def fleet_page(document: Mapping[str, Any]) -> str:
     outcome = str(document["verdict"])
     body = [
         f"<header><h1>{escape(title)}</h1>"
-        f"{verdict(WORDS[outcome], outcome, _sentence(document))}"
+        f"{verdict(WORDS[outcome], outcome, str(document.get('sentence', '')))}"
         f'<p class="lead">{escape(_profiles(document))}</p>'
         '<p><label>Find a machine: <input type="search" list="nodes" data-find></label> '
         f'<span data-found></span></p><datalist id="nodes">{options}</datalist></header>'
@@ -43,20 +42,6 @@ def fleet_page(document: Mapping[str, Any]) -> str:
         entries.append((f"group-{number}", _heading(group), True))
         body.append(_group(group, number))
     return page(title, entries, body, "fleet.js")
-
-
-def _sentence(document: Mapping[str, Any]) -> str:
-    """The number of devices by outcome, with names unless they pass."""
-    judged = [m for g in document["groups"] if g["judged"] for m in g["members"]]
-    if not judged:
-        return "No device could be judged."
-    parts = []
-    for outcome, word in WORDS.items():
-        names = [f"{m['node']} {m['device']}" for m in judged if m["verdict"] == outcome]
-        named = f" ({listed(names, 5)})" if outcome != "pass" else ""
-        if names:
-            parts.append(f"{len(names)} {word}{named}")
-    return f"{units.counted(len(judged), 'device')} judged: {', '.join(parts)}."
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
@@ -108,7 +93,9 @@ def _group(group: Mapping[str, Any], number: int) -> str:
     if not group["judged"]:
         parts.append("<p>Not judged: hosts that virtual machines share.</p>")
     elif len(group["members"]) == 1:
-        parts.append("<p>It has no peers here.</p>")
+        known = group["members"][0]["verdict"] != "cannot_judge"
+        judged = ": it was compared with healthy ones that peakline knows" if known else ""
+        parts.append(f"<p>It has no peers here{judged}.</p>")
     elif not unsound:
         parts.append("<p>None falls behind its peers.</p>")
     if unsound:
@@ -154,9 +141,8 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
     flat: list[str] = []
     for position, row in enumerate(group["ceilings"]):
         median, reach = row["median"], _reach(row)
-        share = [round((row[key] / median - 1) * 100, 3) for key in ("p5", "p25", "p75", "p95")]
         marks = {"values": values[position], "low": low[position], "named": named[position]}
-        strips.append({"band": share, "reach": reach, **marks})
+        strips.append({"bands": _bands(values[position], low[position]), "reach": reach, **marks})
         (shown if low[position] or reach > _FLAT else flat).append(
             f'<div class="strip"><span>{escape(label(group, row))}</span>'
             f'<canvas role="img" data-strip="{position}" aria-label="{escape(_said(row))}">'
@@ -173,7 +159,7 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
         lines += folded_group(
             f"flat-{number}",
             f"{units.counted(len(flat), 'ceiling')}{within}",
-            "and without an outlier" if several else "with nothing to compare them with",
+            "and without an outlier" if several else "without peers",
             "".join(flat),
             opened=not shown and several,
         )
@@ -188,13 +174,30 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
 _HOW = (
     "A mark is a device, left of the line where it is slower than the median of its peers. Each "
     "strip has its own scale; at the right is the median. Red is an outlier, named where it lies "
-    "furthest out. The darker band holds the middle half of the devices, the lighter one nine "
-    "tenths."
+    "furthest out; a triangle at the edge lies beyond the scale. Without the outliers, the darker "
+    "band holds the middle half of at least five devices, the lighter one nine tenths of at least "
+    "twenty."
 )
+
+# The fewest devices without outliers for a band, and the share of them on either side of it.
+_BANDS = ((20, 0.05), (5, 0.25))
+
+
+def _bands(values: Sequence[float | None], low: Sequence[int]) -> list[tuple[float, float]]:
+    """The bands of a strip, wide ones first: where most devices are that do not fall behind."""
+    outliers = set(low)
+    sound = sorted(v for i, v in enumerate(values) if v is not None and i not in outliers)
+
+    def quantile(share: float) -> float:
+        at, rest = divmod(share * (len(sound) - 1), 1)
+        below = sound[int(at)]
+        return round(below + rest * (sound[math.ceil(at + rest)] - below), 3)
+
+    return [(quantile(s), quantile(1 - s)) for fewest, s in _BANDS if len(sound) >= fewest]
 
 
 def _reach(row: Mapping[str, Any]) -> float:
-    """The range of a strip in percent to either side; marks further out are at the edge."""
+    """The range of a strip in percent to either side; further out are triangles at the edge."""
     furthest = max(abs(row[end] / row["median"] - 1) for end in ENDS)
     return next((reach for reach in REACHES if furthest * 100 <= reach), REACHES[-1])
 

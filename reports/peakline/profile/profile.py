@@ -253,6 +253,17 @@ class Profile:
         `peakline.population`, and PeakError if the GPUs are of several models."""
         return population(self.device_name(self.select_devices()[0]), self.mode)
 
+    def disturbances(self, device: str | int | None = None) -> list[str]:
+        """What made figures of these devices too low, as far as findings tell: others that used the
+        GPU, heat, errors. device: see `select_devices`."""
+        devices = self.select_devices(device)
+        return [
+            finding.message
+            for finding in self.findings
+            if finding.device in devices
+            and (finding.severity == "error" or finding.code in ("other_process", "thermal_limit"))
+        ]
+
     def select_devices(self, device: str | int | None = None) -> list[str]:
         """The UUIDs (or "host") that `device` means.
 
