@@ -10,6 +10,7 @@ import peakline
 import pytest
 from conftest import DATA, ONE_GPU, ROOT, TWO_GPUS, config_of, reference
 from peakline import Formats, PeakError, Serving, Transformer, decode_bound, prefill_bound
+from peakline.limits.collectives import ALL_REDUCES
 
 ROWS = list(csv.DictReader((DATA / "inference_truth.csv").open()))
 # (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
@@ -268,6 +269,31 @@ def test_estimate_exceeds_bound_of_measured_ranks():
         assert slower.seconds > decode_bound(profile, LLAMA_8B, Serving(batch, tp=2)).seconds
     with pytest.raises(PeakError, match="all-reduce between 4 GPUs"):
         peakline.decode_kernels(profile, LLAMA_8B, Serving(tp=4))
+    with pytest.raises(PeakError, match="all-reduce by one-shot between 2 GPUs"):
+        peakline.decode_kernels(profile, LLAMA_8B, Serving(tp=2, all_reduce="one-shot"))
+    with pytest.raises(ValueError, match="must be one of nccl, nccl-graph"):
+        Serving(all_reduce="ring")
+
+
+def test_estimate_takes_the_all_reduce_that_is_named():
+    """Each way is renamed from NCCL's curve, at half of its times."""
+    profile = reference(TWO_GPUS)
+    halved = [
+        dataclasses.replace(
+            m,
+            id=ALL_REDUCES["two-shot"],
+            summary=dataclasses.replace(m.summary, median_s=m.summary.median_s / 2),
+        )
+        for m in profile.measurements
+        if m.id == "nccl.all_reduce" and m.summary
+    ]
+    both = dataclasses.replace(profile, measurements=(*profile.measurements, *halved))
+    nccl, two = (
+        peakline.decode_kernels(both, LLAMA_8B, Serving(tp=2, all_reduce=name))
+        for name in ("nccl", "two-shot")
+    )
+    assert two.reducing_s == nccl.reducing_s / 2
+    assert nccl.seconds - two.seconds == pytest.approx(two.reducing_s)
 
 
 def test_products_without_a_rate_make_no_estimate():

@@ -1,9 +1,12 @@
 """The least time of a training step, by hand and on the command line."""
 
+import dataclasses
+
 import peakline
 import pytest
 from conftest import CONFIGS, TWO_GPUS
 from peakline import from_hf_config, train_bound, units
+from peakline.profile.conclusions import Curve, Figure
 
 NODE = TWO_GPUS
 LLAMA = CONFIGS / "llama-3-8b.json"
@@ -62,16 +65,32 @@ def test_a_short_step_is_bound_by_what_moves(node, llama):
 
 
 def test_estimate_pays_for_computing_and_sending_at_once(node, llama):
-    load, slower = (
-        node.figures("node", id="beside.gemm", name=name, collective="all_reduce", ctas="auto")
-        for name in ("load", "collective")
+    load, slower = 1.2, 2.0
+    price = Curve(
+        device="node",
+        topic="beside collectives",
+        figures=tuple(
+            Figure(
+                id="beside.gemm",
+                name=name,
+                value=value,
+                unit="1",
+                by={"collective": "all_reduce", "ctas": "auto"},
+            )
+            for name, value in (("load", load), ("collective", slower))
+        ),
     )
-    found = train_bound(node, llama, TOKENS, 2, sequence=SEQUENCE)
-    alone = 3 * llama.forward_flops(SEQUENCE) * TOKENS / 2 / node.peak("bf16", basis="sustained")
-    sending = found.needs["links"] * slower[0].value
-    assert found.overlap_s == pytest.approx(sending * (1 - 1 / load[0].value)) > 0
-    assert found.estimate_s == pytest.approx(alone + found.overlap_s)
-    assert train_bound(node, llama, TOKENS, sequence=SEQUENCE).overlap_s == 0
+    measured = dataclasses.replace(node, curves=(*node.curves, price))
+    found = train_bound(measured, llama, TOKENS, 2, sequence=SEQUENCE)
+    without = train_bound(node, llama, TOKENS, 2, sequence=SEQUENCE)
+    assert (found.seconds, without.overlap_s) == (without.seconds, 0)
+    # Products lose a sixth of the time in which gradients are sent.
+    assert found.overlap_s == pytest.approx(found.needs["links"] * slower * (1 - 1 / load))
+    assert found.estimate_s == without.estimate_s + found.overlap_s
+    # So few tokens that sending takes longer: it slows down only while products run.
+    few = train_bound(measured, llama, 16, 2, sequence=SEQUENCE)
+    assert few.needs["links"] > few.needs["tensor.bf16"] * load / slower
+    assert few.estimate_s >= few.needs["hbm"]
 
 
 def test_mixture_trains_chosen_and_stores_all(node):
