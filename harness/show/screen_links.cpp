@@ -37,6 +37,19 @@ std::optional<std::string> collectives_note(const DeviceView& node, const Resour
   return joined(parts, "; ") + '.';
 }
 
+// What computing and communicating at the same time cost.
+std::optional<std::string> beside_note(const DeviceView& node) {
+  const auto factor = [&](const char* role) {
+    return node.figure({.role = role, .by = {{"collective", "all_reduce"}, {"ctas", "auto"}}});
+  };
+  const auto gemm = factor(role::kGemmBeside), collective = factor(role::kCollectiveBeside);
+  if (!gemm || !collective) return std::nullopt;
+  return fmt::format(
+      "At the same time a BF16 GEMM takes {:.2f} times as long as alone, an all-reduce {:.2f} "
+      "times.",
+      *gemm, *collective);
+}
+
 // packets: what their headers leave of the raw rate, where their size is known.
 std::string host_link_title(const DeviceFacts& gpu, const std::optional<double>& raw,
                             const std::optional<double>& packets) {
@@ -76,6 +89,7 @@ Table links_table(const Checks& checks, const DeviceView& node, const ResourceLa
   add_headlines(table, group, checks, true);
   if (table.rows.empty()) return table;
   if (auto note = collectives_note(node, labels)) table.notes.push_back(std::move(*note));
+  if (auto note = beside_note(node)) table.notes.push_back(std::move(*note));
   return table;
 }
 

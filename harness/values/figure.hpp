@@ -97,6 +97,11 @@ inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 inline constexpr const char* kPageableToDevice = "link.pageable_to_device";
 inline constexpr const char* kPageableToHost = "link.pageable_to_host";
 
+// Times as long as alone, by "collective" and "ctas": a GEMM beside a collective, and the
+// collective.
+inline constexpr const char* kGemmBeside = "beside.gemm";
+inline constexpr const char* kCollectiveBeside = "beside.collective";
+
 // Reads of small blocks in random places, per s, by "block" in B and "depth", the reads under way.
 inline constexpr const char* kRandomReads = "storage.random_reads";
 

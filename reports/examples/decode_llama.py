@@ -5,7 +5,8 @@
 
 Weights and KV cache are random, since their values do not matter for the time. A decode step is one
 CUDA graph of plain PyTorch operations: 32 layers and the output head; --compile fuses the small
-ones. The time of a row is also split by kind of kernel. A batch and context whose KV cache does not
+ones. --all-reduce runs PyTorch's all-reduces over symmetric memory instead of NCCL's. The time of
+a row is also split by kind of kernel. A batch and context whose KV cache does not
 fit are skipped. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of this program
 alone.
 """
@@ -28,6 +29,7 @@ from typing import Any
 import needs_torch  # noqa: F401
 import torch
 import torch.distributed as distributed
+import torch.distributed._symmetric_memory as symmetric_memory
 import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -39,7 +41,7 @@ SPARE_BYTES = 2 << 30  # for activations and the allocator's rounding
 DECODING = [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
 # Kinds of kernels by name; the first match counts.
 KINDS = {
-    "all_reduces": re.compile("nccl", re.I),
+    "all_reduces": re.compile("nccl|all_reduce", re.I),
     "attention": re.compile("flash|sdpa|fmha|attention", re.I),
     "products": re.compile("nvjet|gemm|gemv|cutlass|splitk", re.I),
 }
@@ -69,11 +71,42 @@ LLAMA = Shape(32, 4096, 32, 8, 128, 14336, 128256)
 TOY = Shape(2, 64, 4, 2, 16, 96, 128)
 
 
+class AllReduce:
+    """Sums a tensor over all ranks, in place.
+
+    by: "nccl", or "one-shot" or "two-shot", PyTorch's kernels over symmetric memory, for tensors of
+    up to `most` elements; larger ones go to NCCL.
+    """
+
+    def __init__(self, by: str, most: int) -> None:
+        self.by = by
+        if by == "nccl":
+            return
+        self.group = distributed.group.WORLD.group_name
+        self.shared = symmetric_memory.empty(most, device="cuda", dtype=torch.bfloat16)
+        symmetric_memory.rendezvous(self.shared, self.group)
+
+    def __call__(self, part: torch.Tensor) -> None:
+        if self.by == "nccl" or part.numel() > self.shared.numel():
+            distributed.all_reduce(part)
+            return
+        shared = self.shared[: part.numel()]
+        shared.copy_(part.flatten())
+        ops = torch.ops.symm_mem
+        if self.by == "one-shot":
+            part.copy_(ops.one_shot_all_reduce(shared, "sum", self.group).view_as(part))
+        else:
+            ops.two_shot_all_reduce_(shared, "sum", self.group)
+            part.copy_(shared.view_as(part))
+
+
 class Model:
     """Inference layers: GEMMs, norms, rotary embedding, attention."""
 
-    def __init__(self, shape: Shape, device: str, ranks: int = 1, fuse: bool = False) -> None:
-        self.shape, self.device, self.ranks = shape, device, ranks
+    def __init__(
+        self, shape: Shape, device: str, all_reduce: AllReduce | None = None, fuse: bool = False
+    ) -> None:
+        self.shape, self.device, self.all_reduce = shape, device, all_reduce
         joined = (shape.heads + 2 * shape.kv_heads) * shape.head_dim
         wide = shape.heads * shape.head_dim
         self.layers = [
@@ -112,8 +145,8 @@ class Model:
         return self._norm((x + change)[:, -1]) @ self.head.T
 
     def _reduce(self, part: torch.Tensor) -> None:
-        if self.ranks > 1:
-            distributed.all_reduce(part)
+        if self.all_reduce:
+            self.all_reduce(part)
 
     def _norm(self, x: torch.Tensor) -> torch.Tensor:
         return functional.rms_norm(x, (x.shape[-1],))
@@ -255,6 +288,12 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the rows here")
     parser.add_argument("--batch", type=numbers, default=[1, 8, 64], metavar="B,...")
     parser.add_argument("--context", type=numbers, metavar="C,...", help="default: 1024,8192")
+    parser.add_argument(
+        "--all-reduce",
+        choices=["nccl", "one-shot", "two-shot"],
+        default="nccl",
+        help="between ranks, as in peakline-llm",
+    )
     parser.add_argument("--compile", action="store_true", help="fuse small operations")
     parser.add_argument("--cpu", action="store_true", help="a toy, to test this program")
     options = parser.parse_args()
@@ -278,11 +317,19 @@ def main() -> int:
             return
         print(row, flush=True)
         if options.json:
-            result = {"device": name, "tp": ranks, "compiled": options.compile, "rows": rows}
+            result = {
+                "device": name,
+                "tp": ranks,
+                "all_reduce": options.all_reduce if ranks > 1 else None,
+                "compiled": options.compile,
+                "rows": rows,
+            }
             options.json.write_text(json.dumps(result, indent=2) + "\n")
 
     with torch.no_grad():
-        model = Model(shape.split(ranks), device, ranks, options.compile)
+        most = max(options.batch) * shape.hidden
+        all_reduce = AllReduce(options.all_reduce, most) if ranks > 1 else None
+        model = Model(shape.split(ranks), device, all_reduce, options.compile)
         for context in contexts:
             for batch in options.batch:
                 add(decode_row(model, batch, context))

@@ -87,8 +87,9 @@ def commands(file):
     return [line for line in lines if line.strip()]
 
 
-def outputs(file):
-    block = r"(?ms)^<!-- output of: (peakline [^\n]*) -->\n```text\n(.*?)^```$"
+def outputs(file, what="output"):
+    """The commands of a README with their output, or what="lines": some lines of it."""
+    block = rf"(?ms)^<!-- {what} of: (peakline [^\n]*) -->\n```text\n(.*?)^```$"
     return re.findall(block, (SOURCE / file).read_text())
 
 
@@ -172,3 +173,11 @@ def test_commands(run_in, files, demo, subtests, file):
 )
 def test_outputs(run_in, files, command, text):
     assert run_in(files, command).stdout == text
+
+
+@pytest.mark.parametrize(
+    ("command", "text"), [lines for file in FILES for lines in outputs(file, "lines")]
+)
+def test_quoted_lines(run_in, files, command, text):
+    printed = run_in(files, command).stdout.splitlines()
+    assert [line for line in text.splitlines() if line not in printed] == []

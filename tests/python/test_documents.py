@@ -3,9 +3,11 @@
 import re
 import subprocess
 
+import peakline
 import pytest
-from conftest import ROOT
+from conftest import CONFIGS, ROOT, text_of
 
+REPORTS_README = ROOT / "reports/README.md"
 README_WORDS = 1300  # five minutes
 
 
@@ -57,6 +59,39 @@ def test_a_broken_link_is_found(tmp_path):
 
 def test_readme_is_read_in_five_minutes():
     assert len((ROOT / "README.md").read_text().split()) <= README_WORDS
+
+
+# Inputs of the examples in reports/README.md, and the share that they come to.
+_SHARE, _DEVICES = 0.413, 8
+
+
+def test_figures_of_python_examples_come_out():
+    block = re.search(r"(?ms)^```python\n(import peakline\n.*?)^```$", text_of(REPORTS_README))[1]
+    reference, config = peakline.reference("h200"), CONFIGS / "llama-3-8b.json"
+    told = block.replace('"node7.json"', "PROFILE").replace('"Llama-3.1-8B/"', "CONFIG")
+    flops = peakline.transformer_flops(7e9, 32, 32, 128, 4096)
+    published = reference.peak("bf16", basis="published")
+    tokens = _SHARE * _DEVICES * published / flops
+    names = {"tokens": tokens, "seconds": 1.0, "CONFIG": config, "print": str}
+    names["PROFILE"] = REPORTS_README.parent / "reference/nvidia-h200.json"
+    checked = 0
+    for line in told.splitlines():
+        code, _, comment = line.partition("  #")
+        try:
+            value = eval(code, names)
+        except SyntaxError:
+            exec(code, names)
+            continue
+        said = comment.strip()
+        if isinstance(value, str):
+            assert value == said
+        else:
+            assert f"{value:.3g}" == said.split()[0]
+            more = re.search(r'; (basis="\w+"): (\d+)', said)
+            again = more and eval(code.rstrip().replace(")", f", {more[1]})"), names)
+            assert not more or f"{again:.3g}" == more[2]
+        checked += 1
+    assert checked == 6
 
 
 def sources():

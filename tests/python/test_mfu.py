@@ -144,7 +144,7 @@ def test_command_prints_both_kinds(mfu, ceilings_path):
     hardware = ["HFU (published)", "hardware FLOPs, of achievable", "hardware FLOPs, of model"]
     for options, names in (
         ([], named),
-        (more, [*named, *hardware, "of the roofline (burst)"]),
+        (more, [*named, *hardware, "of the roofline (achievable)"]),
         (["--all"], [*named[:1], "of burst", *named[1:2], "of model burst", *named[2:]]),
     ):
         printed = re.findall(r" %  (.+?)  +of \d", mfu.stdout(*arguments, *options))
@@ -166,13 +166,13 @@ def test_command_prints_both_kinds(mfu, ceilings_path):
     ("tokens", "intensity", "above"),
     [
         ("100", "50", {}),
-        ("11500", "50", {"of the roofline (burst)": "--intensity"}),
+        ("11500", "50", {"of the roofline (achievable)": "--intensity"}),
         (
             *("15600", "50"),
-            {"of the roofline (burst)": "--intensity", "of achievable, of model": "--dtype"},
+            {"of the roofline (achievable)": "--intensity", "of achievable, of model": "--dtype"},
         ),
         # Right of the ridge the limit is the peak: --dtype is wrong, not the intensity.
-        ("19000", "1e4", {"of achievable, of model, of the roofline (burst)": "--dtype"}),
+        ("19000", "1e4", {"of achievable, of model, of the roofline (achievable)": "--dtype"}),
     ],
 )
 def test_shares_above_100_percent_get_a_remedy(mfu, ceilings_path, tokens, intensity, above):
@@ -200,7 +200,7 @@ def test_shares_above_100_percent_get_a_remedy(mfu, ceilings_path, tokens, inten
         (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
         (["--hf-config", "x", "--strategy", "ddp"], "--strategy needs --tokens-per-step"),
         (["--hf-config", "x", "--layers", "2", "--sequence", "1"], "leave out --layers"),
-        (["--hf-config", "x"], "--hf-config needs --sequence"),
+        (["--hf-config", "x"], "--dtype bf16 --hf-config x --sequence 4096"),
         (["--hf-config", "/none", "--sequence", "1"], "/none: cannot be read"),
         ([*MODEL, "--device", "A100"], "no device 'A100'"),
         ([*MODEL, "--active-params", "8e9"], "cannot be more"),
@@ -210,6 +210,44 @@ def test_shares_above_100_percent_get_a_remedy(mfu, ceilings_path, tokens, inten
 def test_command_refuses(mfu, ceilings_path, arguments, message):
     rest = ["--profile", ceilings_path, "--tokens-per-second", "10000", "--dtype", "bf16"]
     assert message in mfu.refused(*rest, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("intensity", "ends"),
+    [
+        (40, {"achievable": "hbm.read", "burst": "hbm.read"}),
+        (165, {"achievable": "tensor.bf16", "burst": "hbm.read"}),
+        (1000, {"achievable": "tensor.bf16", "burst": "tensor.bf16"}),
+    ],
+)
+def test_intensity_alone_says_where_a_kernel_ends(mfu, ceilings_path, profile, intensity, ends):
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", str(intensity)]
+    lines = mfu.stdout(*arguments).splitlines()
+    read = ceiling("hbm.read", "measured")
+    for line, (basis, roof) in zip(lines[1:], ends.items(), strict=False):
+        peak = profile.peak("bf16", basis=basis)
+        limit = peakline.attainable(peak, read, intensity)
+        assert line.split()[:4] == [
+            basis,
+            *peakline.units.rate(limit, "FLOP/s").split(),
+            f"{roof},",
+        ]
+    ridges = (
+        f"{profile.ridge('bf16', basis=basis):.0f} {word}"
+        for basis, word in (("achievable", "FLOP/byte achievable"), ("burst", "burst"))
+    )
+    assert lines[-1] == f"Memory binds below {', '.join(ridges)}."
+    assert "--tokens-per-second" in mfu.refused(*arguments[:4])
+    assert "--params" in mfu.refused(*arguments, "--params", "7e9")
+
+
+def test_causal_attention_may_explain_100_percent(mfu, ceilings_path):
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "18000"]
+    arguments += MODEL
+    assert "--causal, or a --convention that does: 6.6 % fewer" in mfu.stdout(*arguments)
+    assert "--causal" not in mfu.stdout(*arguments, "--causal")
+    with pytest.raises(ValueError, match="--causal"):
+        peakline.mfu(2 * PEAK, 1.0, peakline.reference("h200").peak("bf16", basis="published"))
 
 
 def test_command_takes_a_fleet(mfu, write):

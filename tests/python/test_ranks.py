@@ -67,6 +67,21 @@ def test_kernels_hide_collectives_waiting_first(tmp_path):
     assert found.parts[Part.COLLECTIVES_WAITING] == 300_000
 
 
+@pytest.mark.parametrize(("alone", "lost_us"), [(True, 80), (False, 0)])
+def test_kernels_slower_beside_collectives_are_apart(tmp_path, alone, lost_us):
+    """Of one kernel, two launches touch a collective and take 40 µs more than the others."""
+    made = Made()
+    for turn, length in enumerate((100, 140, 100, 140)):
+        start = 1000 + 500 * turn
+        called = "kernel" if alone or length == 140 else "another"
+        made.kernel(start, start + length, start - 5, called)
+        if length == 140:
+            collective(made, start + 10, start + 110, start - 4, 1 << 20, stream=9)
+    found = analyze(reference(TWO_GPUS), [made.write(tmp_path / "0.json")])
+    assert found.parts.get(Part.KERNELS_BESIDE, 0) == lost_us * 1000
+    assert found.parts[Part.KERNELS_UNKNOWN] == (480 - lost_us) * 1000
+
+
 def test_who_is_waited_for_is_in_the_group(tmp_path):
     """Not a rank with hidden waiting, nor ranks of a group in which nobody waits."""
     paths = [

@@ -61,6 +61,19 @@ def test_a_short_step_is_bound_by_what_moves(node, llama):
     assert (far.missing, "links" in far.needs) == (("links",), False)
 
 
+def test_estimate_pays_for_computing_and_sending_at_once(node, llama):
+    load, slower = (
+        node.figures("node", id="beside.gemm", name=name, collective="all_reduce", ctas="auto")
+        for name in ("load", "collective")
+    )
+    found = train_bound(node, llama, TOKENS, 2, sequence=SEQUENCE)
+    alone = 3 * llama.forward_flops(SEQUENCE) * TOKENS / 2 / node.peak("bf16", basis="sustained")
+    sending = found.needs["links"] * slower[0].value
+    assert found.overlap_s == pytest.approx(sending * (1 - 1 / load[0].value)) > 0
+    assert found.estimate_s == pytest.approx(alone + found.overlap_s)
+    assert train_bound(node, llama, TOKENS, sequence=SEQUENCE).overlap_s == 0
+
+
 def test_mixture_trains_chosen_and_stores_all(node):
     mixtral = from_hf_config(LLAMA.with_name("mixtral-8x7b.json"))
     found = train_bound(node, mixtral, TOKENS, sequence=4096)

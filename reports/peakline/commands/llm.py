@@ -10,6 +10,7 @@ from typing import Any
 from peakline import units
 from peakline.commands.arguments import Parser, number, path
 from peakline.commands.terminal import refused, show, show_document
+from peakline.limits.collectives import ALL_REDUCES
 from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from peakline.models.inference import Serving
 from peakline.models.served import (
@@ -61,6 +62,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--tp", type=_count, default=1, metavar="N", help="GPUs that share each layer (default: 1)"
     )
     parser.add_argument(
+        "--all-reduce",
+        choices=list(ALL_REDUCES),
+        default="nccl",
+        help="with --tp: what the estimate of library kernels takes for it (default: nccl)",
+    )
+    parser.add_argument(
         "--batch", type=_counts, default=list(BATCHES), metavar="B,...", help="default: 1,8,64"
     )
     parser.add_argument(
@@ -100,7 +107,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         parser.error("--tokens-per-second needs one --batch and one --context")
     if options.output:
         require_matplotlib()
-    serving = Serving(tp=options.tp, device=options.device)
+    serving = Serving(tp=options.tp, device=options.device, all_reduce=options.all_reduce)
     of = served(options.hf_config, serving, weights=options.weights, kv_cache=options.kv_cache)
     profile = load(options.profile)
     if options.output:
@@ -114,7 +121,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    lines = [result["device"] + (f" x {result['tp']}" if result["tp"] > 1 else "")]
+    split = f" x {result['tp']}, all-reduce: {result['all_reduce']}" if result["tp"] > 1 else ""
+    lines = [result["device"] + split]
     lines.append(f"{'':15} {'tokens/s':>9} {'library':>9}")
     lines.append(
         f"{'batch':>6} {'context':>8} {'at most':>9} {'kernels':>9}  {'limiter':12} memory"

@@ -1,6 +1,7 @@
 """peakline-mfu: utilization against the peaks of profiles, and those peaks for other tools."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -35,6 +36,7 @@ _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst
 class _Model:
     flops: float
     hardware_flops: float | None = None  # with recomputation
+    causal_flops: float | None = None  # with half of the attention matrix, if all of it counts
     convention: str | None = None
     # By name: total, active, and N of 6 N.
     parameters: Mapping[str, float] | None = None
@@ -42,21 +44,30 @@ class _Model:
     shape: Transformer | None = None
 
 
+_SHAPE = ("params", "layers", "heads", "head_dim", "sequence")
+_VARIANTS = ("active_params", "kv_heads", "causal", "convention", "hf_config")
+_STEP = ("tokens_per_step", "strategy")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _given(options: argparse.Namespace, names: Sequence[str]) -> str:
+    # None and False: not given.
+    return ", ".join(_flag(name) for name in names if getattr(options, name))
+
+
+def _model_flags(options: argparse.Namespace) -> str:
+    return _given(options, ("flops_per_token", *_SHAPE, *_VARIANTS, *_STEP, "recompute"))
+
+
 def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Model:
-    shape = ("params", "layers", "heads", "head_dim", "sequence")
-    variants = ("active_params", "kv_heads", "causal", "convention", "hf_config")
-    step = ("tokens_per_step", "strategy")
-
-    def flag(name: str) -> str:
-        return f"--{name.replace('_', '-')}"
-
-    def given(names: Sequence[str]) -> str:
-        # None and False: not given.
-        return ", ".join(flag(name) for name in names if getattr(options, name))
-
     recompute = options.recompute or "none"
     if options.flops_per_token is not None:
-        others = given((*shape, *variants, *step, *(("recompute",) if recompute != "none" else ())))
+        others = _given(
+            options, (*_SHAPE, *_VARIANTS, *_STEP, *(("recompute",) if recompute != "none" else ()))
+        )
         if others:
             parser.error(f"--flops-per-token is the whole count: leave out {others}")
         return _Model(options.flops_per_token)
@@ -69,11 +80,12 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
     if options.tokens_per_step and not options.hf_config:
         parser.error("--tokens-per-step needs --hf-config, which tells the shape")
     if options.hf_config:
-        others = given((*shape[:-1], *variants[:2]))
+        others = _given(options, (*_SHAPE[:-1], *_VARIANTS[:2]))
         if others:
             parser.error(f"--hf-config tells the shape: leave out {others}")
         if options.sequence is None:
-            parser.error("--hf-config needs --sequence, the tokens of a sequence")
+            corrected = shlex.join([parser.prog, *options.given, "--sequence", "4096"])
+            parser.error(f"--hf-config needs --sequence, the tokens of a sequence: {corrected}")
         transformer = from_hf_config(options.hf_config)
         flops = transformer.flops(options.sequence, convention=convention, causal=causal)
         attention = transformer.attention_flops(
@@ -84,19 +96,20 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
         parameters = {"total": params.total, "active": params.active, "matmul": counted}
         notes = _notes(transformer, convention, options.sequence)
     else:
-        missing = [flag(name) for name in shape if getattr(options, name) is None]
+        missing = [_flag(name) for name in _SHAPE if getattr(options, name) is None]
         if missing:
             parser.error(
                 f"FLOPs per token need {', '.join(missing)}, or --hf-config, or --flops-per-token"
             )
-        sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
+        sizes = {name: getattr(options, name) for name in (*_SHAPE, *_VARIANTS[:2])}
         flops = transformer_flops(**sizes, causal=causal)
-        of_attention = {name: sizes[name] for name in (*shape[1:], "kv_heads")}
+        of_attention = {name: sizes[name] for name in (*_SHAPE[1:], "kv_heads")}
         attention = attention_flops(**of_attention, causal=causal)
         active = options.active_params or options.params
         parameters = {"total": options.params, "active": active, "matmul": active}
     hardware = None if recompute == "none" else recomputed(flops, attention, recompute)
-    return _Model(flops, hardware, convention, parameters, notes, transformer)
+    halved = None if causal else flops - 3 * attention / 2
+    return _Model(flops, hardware, halved, convention, parameters, notes, transformer)
 
 
 def _notes(transformer: Transformer, convention: str, sequence: int) -> tuple[str, ...]:
@@ -129,12 +142,65 @@ def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Pea
     return [found[basis] for basis in (published, *_MEASURED_BASES) if basis in found]
 
 
+# The roof of a roofline: what holds under load, and for short work the burst.
+_ROOFS = ("sustained", "measured", "burst")
+
+
+def _roofline(
+    peaks: Sequence[Peak],
+    profiles: Sequence[Profile],
+    options: argparse.Namespace,
+    achieved: float | None,
+) -> dict[str, Any] | None:
+    """The roofline at --intensity, and the share of it that a run achieves in FLOP/s per device."""
+    if options.intensity is None:
+        return None
+    by_basis = {peak.basis: peak for peak in peaks}
+    found = [by_basis[basis] for basis in _ROOFS if basis in by_basis] or list(peaks[:1])
+    memory = found[0].memory
+    bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
+    roofs: list[dict[str, Any]] = []
+    for peak in found:
+        limit = attainable(peak, bandwidth, options.intensity)
+        roofs.append(
+            {
+                "basis": peak.basis,
+                "peak": float(peak),
+                "unit": peak.unit,
+                "ridge_intensity": peak / bandwidth,
+                "limit_flops_per_s": limit,
+                "bound_by": bandwidth.resource if limit < peak else peak.resource,
+            }
+        )
+    first = roofs[0]
+    return {
+        "intensity": options.intensity,
+        **{key: first[key] for key in ("limit_flops_per_s", "ridge_intensity", "bound_by")},
+        "share_of_limit": None if achieved is None else achieved / first["limit_flops_per_s"],
+        "name": f"of the roofline ({basis_name(first['basis'])})",
+        "bandwidth": float(bandwidth),
+        "memory": bandwidth.resource,
+        "device": found[0].device,
+        "roofs": roofs,
+    }
+
+
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
+    rate = options.tokens_per_second
+    alone = rate is None and options.intensity is not None
+    if rate is None and not alone:
+        parser.error(
+            "a run's MFU needs --tokens-per-second; --intensity alone tells where a kernel ends"
+        )
+    if alone and _model_flags(options):
+        parser.error(f"{_model_flags(options)}: a model's MFU needs --tokens-per-second")
+    profiles = [load(path) for path in options.profile]
+    if alone:
+        roofline = _roofline(_peaks(profiles, options), profiles, options, None)
+        return {"schema": "peakline-mfu", "schema_version": 1, "roofline": roofline}
     counted = _model(options, parser)
     model, hardware = counted.flops, counted.hardware_flops
-    profiles = [load(path) for path in options.profile]
     peaks = _peaks(profiles, options)
-    rate = options.tokens_per_second
     shares = [(mfu(model * rate, 1.0, peak, devices=options.devices), peak) for peak in peaks]
     if hardware is not None:
         of_hardware = hardware * rate
@@ -158,6 +224,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         "parameters": counted.parameters,
         "flops_per_token": model,
         "hardware_flops_per_token": hardware,
+        "causal_flops_per_token": counted.causal_flops,
         "tokens_per_second": rate,
         "devices": options.devices,
         "flops_per_s_per_device": model * rate / options.devices,
@@ -170,26 +237,13 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             ),
             None,
         ),
-        "roofline": None,
+        "roofline": _roofline(peaks, profiles, options, model * rate / options.devices),
         "train_bound": _train_bound(profiles, counted.shape, options),
         "notes": [
             *counted.notes,
             *dict.fromkeys(said for p in profiles for said in p.disturbances(options.device)),
         ],
     }
-    if options.intensity is not None:
-        best = next((p for p in peaks if not p.published), peaks[0])
-        memory = best.memory
-        bandwidth = min(p.bandwidth(memory, device=options.device) for p in profiles)
-        limit = attainable(best, bandwidth, options.intensity)
-        result["roofline"] = {
-            "intensity": options.intensity,
-            "limit_flops_per_s": limit,
-            "ridge_intensity": best / bandwidth,
-            "bound_by": bandwidth.resource if limit < best else best.resource,
-            "share_of_limit": model * rate / options.devices / limit,
-            "name": f"of the roofline ({basis_name(best.basis)})",
-        }
     return result
 
 
@@ -287,6 +341,42 @@ def _named(shares: Sequence[_Share]) -> list[_Share]:
     return found
 
 
+def _ridges(roofline: Mapping[str, Any]) -> str:
+    """ "memory binds below 155 FLOP/byte achievable, 185 burst"."""
+    first, *others = (
+        (units.intensity(roof["ridge_intensity"]), basis_name(roof["basis"]))
+        for roof in roofline["roofs"]
+    )
+    more = "".join(f", {ridge} {basis}" for ridge, basis in others if basis == "burst")
+    return f"memory binds below {first[0]} FLOP/byte {first[1]}{more}"
+
+
+def _of_a_kernel(roofline: Mapping[str, Any]) -> list[str]:
+    """Where a kernel with an intensity ends: its rate, and the roof above it."""
+    intensity = units.intensity(roofline["intensity"])
+    lines = [f"A kernel with {intensity} FLOP/byte on {roofline['device']} reaches at most"]
+    for roof in roofline["roofs"]:
+        rate = units.rate(roof["limit_flops_per_s"], roof["unit"])
+        cause = (
+            f"memory binds: {intensity} FLOP/byte × {units.rate(roofline['bandwidth'], 'B/s')}"
+            if roof["bound_by"] == roofline["memory"]
+            else "arithmetic binds"
+        )
+        lines.append(f"  {basis_name(roof['basis']):11} {rate:>12}  {roof['bound_by']}, {cause}")
+    return [*lines, f"M{_ridges(roofline)[1:]}."]
+
+
+def _if_causal(result: Mapping[str, Any]) -> str:
+    """A hint for runs whose attention is counted in full: causal kernels skip half of it."""
+    if not result["causal_flops_per_token"]:
+        return ""
+    less = 1 - result["causal_flops_per_token"] / result["flops_per_token"]
+    return (
+        f", or count half of the attention matrix if the kernels skip its masked half (--causal, "
+        f"or a --convention that does: {units.percent(less)} fewer FLOPs)"
+    )
+
+
 def _lines(result: dict[str, Any], every: bool) -> list[str]:
     """The result in lines; every: shares of all peaks, not just the named ones."""
     achieved = result["flops_per_s_per_device"]
@@ -313,8 +403,8 @@ def _lines(result: dict[str, Any], every: bool) -> list[str]:
         lines.append(
             f"{units.percent(roofline['share_of_limit']):>8}  {roofline['name']:{width}}  of "
             f"{units.rate(roofline['limit_flops_per_s'], 'FLOP/s')} at "
-            f"{units.intensity(roofline['intensity'])} FLOP/byte, bound by {roofline['bound_by']} "
-            f"(ridge at {units.intensity(roofline['ridge_intensity'])})"
+            f"{units.intensity(roofline['intensity'])} FLOP/byte, bound by {roofline['bound_by']}; "
+            f"{_ridges(roofline)}"
         )
     if result["train_bound"]:
         lines.append(_allowed(result["train_bound"]))
@@ -330,8 +420,8 @@ def _lines(result: dict[str, Any], every: bool) -> list[str]:
     if above:
         lines.append(
             f"Above 100 %: {', '.join(above)}. No run does more than the hardware can: check "
-            "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
-            "what is achievable under load."
+            f"--dtype and --devices{_if_causal(result)}, or measure again; a run in bursts may "
+            "exceed what is achievable under load."
         )
     return [*lines, *result["notes"], _published(result)]
 
@@ -353,12 +443,13 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
             )
             return 0
         parser = mfu_parser(program)
-        options = parser.parse_args(given)
+        options = parser.parse_args(given, argparse.Namespace(given=given))
         result = _run(options, parser)
     except (ProfileError, PeakError, ValueError) as error:
         return refused(program, error)
     if options.json:
         show_document(result)
     else:
-        show(_lines(result, options.every))
+        alone = options.tokens_per_second is None
+        show(_of_a_kernel(result["roofline"]) if alone else _lines(result, options.every))
     return 0

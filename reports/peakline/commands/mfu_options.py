@@ -45,12 +45,16 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         "      --hf-config config.json --sequence 8192 --convention torchtitan\n"
         f"  {program} --profile node*.json --dtype bf16 --tokens-per-second 92000 --devices 8 \\\n"
         "      --flops-per-token 4.5e10 --intensity 300\n"
+        f"  {program} --profile node7.json --dtype bf16 --intensity 40\n"
         f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis published",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _peak_options(parser)
     parser.add_argument(
-        "--tokens-per-second", type=number, required=True, metavar="X", help="total of all devices"
+        "--tokens-per-second",
+        type=number,
+        metavar="X",
+        help="total of all devices; only --intensity can do without",
     )
     parser.add_argument(
         "--devices",
@@ -118,7 +122,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         "--intensity",
         type=number,
         metavar="I",
-        help="arithmetic intensity of the run in FLOP/byte: prints the roofline's limit",
+        help="arithmetic intensity in FLOP/byte: prints where the roofline ends a kernel",
     )
     parser.add_argument(
         "--allow-mixed",

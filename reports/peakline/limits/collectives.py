@@ -9,6 +9,15 @@ from peakline.profile import PeakError, Profile
 # Prefix of the ids of NCCL over all GPUs of the node, in BF16, out of place.
 _PREFIX = "nccl."
 _SUBGROUP = ".subgroup"  # ends the ids of NCCL over the first GPUs of the node
+# All-reduces between GPUs, by the name that a user gives: NCCL as a program calls it or in a CUDA
+# graph, its kernels for symmetric memory, and kernels in one or two steps as engines have them.
+ALL_REDUCES = {
+    "nccl": "nccl.all_reduce",
+    "nccl-graph": "nccl.all_reduce.graph",
+    "nccl-symmetric": "nccl.all_reduce.symmetric",
+    "one-shot": "collective.one_shot.all_reduce",
+    "two-shot": "collective.two_shot.all_reduce",
+}
 _LATENCY_UP_TO = 1 << 20  # bytes; latency decides the time of smaller arrays, the rate of larger
 
 

@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-from peakline.limits.collectives import interpolated, points
+from peakline.limits.collectives import ALL_REDUCES, interpolated, points
 from peakline.models.inference import Serving, all_reduced_bytes, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile
@@ -117,11 +117,12 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
     """Seconds of all all-reduces, by the curve measured between as many GPUs."""
     if serving.tp == 1:
         return 0.0
-    curve = points(profile, "nccl.all_reduce", ranks=serving.tp)
+    curve = points(profile, ALL_REDUCES[serving.all_reduce], ranks=serving.tp)
     if not curve:
-        more = " or more" if serving.tp.bit_count() == 1 else ""
+        named = "" if serving.all_reduce == "nccl" else f" by {serving.all_reduce}"
+        more = " or more" if serving.tp.bit_count() == 1 and not named else ""
         raise PeakError(
-            f"{profile.where} has no all-reduce between {serving.tp} GPUs, which "
+            f"{profile.where} has no all-reduce{named} between {serving.tp} GPUs, which "
             "is not extrapolated from another number: no estimate of kernels; a full run on "
             f"{serving.tp}{more} GPUs measures it"
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 from peakline.limits.bound import Need, Roofs
 from peakline.limits.ceilings import MEASURED
+from peakline.limits.collectives import ALL_REDUCES
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
@@ -33,8 +34,8 @@ class Serving:
     """How a model is served: `batch` sequences of `context` tokens at once.
 
     tp: GPUs that share each layer (tensor parallelism). formats: of weights and KV cache. device:
-    as in `Profile.select_devices`; of several the first counts. Raises ValueError for invalid
-    numbers.
+    as in `Profile.select_devices`; of several the first counts. all_reduce: what the estimate of
+    kernels takes for the all-reduces, a key of `ALL_REDUCES`. Raises ValueError for invalid values.
     """
 
     batch: int = 1
@@ -42,8 +43,13 @@ class Serving:
     tp: int = 1
     formats: Formats = _BF16
     device: str | int | None = None
+    all_reduce: str = "nccl"
 
     def __post_init__(self) -> None:
+        if self.all_reduce not in ALL_REDUCES:
+            raise ValueError(
+                f"all_reduce is {self.all_reduce!r}, but must be one of {', '.join(ALL_REDUCES)}"
+            )
         for name in ("batch", "context", "tp"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:

@@ -107,6 +107,7 @@ def decoding(
         "model": of.name,
         "device": profile.device_name(profile.select_devices(serving.device)[0]),
         "tp": serving.tp,
+        "all_reduce": serving.all_reduce if serving.tp > 1 else None,
         "formats": dataclasses.asdict(serving.formats),
         "decode": rows,
         "prefill": prefills,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from peakline.models.transformer import Transformer, require_positive
-from peakline.profile import PeakError, Profile
+from peakline.profile import NODE, PeakError, Profile
 from peakline.profile.peaks import known_peaks
 
 Strategy = Literal["ddp", "fsdp"]
@@ -21,6 +21,8 @@ _GRADIENT = 2  # bytes per parameter in collectives
 # Transfers of all parameters over a GPU's links, times (n - 1) / n: 2 for an all-reduce; FSDP has
 # two all-gathers of weights and a reduce-scatter of gradients.
 _CROSSINGS = {"ddp": 2, "fsdp": 3}
+# The collective that moves most of them.
+_COLLECTIVES = {"ddp": "all_reduce", "fsdp": "all_gather"}
 
 LINKS = "links"
 
@@ -34,8 +36,10 @@ class TrainBound:
     needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
     missing: tuple[str, ...]  # resources without a known rate, which are left out
     tokens_per_s: float  # of all GPUs at that time
-    # `seconds` at the sustained GEMM rate; None if that was not measured.
+    # `seconds` at the sustained GEMM rate, and at the price that GEMMs and collectives at the same
+    # time were measured to have; None without that rate.
     estimate_s: float | None
+    overlap_s: float  # the part of `estimate_s` that is this price; 0 if it was not measured
 
     def __float__(self) -> float:
         return self.seconds
@@ -84,10 +88,33 @@ def train_bound(
             needs[LINKS] = crossing / rate
     needs = dict(sorted(needs.items(), key=lambda need: -need[1]))
     limiter, seconds = next(iter(needs.items()))
-    estimate = None
+    estimate, price = None, 0.0
     if _SUSTAINED in peaks:
-        estimate = max({**needs, best.resource: flops / peaks[_SUSTAINED]}.values())
-    return TrainBound(seconds, limiter, needs, missing, tokens / seconds, estimate)
+        computing = flops / peaks[_SUSTAINED]
+        estimate = max({**needs, best.resource: computing}.values())
+        if LINKS in needs:
+            both = _at_once(profile, _COLLECTIVES[strategy], computing, needs[LINKS])
+            price = max(0.0, both - estimate)
+            estimate += price
+    return TrainBound(seconds, limiter, needs, missing, tokens / seconds, estimate, price)
+
+
+def _at_once(profile: Profile, collective: str, computing: float, sending: float) -> float:
+    """Seconds of GEMMs and a collective that begin at the same time, from the seconds that each
+    takes alone and the factors by which they slow each other down (`beside.gemm`); what is left
+    when the other ends runs alone. 0 if that was not measured."""
+    slower = [
+        row.value
+        for name in ("load", "collective")
+        for row in profile.figures(
+            NODE, id="beside.gemm", name=name, collective=collective, ctas="auto"
+        )
+    ]
+    if len(slower) != 2:
+        return 0.0
+    together = min(computing * slower[0], sending * slower[1])
+    left = max(computing - together / slower[0], sending - together / slower[1])
+    return together + left
 
 
 def _payload_rate(profile: Profile, gpus: int) -> float | None:

@@ -187,4 +187,5 @@ def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline
         away = range(3, _FAR, 4)
         spots = [Spot(at, (dx, -dy), "left", "top") for dy in away for dx in (3, 6, 9)]
         spots += [Spot(at, (0, dy), "left") for dy in away]
-        place(axes, units.intensity(at[0]), spots, taken, **style)
+        basis = " burst" if roof.sustained else ""
+        place(axes, f"{units.intensity(at[0])}{basis}", spots, taken, **style)

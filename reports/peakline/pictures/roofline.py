@@ -112,16 +112,24 @@ def first_roofs(found: Limits) -> Limits:
 
 
 def _headline(found: Limits) -> str:
-    """The main roof in burst and sustained, and the ridge."""
+    """The main roof under load and in a burst, each with its ridge."""
     held = [r for r in found.roofs if r.sustained]
     roof = next((r for r in held if r.precision == "bf16"), held[0] if held else found.roofs[0])
-    text = f"{format_name(roof.precision)} reaches {units.rate(roof.value, roof.best.unit)}"
-    if roof.sustained:
-        number, _ = scaled(roof, roof.sustained.value)
-        text += f" in a burst and {number} sustained"
-    per = roof.best.unit.removesuffix("/s")
-    ridge = units.intensity(roof.value / found.main.value)
-    return f"{text}; below {ridge} {per}/byte memory binds"
+    unit = roof.best.unit.removesuffix("/s")
+    name = format_name(roof.precision)
+
+    def ridge(value: float) -> str:
+        return units.intensity(value / found.main.value)
+
+    rate = units.rate(roof.value, roof.best.unit)
+    if roof.sustained is None:
+        return f"{name} reaches {rate}; below {ridge(roof.value)} {unit}/byte memory binds"
+    load = roof.sustained.value
+    return (
+        f"{name} achieves {units.rate(load, roof.best.unit)} under load, and memory binds below "
+        f"{ridge(load)} {unit}/byte; in a burst {scaled(roof, roof.value)[0]}, below "
+        f"{ridge(roof.value)}"
+    )
 
 
 def scaled(first: RooflineLimit, value: float) -> tuple[str, str]:

@@ -30,6 +30,8 @@ RULES = (
     "nobody. Kernels that run at once share it equally; copies and fills within the device's "
     "memory count as kernels. The time that an activity owns is compared with its lower bound, the "
     "least time by what was measured here; where the bound is longer, it counts up to that time. A "
+    "kernel that ran beside a collective of its device and also alone is compared with itself: "
+    "what it takes longer there stands apart. A "
     "step runs from the first activity launched in it to that of the next; the last, open one is "
     "left out; a single one ends with the last activity that it launched. A gap belongs to the "
     "activity that ends it. Until that was launched, the gap is what the launching thread did: "

@@ -17,6 +17,7 @@ class Part(str, Enum):
 
     KERNELS = "kernels_at_bound", "kernels, at their lower bound"
     KERNELS_BEYOND = "kernels_beyond", "kernels, above their lower bound"
+    KERNELS_BESIDE = "kernels_beside_collectives", "kernels, slower beside collectives"
     KERNELS_UNKNOWN = "kernels_bound_not_known", "kernels, lower bound not known"
     COLLECTIVES = "collectives_at_bound", "collectives, at the measured rate"
     COLLECTIVES_BEYOND = "collectives_beyond", "collectives, below the measured rate"
@@ -43,6 +44,7 @@ class Part(str, Enum):
 
 # Parts of activities: at their lower bound, above it, without a known one.
 KERNELS = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
+OF_KERNELS = (*KERNELS, Part.KERNELS_BESIDE)
 COLLECTIVES = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
 COPIES = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
 IDLE = tuple(Part)[list(Part).index(Part.LAUNCH) :]

@@ -11,13 +11,14 @@ from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.model import TraceFinding
 from peakline.workload.modules import modules
-from peakline.workload.part import COLLECTIVES, COPIES, IDLE, KERNELS, Part
+from peakline.workload.part import COLLECTIVES, COPIES, IDLE, OF_KERNELS, Part
 from peakline.workload.step_names import PHASES
 from peakline.workload.table import Line, Table, printed
 
 # Parts with the same remedy share a name.
 _GROUPS = {
     "kernels above their lower bound": (Part.KERNELS_BEYOND,),
+    "kernels slower beside collectives": (Part.KERNELS_BESIDE,),
     "collectives that nothing hides": COLLECTIVES,
     "waiting for other ranks": (Part.COLLECTIVES_WAITING,),
     "copies that nothing hides": COPIES,
@@ -148,7 +149,7 @@ def phase_table(analysis: Analysis) -> Table:
                     count,
                     sum(parts.values()) / count * 1e-9,
                     _share(parts, IDLE),
-                    _share(parts, KERNELS),
+                    _share(parts, OF_KERNELS),
                     _share(parts, (Part.KERNELS,)) if _share(parts, _KNOWN) else None,
                 ),
             )
@@ -161,7 +162,7 @@ def phase_table(analysis: Analysis) -> Table:
     )
 
 
-_KNOWN = (Part.KERNELS, Part.KERNELS_BEYOND)
+_KNOWN = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_BESIDE)
 
 
 def _share(parts: Mapping[Part, int], of: Iterable[Part]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from peakline.profile import Profile
+from peakline.workload.beside import lost_beside_collectives
 from peakline.workload.bounds import UNKNOWN, Bounds, bounds_of
 from peakline.workload.costs import Costs, costs_of
 from peakline.workload.gaps import Causing, Spans
@@ -80,10 +81,11 @@ def waterfall(
     for around, division in divided:
         owned[around] += division.nanoseconds
     bounds = bounds_of(timeline, profile, device, owned)
+    beside = lost_beside_collectives(timeline, bounds)
     each, clipped, total = [], 0, Counter[Part]()
     for step, (around, division) in zip(found, divided, strict=True):
-        least = bounds.least[around]
-        parts, shorter = _activities(timeline, step, around, division, least, met.transfers)
+        bounded = (bounds.least[around], beside[around])
+        parts, shorter = _activities(timeline, step, around, division, bounded, met.transfers)
         parts.update(causing.of(division.gaps))
         each.append(_in_order(parts))
         total.update(parts)
@@ -123,10 +125,12 @@ def _activities(
     step: Step,
     around: slice,
     division: Owned,
-    bound: Int,
+    bounded: tuple[Int, Int],
     transfers: Mapping[int, int],
 ) -> tuple[Counter[Part], int]:
-    """A step's parts by activities, and the number of those that own less than their bound."""
+    """A step's parts by activities, and the number of those that own less than their bound.
+    bounded: the least time of each activity, and what it loses beside collectives."""
+    bound, beside = bounded
     rows = {key: timeline.rows[key][around] for key in ("start", "end", "kind")}
     owned = division.nanoseconds
     lengths = rows["end"] - rows["start"]
@@ -152,4 +156,8 @@ def _activities(
         parts[at_bound] = int(np.minimum(moved, bound)[known].sum())
         parts[beyond] = int(moved[known].sum()) - parts[at_bound]
         parts[unknown] = int(moved[mine & ~known].sum())
+        slower = np.minimum(beside, moved - np.where(known, np.minimum(moved, bound), 0))
+        for part, chosen in ((beyond, mine & known), (unknown, mine & ~known)):
+            parts[part] -= int(slower[chosen].sum())
+            parts[Part.KERNELS_BESIDE] += int(slower[chosen].sum())
     return parts, int(((bound > moved) & (moved > 0)).sum())
