@@ -40,7 +40,7 @@ FLEET = [
     lambda fleet: fleet["groups"][0].pop("model"),
     lambda fleet: fleet["groups"][0].pop("members"),
     lambda fleet: fleet["groups"][0].update(labels=0),
-    lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
+    lambda fleet: fleet["groups"][0]["ceilings"][0].update(highest=None),
     lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
     lambda fleet: fleet["groups"][0]["members"][0].update(verdict="fine"),
     lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
