@@ -54,16 +54,24 @@ std::optional<std::string> power_note(const Checks& checks, const DeviceView& gp
   return std::nullopt;
 }
 
-// A language model's rate by the slowest GPU's memory.
-std::optional<std::string> decoding(const Alike& group, const ResourceLabels& labels) {
-  static constexpr std::string_view kRead = "hbm.read";
+// A language model's rate by the slowest GPU's memory, unless that is no healthy one.
+std::optional<std::string> decoding(const Checks& checks, const Alike& group,
+                                    const ResourceLabels& labels) {
+  static constexpr const char* kRead = "hbm.read";
+  const auto is_slow = [&](const DeviceView* device) {
+    const Ceiling* row = device->ceiling(kRead, Basis::kMeasured);
+    const auto healthy = healthy_from(checks, device->name(), {kRead, Basis::kMeasured});
+    return row != nullptr && healthy && row->value < *healthy;
+  };
+  if (std::ranges::any_of(group.devices, is_slow)) return std::nullopt;
   const auto rate = slowest(group, [](const DeviceView& device) -> std::optional<double> {
     const Ceiling* row = device.ceiling(kRead, Basis::kMeasured);
     return row == nullptr ? std::nullopt : llama_tokens_per_s(*device.facts, row->value);
   });
   if (!rate) return std::nullopt;
-  return fmt::format("Llama-3.1-8B in BF16 decodes one sequence at {} tokens/s at most ({}).",
-                     format_number(*rate), labels(kRead));
+  return fmt::format(
+      "Llama-3.1-8B in BF16 decodes one sequence of {} tokens at {} tokens/s at most ({}).",
+      kLlamaContext, format_number(*rate), labels(kRead));
 }
 
 // Shares of burst per clock by size, the least over GPUs and shapes.
@@ -193,7 +201,7 @@ Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels&
   });
   add_notes(table, {computed ? std::optional(kComputedNote) : std::nullopt,
                     unmeasured_note(*group.first().profile, left_out),
-                    power_note(checks, group.first()), gemm_sizes(group), decoding(group, labels)});
+                    power_note(checks, group.first()), gemm_sizes(group), decoding(checks, group, labels)});
   return table;
 }
 
@@ -227,7 +235,7 @@ Table mfu_choice(const Alike& group) {
     table.rows.push_back(
         {.key = name, .label = name, .cells = {std::move(rate), text_cell(std::move(use))}});
   };
-  add(published, "published", "MFU as papers and tables state it");
+  add(published, "published", "MFU divides by it");
   if (!published)
     add(computed, "computed", "from units and clocks; what is published is not known");
   const bool capped = std::ranges::any_of(group.devices, [&](const DeviceView* device) {
@@ -235,9 +243,10 @@ Table mfu_choice(const Alike& group) {
     return row != nullptr && power_capped(row->conditions);
   });
   add(sustained, "achievable",
-      std::string("large GEMMs, sustained") + (capped ? " at this GPU's power limit" : ""));
-  if (!sustained) add(burst, "burst", "large GEMMs from rest; a full run measures sustained load");
-  add(model, "model", "the layers of a transformer, sustained");
+      std::string("training gets near it: large GEMMs under load") +
+          (capped ? ", at the power limit" : ""));
+  if (!sustained) add(burst, "burst", "large GEMMs from rest; a full run measures load");
+  add(model, "model", "layers of a transformer, under load");
   if (published && sustained) {
     // Some models, such as the L4, reach no half of what is published.
     const double mfu =

@@ -96,6 +96,9 @@ inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 // B/s, large pageable copies over the host link.
 inline constexpr const char* kPageableToDevice = "link.pageable_to_device";
 inline constexpr const char* kPageableToHost = "link.pageable_to_host";
+// B/s, by "bytes": smaller pageable copies that are much faster than large ones.
+inline constexpr const char* kPiecesToDevice = "link.pageable_pieces_to_device";
+inline constexpr const char* kPiecesToHost = "link.pageable_pieces_to_host";
 
 // Reads of small blocks in random places, per s, by "block" in B and "depth", the reads under way.
 inline constexpr const char* kRandomReads = "storage.random_reads";
