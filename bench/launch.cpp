@@ -15,31 +15,42 @@ namespace {
 
 constexpr const char* kTopic = "kernel launch";
 
+// Compares a node of a graph with a kernel of a full stream, and tells from how many nodes on the
+// graph's fixed cost is worth it.
 std::string launch_title(const TitleView& view) {
-  return fmt::format("A launch takes {} to submit, another node of a graph {}",
-                     view.text({.id = "launch.submit"}),
-                     view.text({.id = "launch.graph", .name = "per_item"}));
+  const FigureQuery stream{.id = "launch.back_to_back"},
+      node{.id = "launch.graph", .name = "per_item"};
+  const double saved = view.value(stream) - view.value(node);
+  const std::string compared =
+      fmt::format("{} a kernel instead of {} back to back", view.text(node), view.text(stream));
+  const std::string submit =
+      fmt::format("the host submits a launch in {}", view.text({.id = "launch.submit"}));
+  if (saved <= 0) return fmt::format("A graph saves nothing: {}; {}", compared, submit);
+  const double from = view.value({.id = "launch.graph", .name = "fixed"}) / saved;
+  return fmt::format("A graph of {:.0f} nodes or more saves time: {}; {}",
+                     std::max(1.0, std::ceil(from)), compared, submit);
 }
 
 Picture launch_picture() {
   return {.key = "launch",
           .subject = "Launches: what starting work costs",
           .how =
-              "Five different quantities: the host's time to submit, the time from launch to "
-              "finish, the time per kernel in a full stream, the kernel's own time, and the time "
-              "per node of a graph, which spreads its fixed cost over its nodes.",
+              "A graph pays where its line is below that of a stream of single launches. Below, "
+              "what is paid: a round trip by whoever waits for each kernel, the call by the host, "
+              "then the time of a kernel in a full stream, and of a node in a long graph.",
           .panels = {
-              {.kind = PanelKind::kBars,
-               .x = {.label = "one launch", .written = Written::kTime},
-               .series = {{"empty kernel: time on device", {.id = "launch.empty_kernel"}},
-                          {"back to back: one of many", {.id = "launch.back_to_back"}},
-                          {"submit: host time of the call", {.id = "launch.submit"}},
-                          {"round trip: launch to finish", {.id = "launch.round_trip"}}}},
               {.over = "nodes",
                .x = count_axis("nodes of a graph"),
                .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},
                .series = {{"graph", {.id = "launch.graph", .figure = "time_per_item"}}},
-               .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}}}};
+               .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}},
+              {.kind = PanelKind::kBars,
+               .x = {.label = "one kernel", .written = Written::kTime},
+               .series = {{"round trip: launch to finish", {.id = "launch.round_trip"}},
+                          {"submit: host time of the call", {.id = "launch.submit"}},
+                          {"empty kernel alone on the device", {.id = "launch.empty_kernel"}},
+                          {"back to back: one of many", {.id = "launch.back_to_back"}},
+                          {"one of a long graph", {.id = "launch.graph", .figure = "per_item"}}}}}};
 }
 
 CurveRule time_curve(std::string role = {}) {

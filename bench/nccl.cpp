@@ -88,7 +88,7 @@ CurveRule curve_of(Collective collective) {
     figures.add("algorithm_bandwidth",
                 algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
     if (const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured))
-      figures.add("share_of_links", top / (*all / static_cast<double>(*ranks)));
+      figures.add("share_of_copies", top / (*all / static_cast<double>(*ranks)));
   };
   return {kTopic,
           {{"small_time", "s", {"bytes"}},
@@ -97,14 +97,18 @@ CurveRule curve_of(Collective collective) {
            {"half_rate", "B"},
            {"bus_bandwidth", "B/s"},
            {"algorithm_bandwidth", "B/s"},
-           {"share_of_links", unit::kShare}},
+           {"share_of_copies", unit::kShare}},
           summarize};
 }
 
 std::string collectives_title(const TitleView& view) {
+  const Figure* share = view.find({.id = "nccl.all_reduce", .name = "share_of_copies"});
   return fmt::format("All-reduce takes at least {} and reaches {} of bus bandwidth",
                      view.text({.id = "nccl.all_reduce", .name = "smallest"}),
-                     view.text({.id = "nccl.all_reduce", .name = "bus_bandwidth"}));
+                     view.text({.id = "nccl.all_reduce", .name = "bus_bandwidth"})) +
+         (share == nullptr ? ""
+                           : fmt::format(", {} of what copies between all GPUs reach",
+                                         format_percent(share->value)));
 }
 
 Picture collectives_picture() {

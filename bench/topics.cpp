@@ -51,7 +51,7 @@ std::span<const TopicWord> topic_words() {
       {"synchronization", {"synchronization"}, {"sync", "barrier", "event", "grid"}},
       {"pcie",
        {"PCIe copies", "host memory", "host links at once", "overlap"},
-       {"pinned", "pageable", "h2d", "d2h", "zerocopy", "mapped", "write combined"}},
+       {"copies", "pinned", "pageable", "h2d", "d2h", "zerocopy", "mapped", "write combined"}},
       {"overlap", {"overlap"}, {"streams", "concurrent", "async", "hide"}},
       {"allocation", {"allocation"}, {"malloc", "cudamalloc", "alloc", "pool"}},
       {"nvlink",

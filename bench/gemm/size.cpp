@@ -12,26 +12,30 @@ namespace {
 
 constexpr const char* kSizes = "GEMM sizes";
 constexpr const char* kSizeAtShare = "full_rate_n";
+constexpr const char* kRate = "rate_at_burst_clock";
 constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  2560, 3072,
                                                  4096, 5120, 6144, 8192, 12288, 16384};
 
-// Figures share_per_clock, of burst, by n; full_rate_n.
+// Figures share_per_clock, of burst, and the rate at the burst's clock, by n; full_rate_n.
 CurveRule size_curve(const std::string& format) {
-  return {
-      kSizes,
-      {{"share_per_clock", unit::kShare, {"format", "n"}, role::kShareOfSide},
-       {kSizeAtShare, unit::kCount, {"format"}}},
-      [format](const CurveView& curve, Figures& figures) {
-        std::vector<std::pair<std::int64_t, double>> shares;
-        for (const CurvePoint& point : sweep(curve, "n")) {
-          const auto share = share_of_burst(*point.m, curve, format);
-          if (!share) continue;
-          shares.emplace_back(std::llround(point.x), *share);
-          figures.add("share_per_clock", *share, {{"format", format}, {"n", shares.back().first}});
-        }
-        if (const auto n = shares.empty() ? std::nullopt : size_at_share(shares))
-          figures.add(kSizeAtShare, *n, {{"format", format}});
-      }};
+  return {kSizes,
+          {{"share_per_clock", unit::kShare, {"format", "n"}, role::kShareOfSide},
+           {kRate, "FLOP/s", {"format", "n"}},
+           {kSizeAtShare, unit::kCount, {"format"}}},
+          [format](const CurveView& curve, Figures& figures) {
+            std::vector<std::pair<std::int64_t, double>> shares;
+            for (const CurvePoint& point : sweep(curve, "n")) {
+              const auto share = share_of_burst(*point.m, curve, format);
+              if (!share) continue;
+              shares.emplace_back(std::llround(point.x), *share);
+              const Params by = {{"format", format}, {"n", shares.back().first}};
+              figures.add("share_per_clock", *share, by);
+              if (const auto burst = burst_of(curve, format))
+                figures.add(kRate, *share * *burst, by);
+            }
+            if (const auto n = shares.empty() ? std::nullopt : size_at_share(shares))
+              figures.add(kSizeAtShare, *n, {{"format", format}});
+          }};
 }
 
 std::string size_title(const TitleView& view) {
@@ -40,11 +44,14 @@ std::string size_title(const TitleView& view) {
                        format_percent(kFullShare),
                        to_string(*find_param(view.all({}).back()->by, "n")));
   std::vector<std::string> sizes;
-  for (const Figure* n : view.all({.name = kSizeAtShare}))
-    sizes.push_back(fmt::format("{} from about N = {:.0f}",
-                                format_label(*text_param(n->by, "format")), n->value));
-  return fmt::format("N x N x N GEMMs keep {} of burst per clock: {}", format_percent(kFullShare),
-                     fmt::join(sizes, ", "));
+  for (const Figure* n : view.all({.name = kSizeAtShare})) {
+    const std::string format = *text_param(n->by, "format");
+    const double rate = kFullShare * view.ceiling("tensor." + format, Basis::kBurst).value;
+    sizes.push_back(fmt::format("N = {:.0f} in {} ({})", n->value, format_label(format),
+                                format_rate(rate, "FLOP/s")));
+  }
+  return fmt::format("N x N x N GEMMs reach {:.0f} % of burst, at its clock, from about {}",
+                     100 * kFullShare, fmt::join(sizes, ", "));
 }
 
 Picture size_picture() {
@@ -61,7 +68,9 @@ Picture size_picture() {
           .subject = "Square products: how large for the full rate",
           .how =
               "Small products leave SMs idle, and loading the first tiles and storing the last "
-              "ones is not hidden. 100 % is the format's burst, the best of all shapes. Products "
+              "ones is not hidden. 100 % is the format's burst, the best of all shapes: a share of "
+              "it is "
+              "the same share of its TFLOP/s. Products "
               "follow one another, so that small operands come from the L2.",
           .panels = {std::move(panel)}};
 }

@@ -22,6 +22,10 @@ using namespace pcie;
 
 constexpr const char* kTopic = "PCIe copies";
 
+// Sizes that reach these shares of the top rate.
+constexpr const char* kSizeForShare = "size_for_share";
+constexpr std::int64_t kPercents[] = {50, 90, 95};
+
 constexpr std::size_t kSmallest = 4 << 10;
 // Copies of at least this size count for the ceiling.
 constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
@@ -73,27 +77,26 @@ std::string pcie_title(const TitleView& view) {
     return format_rate(
         view.ceiling(host_link_resource(*view.facts, direction), Basis::kMeasured).value, "B/s");
   };
-  const FigureQuery half{.id = "pcie.h2d.pinned", .name = "half_rate"};
+  std::vector<std::string> sizes;
+  for (const std::int64_t percent : kPercents)
+    if (const Figure* size = view.find(
+            {.id = "pcie.h2d.pinned", .name = kSizeForShare, .by = {{"percent", percent}}}))
+      sizes.push_back(fmt::format("{} % from {}", percent, format_size(size->value)));
   return fmt::format("{}: {} H2D, {} D2H", host_link_name(*view.facts), rate("h2d"), rate("d2h")) +
-         (view.find(half) == nullptr ? ""
-                                     : fmt::format("; half of that from {} on", view.text(half)));
+         (sizes.empty() ? "" : fmt::format("; copies reach {}", fmt::join(sizes, ", ")));
 }
 
-// Compares pinned with pageable memory, at kComparedBytes and at the largest size, and splits the
-// cost of pinned memory into pages and pinning.
+// Compares pinned with pageable memory at the largest size, and splits the cost of pinned memory
+// into pages and pinning.
 std::string host_memory_title(const TitleView& view) {
-  std::vector<std::string> shares;
-  for (const Figure* share : view.all({.name = "share_of_pinned"}))
-    shares.push_back(fmt::format("{} ({})", format_percent(share->value),
-                                 format_size(static_cast<double>(*int_param(share->by, "bytes")))));
+  const Figure& share = *view.all({.name = "share_of_pinned"}).back();
   const auto per_gib = [&](const char* id) {
     return format_time(view.value({.id = id, .name = "time_per_gib", .by = {{"pages", "small"}}}));
   };
   return fmt::format(
-      "Pageable copies to the device run at {} of the pinned rate; a GiB takes {} to touch first, "
-      "then {} to pin",
-      fmt::join(shares, " and "), per_gib("allocation.first_touch"),
-      per_gib("allocation.register"));
+      "Pageable H2D copies of {} run at {} of the pinned rate; a GiB takes {} to touch, {} to pin",
+      format_size(static_cast<double>(*int_param(share.by, "bytes"))), format_percent(share.value),
+      per_gib("allocation.first_touch"), per_gib("allocation.register"));
 }
 
 // The share of the link's raw rate that packet headers leave for data.
@@ -119,13 +122,19 @@ Picture pcie_picture() {
     return {.label = label,
             .figure = Numbers{"pcie.h2d.pinned", "data_rate", {{"direction", direction}}}};
   };
+  const auto share = [](const char* label, std::int64_t percent) -> Mark {
+    return {.label = label,
+            .upright = true,
+            .figure = Numbers{"pcie.h2d.pinned", kSizeForShare, {{"percent", percent}}}};
+  };
   return {
       .key = "pcie",
       .subject = "Host link: copies between host and device",
       .how =
           "Small copies cost a fixed time, large ones run at the link's rate; a line bends at the "
-          "size from which bandwidth matters. Dashed: what the lanes carry, and what of it is left "
-          "for data after the headers of packets. Both ways counts the bytes of both directions.",
+          "size from which bandwidth matters. Dashed: what the headers of packets leave of the "
+          "lanes' rate; upright: sizes from which pinned H2D copies reach 50 and 90 % of their "
+          "rate. Both ways counts the bytes of both directions.",
       .panels = {{.over = "bytes",
                   .x = size_axis("bytes of one copy"),
                   .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
@@ -134,10 +143,10 @@ Picture pcie_picture() {
                              {"H2D, pageable", {.id = "pcie.h2d.pageable"}},
                              {"D2H, pageable", {.id = "pcie.d2h.pageable"}},
                              {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
-                  .marks = {raw("link, raw", "pcie.h2d"), raw("link, raw", "c2c.h2d"),
-                            data("link, data", "h2d"), raw("both ways, raw", "pcie.bidirectional"),
+                  .marks = {raw("link, raw", "c2c.h2d"), data("link, data", "h2d"),
                             raw("both ways, raw", "c2c.bidirectional"),
-                            data("both ways, data", "bidirectional")},
+                            data("both ways, data", "bidirectional"), share("50 %", 50),
+                            share("90 %", 90)},
                   .naming = Naming::kEndsWithValue}}};
 }
 
@@ -200,22 +209,35 @@ std::vector<CeilingRule> ceiling(const std::string& direction, int directions) {
            .limit = c2c_link(directions)}};
 }
 
-// Sizes at most this factor apart locate a bend; a quick run's few are further apart.
-constexpr double kNearSizes = 8;
+// The size at which copies reach a rate, from the measured ones around it: between them a copy's
+// time grows in proportion to its bytes. nullopt unless they are near enough to tell.
+std::optional<double> size_at(const std::vector<CurvePoint>& points, double rate) {
+  // A quick run's few sizes are further apart.
+  constexpr double kNearSizes = 8;
+  const auto reached =
+      std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= rate; });
+  if (reached == points.begin() || reached == points.end()) return std::nullopt;
+  const CurvePoint &low = *std::prev(reached), &high = *reached;
+  if (high.x > low.x * kNearSizes) return std::nullopt;
+  const double from_s = low.x / low.value(), to_s = high.x / high.value();
+  const double per_byte = (to_s - from_s) / (high.x - low.x);
+  double size = rate * (from_s - per_byte * low.x) / (1 - rate * per_byte);
+  round_digits(size, 2);
+  return size;
+}
 
-// The time of the smallest copy, and the size from which half of the top rate is reached.
+// The time of the smallest copy, and the sizes from which shares of the top rate are reached.
 CurveRule rate_over_size() {
   const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
     if (points.size() < 2) return;
     const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
-    const auto half =
-        std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
     figures.add("smallest_copy", points.front().m->summary->median);
-    if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes)
-      figures.add("half_rate", half->x);
+    for (const std::int64_t percent : kPercents)
+      if (const auto size = size_at(points, top * static_cast<double>(percent) / 100))
+        figures.add(kSizeForShare, *size, {{"percent", percent}});
   };
-  return {kTopic, {{"smallest_copy", "s"}, {"half_rate", "B"}}, summarize};
+  return {kTopic, {{"smallest_copy", "s"}, {kSizeForShare, "B", {"percent"}}}, summarize};
 }
 
 // Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size.
@@ -230,13 +252,20 @@ void summarize_pageable_share(const CurveView& curve, Figures& figures) {
   }
 }
 
-CurveRule largest_size_curve(std::string topic, std::string role = {}) {
+// Rate of the largest copies, and of the fastest ones where smaller copies are much faster.
+CurveRule pageable_rates(std::string of_largest, std::string of_pieces) {
+  constexpr double kMuchFaster = 1.1;
   const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
-    if (!points.empty()) figures.add("largest_size_rate", points.back().value());
+    if (points.empty()) return;
+    const CurvePoint& fastest = std::ranges::max(points, {}, &CurvePoint::value);
+    figures.add("largest_size_rate", points.back().value());
+    if (fastest.value() > kMuchFaster * points.back().value())
+      figures.add("fastest_rate", fastest.value(), {{"bytes", std::llround(fastest.x)}});
   };
-  return {std::move(topic),
-          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(role)}},
+  return {kTopic,
+          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(of_largest)},
+           {"fastest_rate", "B/s", {"bytes"}, std::move(of_pieces)}},
           summarize};
 }
 
@@ -304,7 +333,7 @@ void register_pcie(Registry& registry) {
       {.id = "pcie.h2d.pageable",
        .what = "Copy bandwidth from pageable host memory to the device, by size",
        .varies_with = VariesWith::kCpu,
-       .curves = {largest_size_curve(kTopic, role::kPageableToDevice),
+       .curves = {pageable_rates(role::kPageableToDevice, role::kPiecesToDevice),
                   {kHostMemory,
                    {{"share_of_pinned", unit::kShare, {"bytes"}}},
                    summarize_pageable_share},
@@ -316,7 +345,7 @@ void register_pcie(Registry& registry) {
       {.id = "pcie.d2h.pageable",
        .what = "Copy bandwidth from the device to pageable host memory, by size",
        .varies_with = VariesWith::kCpu,
-       .curves = {largest_size_curve(kTopic, role::kPageableToHost),
+       .curves = {pageable_rates(role::kPageableToHost, role::kPiecesToHost),
                   compared_rate("pageable", "d2h")},
        .points = size_points(false)},
       pageable(Direction::kToHost));
@@ -338,7 +367,7 @@ void register_pcie(Registry& registry) {
         {.id = "pcie." + direction + "." + memory,
          .what = what,
          .varies_with = varies,
-         .curves = {largest_size_curve(kHostMemory), compared_rate(memory, direction)},
+         .curves = {compared_rate(memory, direction)},
          .points = compared},
         std::move(run));
   };

@@ -276,18 +276,21 @@ Table host_table(const DeviceView& host, const ResourceLabels& labels) {
 }
 
 Table bandwidth_table(const DeviceView& device, const ResourceLabels& labels) {
-  Table table = device.is_node()
-                    ? Table{.key = "links",
-                            .title = "Between GPUs, GB/s",
-                            .remark = "each byte once; NCCL: bus bandwidth, as nccl-tests counts"}
-                    : Table{.key = "bandwidth",
-                            .title = "Memory and host link, GB/s",
-                            .remark = "bytes read + written; PCIe: each byte once"};
+  Table table =
+      device.is_node()
+          ? Table{.key = "links",
+                  .title = "Between GPUs, GB/s",
+                  .remark =
+                      "each byte once; NCCL: bus bandwidth, as nccl-tests counts; %: of the rate "
+                      "beside it"}
+          : Table{.key = "bandwidth",
+                  .title = "Memory and host link, GB/s",
+                  .remark = "bytes read + written; PCIe: each byte once"};
   // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kPeak, kNotes, kPublished };
   table.columns = {
       {.key = "measured", .head = "measured", .bare = true},
-      {.key = "theoretical", .head = "peak", .dispensable = kPeak, .bare = true},
+      {.key = "theoretical", .head = "theoretical", .dispensable = kPeak, .bare = true},
       {.key = "share_of_theoretical", .head = "%", .gap = 1, .bare = true},
       {.key = "published", .head = "published", .dispensable = kPublished, .bare = true},
       {.key = "share_of_published", .head = "%", .gap = 1, .dispensable = kPublished, .bare = true},

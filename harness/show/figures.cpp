@@ -150,9 +150,14 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
   const Cell reference = reference_cell(device, of);
   shown.cells.push_back(reference);
   shown.cells.push_back(share_cell(value_of(row), reference.value));
+  const Cell next_run = next_run_cell(device, row);
+  const auto healthy =
+      limits && row != nullptr ? healthy_from(checks, device.name(), of) : std::nullopt;
+  // A figure that varies is not judged.
+  const bool not_judged = limits && !healthy && next_run.mark == CellMark::kVaries;
   shown.cells.push_back(
-      value_cell(limits && row != nullptr ? healthy_from(checks, device.name(), of) : std::nullopt,
-                 reference.unit.empty() && row != nullptr ? row->unit : reference.unit));
+      value_cell(healthy, reference.unit.empty() && row != nullptr ? row->unit : reference.unit,
+                 not_judged ? CellMark::kVaries : CellMark::kNone));
   if (group.several())
     shown.cells.push_back(number_cell(
         Format::kShare,
@@ -160,7 +165,7 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
             ? std::nullopt
             : std::optional(measured.back()->ceiling(of.resource, of.basis)->value / row->value -
                             1)));
-  shown.cells.push_back(next_run_cell(device, row));
+  shown.cells.push_back(next_run);
   add_verdict(shown, checks, group, of);
   return shown;
 }

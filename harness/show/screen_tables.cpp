@@ -65,9 +65,10 @@ std::optional<std::string> decoding(const Checks& checks, const Alike& group,
   if (!rate) return std::nullopt;
   const bool fails =
       outcome_of(checks, group, {std::string(kRead), Basis::kMeasured}) == Outcome::kFail;
-  return fmt::format("Llama-3.1-8B in BF16 decodes one sequence at {} tokens/s at most ({}{}).",
-                     format_number(*rate), labels(kRead),
-                     fails ? ", which fails: a healthy GPU decodes more" : "");
+  return fmt::format(
+      "Llama-3.1-8B in BF16 decodes one sequence of {} tokens at {} tokens/s at most ({}{}).",
+      kLlamaContext, format_number(*rate), labels(kRead),
+      fails ? ", which fails: a healthy GPU decodes more" : "");
 }
 
 // Shares of burst per clock by size, the least over GPUs and shapes.
@@ -234,7 +235,7 @@ Table mfu_choice(const Checks& checks, const Alike& group) {
         {.key = name, .label = name, .cells = {std::move(rate), text_cell(std::move(use))}});
     add_verdict(table.rows.back(), checks, group, {resource, basis});
   };
-  add(published, "published", Basis::kDatasheet, "MFU as papers and tables state it");
+  add(published, "published", Basis::kDatasheet, "MFU divides by it");
   if (!published)
     add(computed, "computed", Basis::kTheoretical,
         "from units and clocks; what is published is not known");
@@ -243,10 +244,11 @@ Table mfu_choice(const Checks& checks, const Alike& group) {
     return row != nullptr && power_capped(row->conditions);
   });
   add(sustained, "achievable", Basis::kSustained,
-      std::string("large GEMMs, sustained") + (capped ? " at this GPU's power limit" : ""));
+      std::string("training gets near it: large GEMMs under load") +
+          (capped ? ", at the power limit" : ""));
   if (!sustained)
-    add(burst, "burst", Basis::kBurst, "large GEMMs from rest; a full run measures sustained load");
-  add(model, "model", Basis::kModelShaped, "the layers of a transformer, sustained");
+    add(burst, "burst", Basis::kBurst, "large GEMMs from rest; a full run measures load");
+  add(model, "model", Basis::kModelShaped, "layers of a transformer, under load");
   if (published && sustained) {
     // Some models, such as the L4, reach no half of what is published.
     const double mfu =

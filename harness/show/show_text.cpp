@@ -113,6 +113,14 @@ std::string topic_text(const TopicFigures& figures, const Curve& curve, std::siz
   return text;
 }
 
+// Adds the measurements behind a topic's figures that varied within the run.
+void add_varied(const DeviceView& device, const Curve& curve, std::vector<std::string>& names) {
+  for (const Measurement* m : device.measurements)
+    if (m->flags.unstable &&
+        std::ranges::find(curve.figures, m->id, &Figure::id) != curve.figures.end())
+      names.push_back(m->name());
+}
+
 // Explains the ceilings, a line each; only where all is asked for.
 constexpr std::string_view kFactors = "factors";
 
@@ -182,6 +190,7 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
   if (wanted(kFindings)) text = finding_lines(profile, width);
   for (const DeviceView& device : measured_devices(profile)) {
     std::string answers, own;
+    std::vector<std::string> varied;
     for (const Table& table : tables_of(device, labels)) {
       if (!wanted(spaced(table.key))) continue;
       const bool left_out = table.key == kFactors && !all && !only_factors;
@@ -192,12 +201,18 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
       if (!wanted(curve->topic)) continue;
       if (!curve->title.empty())
         answers += hanging("  ", styled(Style::kBold, curve->title + "."), width);
+      add_varied(device, *curve, varied);
       const TopicFigures figures = topic_figures(*curve, most_rows);
       shortened = shortened || !figures.in_words.empty();
       if (!figures.tables.empty() || !figures.in_words.empty())
         own += '\n' + topic_text(figures, *curve, width);
     }
     if (own.empty() && answers.empty()) continue;
+    if (!varied.empty())
+      answers += hanging(
+          "  ",
+          styled(Style::kYellow, "Varied within the run: " + peakline::shortened(varied) + "."),
+          width);
     text += (text.empty() ? "" : "\n") +
             hanging("", styled(Style::kBold, title_of(device)), width) + answers + own;
   }

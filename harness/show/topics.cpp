@@ -18,10 +18,12 @@
 namespace peakline {
 namespace {
 
+// In lower case, without blanks and hyphens: "all-reduce" is "allreduce".
 std::string plain(std::string_view topic) {
-  std::string text(topic);
-  for (char& c : text)
-    c = c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string text;
+  for (const char c : topic)
+    if (c != '-' && c != '_' && c != ' ')
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -120,11 +122,30 @@ Table figures_by(const std::vector<const Figure*>& figures) {
   return table;
 }
 
+// The words of a benchmark's id, as people write them: "GEMM skinny BF16", "PCIe H2D pinned".
+std::string name_of_id(std::string_view id) {
+  constexpr std::string_view kAcronyms[] = {"dsmem", "fma", "gemm", "hbm", "mma", "nccl", "tma"};
+  std::string text;
+  for (std::size_t at = 0; at < id.size();) {
+    const std::size_t end = std::min(id.find_first_of("._", at), id.size());
+    const std::string_view word = id.substr(at, end - at);
+    const bool shouted = word.find_first_of("0123456789") != std::string_view::npos ||
+                         std::ranges::find(kAcronyms, word) != std::end(kAcronyms);
+    if (!text.empty()) text += ' ';
+    text += word == "pcie"     ? "PCIe"
+            : word == "nvlink" ? "NVLink"
+            : shouted          ? upper(word)
+                               : std::string(word);
+    at = end + 1;
+  }
+  return text;
+}
+
 // Benchmarks of more points are put into words where a table has more rows than asked for.
 constexpr std::size_t kMostPoints = 1;
 
-// A line a benchmark: "launch.graph, by nodes: time per item 6.85 us (1) to 686 ns (1024)", the
-// lowest and the highest value in the order of the points.
+// A line a benchmark: "launch graph, by nodes: time per item 686 ns (1024) to 6.85 us (1)", the
+// lowest and the highest value.
 std::vector<std::string> words_of(const std::vector<const Figure*>& figures) {
   std::vector<std::string> ids, lines;
   for (const Figure* figure : figures)
@@ -138,18 +159,17 @@ std::vector<std::string> words_of(const std::vector<const Figure*>& figures) {
       std::vector<const Figure*> points;
       for (const Figure* figure : figures)
         if (figure->id == id && figure->name == name) points.push_back(figure);
-      auto [low, high] = std::ranges::minmax_element(
+      const auto [low, high] = std::ranges::minmax_element(
           points, {}, [](const Figure* figure) { return figure->value; });
       const auto end = [](const Figure* figure) {
         return fmt::format("{} ({})", text_of(cell_of(*figure), Column{}), label_of(figure->by));
       };
-      if (high < low) std::swap(low, high);
       parts.push_back((*low)->value == (*high)->value
                           ? fmt::format("{} {}", spaced(name), text_of(cell_of(**low), Column{}))
                           : fmt::format("{} {} to {}", spaced(name), end(*low), end(*high)));
     }
-    lines.push_back(fmt::format("{}, by {}: {}", id, joined(names_of(figures.front()->by)),
-                                joined(parts, "; ")));
+    lines.push_back(fmt::format("{}, by {}: {}", name_of_id(id),
+                                joined(names_of(figures.front()->by)), joined(parts, "; ")));
   }
   return lines;
 }
@@ -167,7 +187,7 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
         .names = {word.names.begin(), word.names.end()}, .ambiguous = {}, .needs = word.needs};
   };
   for (const TopicWord& word : words) {
-    if (word.word != name) continue;
+    if (plain(word.word) != name) continue;
     ChosenTopics chosen = all_of(word);
     // A topic of the profile named like the word, which the word does not list.
     for (const std::string& full : own)
@@ -182,11 +202,12 @@ ChosenTopics choose_topics(std::span<const TopicWord> words, std::span<const std
     if (plain(full) == name) return {.names = {full}, .ambiguous = {}};
 
   for (const TopicWord& word : words)
-    if (std::ranges::find(word.also, name) != word.also.end()) return all_of(word);
+    if (std::ranges::any_of(word.also, [&](auto also) { return plain(also) == name; }))
+      return all_of(word);
 
   std::vector<const TopicWord*> begin_so;
   for (const TopicWord& word : words)
-    if (word.word.starts_with(name)) begin_so.push_back(&word);
+    if (plain(word.word).starts_with(name)) begin_so.push_back(&word);
   if (begin_so.empty()) return {};
   // Several words for one thing are unambiguous.
   if (std::ranges::all_of(begin_so,

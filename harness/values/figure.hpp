@@ -96,6 +96,9 @@ inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 // B/s, large pageable copies over the host link.
 inline constexpr const char* kPageableToDevice = "link.pageable_to_device";
 inline constexpr const char* kPageableToHost = "link.pageable_to_host";
+// B/s, by "bytes": smaller pageable copies that are much faster than large ones.
+inline constexpr const char* kPiecesToDevice = "link.pageable_pieces_to_device";
+inline constexpr const char* kPiecesToHost = "link.pageable_pieces_to_host";
 
 // Times as long as alone, by "collective" and "ctas": a GEMM beside a collective, and the
 // collective.

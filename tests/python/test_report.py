@@ -196,7 +196,7 @@ def test_several_devices():
     second = ["Most asked", "Limits", "Compute", "In figures"]
     parts = re.findall("(?:<h2[^>]*|<span class=name)>([^<]*)", text)
     assert parts == [
-        *("What to do", "Between GPUs: 2 × NVIDIA H200"),
+        *("What matters here", "Between GPUs: 2 × NVIDIA H200"),
         *("GPU 0: NVIDIA H200", *first, "GPU 1: NVIDIA H200", *second),
         *("Host: Intel(R) Xeon(R) Processor", "Where this comes from"),
     ]

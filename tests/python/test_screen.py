@@ -48,9 +48,11 @@ def test_the_program_is_asked(installed, shown, tmp_path):
 
 
 def test_failing_rows_are_marked(alone, shown):
-    rule = {"unit": "B/s", "limit": 4.5e12}
+    rule = {"unit": "B/s", "limit": 4.5e12, "median": 5e12, "value": 4e12, "cause": "a process"}
+    steady = {"name": "gpu0/hbm.read/measured/steady", "outcome": "fail", "cause": "a process"}
     rules = [
         {**rule, "name": "gpu0/hbm.read/measured", "outcome": "fail", "text": "HBM read: low"},
+        {**steady, "text": "HBM read: unsteady; a process"},
         {**rule, "name": "gpu0/hbm.write/measured", "outcome": "pass", "text": "HBM write: fine"},
     ]
     document = {"profiles": [{"devices": [{"uuid": GPU, "rules": rules}]}]}
@@ -58,11 +60,21 @@ def test_failing_rows_are_marked(alone, shown):
     page = answers(alone, screen).replace("\N{NO-BREAK SPACE}", " ")
     assert '<td class="error">HBM read <b>FAIL</b></td>' in page
     assert page.count("4500 GB/s") == 2  # also of a figure that passes
-    assert page.count("healthy from") == 2  # and of the host link
-    to_do = what_to_do(alone, screen)
-    first, second = re.findall("<li class=.(.*?).><b>.*?</b> (.*?)</li>", to_do)[:2]
-    assert first == ("error", "HBM read: low")
-    assert second[1].startswith("Measure again")
+    assert page.count(">healthy from<") == 2  # and of the host link
+    heading, to_do = what_to_do(alone, screen)
+    assert heading == "What fails"
+    figures = re.findall(r"<td class=.n. data-head=.(.*?).>(.*?)</td>", to_do)
+    assert [(head, text.replace("\N{NO-BREAK SPACE}", " ")) for head, text in figures] == [
+        ("measured", "4000 GB/s"),
+        ("healthy", "5000 GB/s"),
+        ("of healthy", "80.0 %"),
+        ("healthy from", "4500 GB/s"),
+    ]
+    errors = re.findall("<li class=.error.><b>.*?</b> (.*?)</li>", to_do)
+    assert errors == ["HBM read: unsteady"]
+    # The banner says what to do, in place of the command that lists what the page has.
+    assert "<li>Measure again" in verdict_of(alone, screen)
+    assert what_to_do(alone, read_screen(shown))[0] == "What matters here"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +149,8 @@ def test_answers_are_the_tables_in_order(alone, shown):
     assert first == [table["rows"][0]["label"] for table in shown["tables"]]
     assert "A title 3 × as new" in page and "It takes 2 µs." in page
     # An attached column belongs to the one before it.
-    assert '<td class="n">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>' in page
-    assert '<td class="n">–</td>' in page and "<p>HBM: no memory.</p>" in page
+    assert '<td class="n" data-head="slowest">4700\N{NO-BREAK SPACE}GB/s GPU 1</td>' in page
+    assert '<td class="n" data-head="share">–</td>' in page and "<p>HBM: no memory.</p>" in page
     assert page.count('data-picture="answer"') == len(shown["tables"])
     assert "whole" not in page
 
@@ -160,7 +172,7 @@ def test_page_without_screen_shows_first_figures(alone):
 
 
 def test_what_matters_is_not_said_twice(alone, shown):
-    page = unfolded(what_to_do(alone, read_screen(shown)))
+    page = unfolded(what_to_do(alone, read_screen(shown))[1])
     first = shown["matters"][0]
     message = next(f.message for f in alone.findings if f.message in first["text"])
     assert first["severity"] == "warning"

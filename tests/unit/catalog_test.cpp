@@ -219,13 +219,29 @@ TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
 
 // Some figure has each role that the harness and the reports ask for.
 TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
-  const std::set<std::string> known = {
-      role::kLatency,           role::kHeldByLatency, role::kHeldByRate,    role::kNearHeld,
-      role::kFullRate,          role::kLine,          role::kSector,        role::kReach,
-      role::kReachRate,         role::kBeyond,        role::kBeyondRate,    role::kResults,
-      role::kDocumentedResults, role::kCycles,        role::kEmptyKernel,   role::kPageableToDevice,
-      role::kPageableToHost,    role::kShareOfSide,   role::kShareOfTokens, role::kGemmBeside,
-      role::kCollectiveBeside};
+  const std::set<std::string> known = {role::kLatency,
+                                       role::kHeldByLatency,
+                                       role::kHeldByRate,
+                                       role::kNearHeld,
+                                       role::kFullRate,
+                                       role::kLine,
+                                       role::kSector,
+                                       role::kReach,
+                                       role::kReachRate,
+                                       role::kBeyond,
+                                       role::kBeyondRate,
+                                       role::kResults,
+                                       role::kDocumentedResults,
+                                       role::kCycles,
+                                       role::kEmptyKernel,
+                                       role::kPageableToDevice,
+                                       role::kPageableToHost,
+                                       role::kPiecesToDevice,
+                                       role::kPiecesToHost,
+                                       role::kShareOfSide,
+                                       role::kShareOfTokens,
+                                       role::kGemmBeside,
+                                       role::kCollectiveBeside};
   std::set<std::string> declared;
   for (const Benchmark& benchmark : registry_.benchmarks())
     for (const CurveRule& rule : benchmark.curves)

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from peakline.names import basis_name
 from peakline.page.cells import Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
@@ -31,7 +32,9 @@ def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) ->
 
 def verdict_of(profile: Profile, screen: Screen | str) -> str:
     if isinstance(screen, Screen):
-        return verdict(screen.word, screen.code, screen.sentence, screen.reasons)
+        # The page itself has all that fails.
+        reasons = (_SLOW,) if _failing(screen) else screen.reasons
+        return verdict(screen.word, screen.code, screen.sentence, reasons)
     command = f"peakline show {shell_word(Path(profile.path).name) or 'PROFILE'}"
     return (
         '<div class="verdict open"><p><b>NO VERDICT</b> <span>None was computed: '
@@ -42,8 +45,11 @@ def verdict_of(profile: Profile, screen: Screen | str) -> str:
 
 def own_answer(profile: Profile, screen: Screen | str, answer: str) -> str:
     """The answer of a page about something else than the machine, whose verdict stands small
-    below."""
+    below, without the colour of a pass, which would look like the answer's."""
     text = f'<p class="own">{escape(unbroken(with_signs(answer)))}</p>'
+    if isinstance(screen, Screen) and screen.code == "pass":
+        passes = f"The machine itself passes peakline check: {screen.sentence}."
+        return f'{text}<p class="lead">{escape(passes)}</p>'
     return f'{text}<div class="small">{verdict_of(profile, screen)}</div>'
 
 
@@ -112,13 +118,20 @@ def _is_wide(table: Table) -> bool:
 
 def _card(table: Table) -> str:
     columns = _joined(table)
+    heads = list(_heads(columns))
     rows = [
-        [_label(row), *(cell(_text(row, of), number=not of[0].is_text) for of in columns)]
+        [
+            _label(row),
+            *(
+                cell(_text(row, of), number=not of[0].is_text, head=head)
+                for of, head in zip(columns, heads, strict=True)
+            ),
+        ]
         for row in table.rows
     ]
     title = f"<h3>{escape(with_signs(table.title))}</h3>" if table.title else ""
     notes = "".join(f"<p>{escape(with_signs(note))}</p>" for note in _notes(table))
-    shown = plain_table(("", *_heads(columns)), rows) if rows else ""
+    shown = plain_table(("", *heads), rows) if rows else ""
     return card("answer", title + shown + notes)
 
 
@@ -154,34 +167,66 @@ def _notes(table: Table) -> Iterator[str]:
     yield from table.notes
 
 
-_MOST_FAILURES = 6
+_SLOW = (
+    "Measure again while nothing else runs: peakline check. A GPU that fails twice needs service."
+)
 
 
-def _failures(profile: Profile, screen: Screen) -> Iterator[tuple[str, str]]:
-    """What fails, each with its device, and what to do about it."""
-    said = [text for _, text in screen.matters]
-    found = [
-        (_MARKED[rule.outcome][1], subject(profile, [rule.device]) + rule.text)
-        for outcome in _MARKED
-        for rule in screen.rules
-        if rule.outcome == outcome and not any(rule.text in text for text in said)
+def _failing(screen: Screen | str) -> list[Rule]:
+    """The rules that fail or warn, failures first."""
+    rules = screen.rules if isinstance(screen, Screen) else ()
+    return [rule for outcome in _MARKED for rule in rules if rule.outcome == outcome]
+
+
+def _low_figures(profile: Profile, rules: Sequence[Rule]) -> Table:
+    """The figures among the rules beside those of healthy devices."""
+    causes = {rule.cause for rule in rules if rule.value.value}
+    columns = [
+        Column("measured", "measured"),
+        Column("healthy", "healthy"),
+        Column("share", "of healthy"),
+        Column("healthy_from", "healthy from"),
+        *([Column("cause", "cause", is_text=True)] if len(causes) > 1 else []),
     ]
-    yield from found[:_MOST_FAILURES]
-    if (more := len(found) - _MOST_FAILURES) > 0:
-        file = shell_word(Path(profile.path).name) or "PROFILE"
-        yield "error", f"{more} more: peakline check {file}"
-    if any(look == "error" for look, _ in found):
-        yield (
-            "info",
-            "Measure again while nothing else runs: peakline check. A GPU that fails twice needs "
-            "service.",
-        )
+    rows = []
+    for rule in rules:
+        if rule.value.value and rule.median.value:
+            resource, _, basis = rule.name.partition("/")
+            name = profile.label(resource) + (
+                f" {basis_name(basis)}" if basis != "measured" else ""
+            )
+            cells = {
+                "measured": rule.value,
+                "healthy": rule.median,
+                "share": Cell("share", value=rule.value.value / rule.median.value),
+                "healthy_from": rule.limit,
+                "cause": Cell(text=rule.cause),
+            }
+            label = subject(profile, [rule.device]) + name
+            rows.append(Row(label, cells, key=rule.name, outcome=rule.outcome))
+    return Table("", tuple(columns), tuple(rows))
 
 
-def what_to_do(profile: Profile, screen: Screen | str) -> str:
+def _other_failures(profile: Profile, screen: Screen, shown: Table) -> Iterator[tuple[str, str]]:
+    """What fails beside figures, each with its device."""
+    said = [text for _, text in screen.matters]
+    in_table = {row.key for row in shown.rows}
+    for rule in _failing(screen):
+        text = rule.text.removesuffix(f"; {rule.cause}")
+        if rule.name not in in_table and not any(text in other for other in said):
+            yield _MARKED[rule.outcome][1], subject(profile, [rule.device]) + text
+
+
+def what_to_do(profile: Profile, screen: Screen | str) -> tuple[str, str]:
+    """What fails and what else matters, with its heading."""
     matters = screen.matters if isinstance(screen, Screen) else ()
-    if isinstance(screen, Screen):
-        matters = (*_failures(profile, screen), *matters)
+    table = ""
+    if isinstance(screen, Screen) and (failing := _failing(screen)):
+        low = _low_figures(profile, failing)
+        if low.rows:
+            table = f'<div class="answers"><div class="whole">{_card(low)}</div></div>'
+        matters = (*_other_failures(profile, screen, low), *matters)
+    heading = "What fails" if table else "What matters here"
     shown = list_of([(severity, with_signs(text)) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])
-    return f'<h2 id="to-do">What to do</h2>{shown}{others}'
+    return heading, f'<h2 id="to-do">{heading}</h2>{table}{shown}{others}'

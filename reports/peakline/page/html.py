@@ -9,9 +9,10 @@ from peakline.text import escape
 _NUMBER = '<td class="n"'
 
 
-def cell(text: object, *, number: bool = False, raw: object = None) -> str:
-    """A cell; raw: copied instead of the text."""
+def cell(text: object, *, number: bool = False, raw: object = None, head: str = "") -> str:
+    """A cell; raw: copied instead of the text; head: its column's, which phones show beside it."""
     copied = "" if raw is None else f' data-raw="{escape(raw)}"'
+    copied += f' data-head="{escape(head)}"' if head else ""
     return f"{_NUMBER if number else '<td'}{copied}>{escape(text)}</td>"
 
 

@@ -90,13 +90,14 @@ def report_page(
         body.append(decoding.of_decoding(document, drawn, numbers, profile.label))
     if body:
         body.append("<h2>The machine</h2>")
+    heading, matters = what_to_do(profile, screen)
     body = [
         f"<header><h1>{escape(title)}</h1>{lead(profile)}{verdict}</header>",
         *body,
         answers(profile, screen),
-        what_to_do(profile, screen),
+        matters,
     ]
-    entries += [("answers", "Answers", True), ("to-do", "What to do", True)]
+    entries += [("answers", "Answers", True), ("to-do", heading, True)]
     # Links between GPUs first: they are why one buys a node.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     gpus = [device for device in devices if device not in (HOST, NODE)] or [""]

@@ -30,6 +30,9 @@ class Rule:
     outcome: str  # "pass", "warn", "fail" or "cannot_judge"
     text: str
     limit: Cell  # a healthy device reaches it
+    value: Cell  # of a figure
+    median: Cell  # of healthy devices
+    cause: str  # what explains a failure; also the end of `text`
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,9 @@ def _asked(program: str, command: str, path: str | Path) -> dict[str, Any] | str
     return document if isinstance(document, dict) else {}
 
 
+_NUMBERS = ("limit", "value", "median")
+
+
 def read_rules(document: Mapping[str, Any]) -> tuple[Rule, ...]:
     """The rules of `peakline check --json` for one profile. Raises as `read_screen`."""
     return tuple(
@@ -98,7 +104,8 @@ def read_rules(document: Mapping[str, Any]) -> tuple[Rule, ...]:
             str(rule["name"]).partition("/")[2],
             str(rule["outcome"]),
             str(rule["text"]),
-            value(rule.get("limit"), str(rule.get("unit", ""))),
+            cause=str(rule.get("cause", "")),
+            **{key: value(rule.get(key), str(rule.get("unit", ""))) for key in _NUMBERS},
         )
         for device in document["profiles"][0]["devices"]
         for rule in device["rules"]

@@ -76,9 +76,9 @@ def _share(flops: float, seconds: float, peak: float, devices: int, kind: MfuKin
     if isinstance(peak, Peak) and peak.published and share > MOST_OF_PEAK:
         raise ValueError(
             f"{kind} of {share * 100:.0f} % of the {basis_name(peak.basis)} peak of "
-            f"{peak.resource} is impossible: check the precision, the number of devices, that FLOPs "
-            "and seconds span the same work, and that causal attention counts half (--causal, "
-            "causal=True) if its kernels skip the other half"
+            f"{peak.resource} is impossible: check the precision, the number of devices, that "
+            "FLOPs and seconds span the same work, and that causal attention counts half "
+            "(--causal, causal=True) if its kernels skip the other half"
         )
     return Utilization(share, utilization_name(peak, kind))
 

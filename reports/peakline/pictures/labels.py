@@ -145,7 +145,7 @@ def slope_spots(axes: Axes, bandwidth: float) -> list[Spot]:
     return above + [Spot((x, x * bandwidth), (_BELOW * dx, -_BELOW * dy), va="top") for x in at]
 
 
-def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
+def write_labels(axes: Axes, canvas: Canvas, found: Limits, ridges: bool = True) -> None:
     """Writes labels that find room; call it after everything else is drawn."""
     lines, points = _drawn(axes)
     texts: list[Outline] = []
@@ -162,7 +162,8 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
             if place(axes, text, spots, blocked, **style):
                 texts.append(blocked[-1])
                 break
-    _label_ridges(axes, canvas, found, [*texts, *points, *lines])
+    if ridges:
+        _label_ridges(axes, canvas, found, [*texts, *points, *lines])
 
 
 def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:

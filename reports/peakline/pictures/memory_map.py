@@ -46,8 +46,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Memory map: how far, how fast and how large each level is",
         "The first panel has the time from a load to its data; a hollow mark is the part of the L2 "
         "that is far from the SM. The second has what all SMs together read; of host memory, what "
-        "a copy engine brings over PCIe. Sizes are those the device states; by latency, "
-        "a cache holds the largest footprint whose loads are as fast as small ones.",
+        "a copy engine brings over PCIe. Sizes are those the device states; measured is the "
+        "largest footprint of a cache that is read as fast as small ones, by latency or by rate.",
         draw,
         ("memory map",),
         group=MEMORY,
@@ -55,7 +55,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _size(level: MemoryLevel) -> str:
-    """The sizes of a level: "56 of 60 MiB by latency, 28 MiB near"."""
+    """The sizes of a level: "56 of 60 MiB measured, 28 MiB near"."""
     size = _held_and_stated(level)
     if size and level.per_sm:
         size += " per SM"
@@ -64,17 +64,17 @@ def _size(level: MemoryLevel) -> str:
 
 
 def _held_and_stated(level: MemoryLevel) -> str:
-    """The measured and the stated size of a level: "56 of 60 MiB by latency"."""
+    """The measured and the stated size of a level: "56 of 60 MiB measured"."""
     stated = units.size(level.size_bytes) if level.size_bytes else ""
     if not level.held_bytes:
         return stated
     held = units.size(level.held_bytes)
     if not stated:
-        return f"{held} by latency"
+        return f"{held} measured"
     unit = units.size_unit(level.held_bytes)[1]
     if unit == units.size_unit(level.size_bytes or 0.0)[1]:
         held = held.removesuffix(f" {unit}")
-    return f"{held} of {stated} by latency"
+    return f"{held} of {stated} measured"
 
 
 def _line(level: MemoryLevel) -> str:

@@ -127,7 +127,7 @@ def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
         return mark.label
     if mark.upright and axis.written == "integer":
         return f"{mark.label}\n{axis.label.partition(',')[0]} = {written(mark.value, axis)}"
-    return f"{mark.label} {written(mark.value, axis)}"
+    return f"{mark.label}{chr(10) if mark.upright else ' '}{written(mark.value, axis)}"
 
 
 def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
@@ -242,8 +242,13 @@ def _draw_upright_marks(axes: Axes, canvas: Canvas, shown: ShownPanel) -> None:
     )
     if not marks:
         return
+    # Room for the names above everything that is drawn.
+    lines = max(text.count("\n") + 1 for _, text in marks)
+    room = (1.3 * lines * (canvas.font - 1) + 4) / 72 / inches(axes)[1]
+    more = room / (1 - room)
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high * 1.5 if axes.get_yscale() == "log" else high + 0.12 * (high - low))
+    log = axes.get_yscale() == "log"
+    axes.set_ylim(low, high * (high / low) ** more if log else high + more * (high - low))
     for place, (value, text) in enumerate(marks):
         last = place == len(marks) - 1 and place > 0
         side = "left" if last else "right"

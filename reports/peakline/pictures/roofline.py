@@ -49,20 +49,21 @@ def picture(profile: Profile, device: str) -> Picture | None:
         return None
     shown = first_roofs(found)
     points = _points(profile, device, shown.roofs)
+    slower = _slower_memory(shown, points)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
     return Picture(
         "roofline",
         "Roofline",
         "A kernel reaches the roof above its arithmetic intensity and no more: left of a ridge "
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
-        "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
+        "(burst), a band reaches down to what holds under load (achievable), dashed lines are "
         "what the hardware allows at its maximum clock"
         + (f". Marks are {' and '.join(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
-        lambda canvas: _draw(canvas, [shown], points),
+        lambda canvas: _draw(canvas, [shown], points, ridges=slower == 1),
         ("roofline sweep",),
         every_device=True,
-        headline=_headline(shown),
+        headline=_headline(shown, slower),
     )
 
 
@@ -111,10 +112,26 @@ def first_roofs(found: Limits) -> Limits:
     return Limits(found.main, tuple(slopes or found.slopes), tuple(roofs))
 
 
-def _headline(found: Limits) -> str:
-    """The main roof under load and in a burst, each with its ridge."""
-    held = [r for r in found.roofs if r.sustained]
-    roof = next((r for r in held if r.precision == "bf16"), held[0] if held else found.roofs[0])
+def _slower_memory(found: Limits, points: Sequence[Points]) -> float:
+    """How many times as fast as its slope the main memory served a point, which shows that it was
+    slower while its own rate was measured; 1 for no more than scatter."""
+    times = [
+        y / (x * found.main.value)
+        for p in points
+        for roof in found.roofs
+        if roof.precision == p.precision
+        for x, y in p.at
+        if x * found.main.value < roof.value
+    ]
+    most = max(times, default=1.0)
+    return most if most > _ABOVE else 1.0
+
+
+def _headline(found: Limits, slower_memory: float = 1.0) -> str:
+    """The main roof under load and in a burst, each with its ridge unless the memory's slope is
+    wrong."""
+    roofs = [r for r in found.roofs if r.sustained] or list(found.roofs)
+    roof = next((r for r in roofs if r.precision == "bf16"), roofs[0])
     unit = roof.best.unit.removesuffix("/s")
     name = format_name(roof.precision)
 
@@ -122,6 +139,12 @@ def _headline(found: Limits) -> str:
         return units.intensity(value / found.main.value)
 
     rate = units.rate(roof.value, roof.best.unit)
+    if slower_memory > 1:
+        return (
+            f"{name} reaches {rate}; no ridge: points lie up to "
+            f"{units.number(slower_memory, 2)} × above the slope of {found.main.label}, which was "
+            "slower while its own rate was measured"
+        )
     if roof.sustained is None:
         return f"{name} reaches {rate}; below {ridge(roof.value)} {unit}/byte memory binds"
     load = roof.sustained.value
@@ -209,7 +232,10 @@ def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None
     decade_ticks(axes.yaxis, *y)
 
 
-def _draw(canvas: Canvas, panels: Sequence[Limits], points: Sequence[Points]) -> Figure:
+def _draw(
+    canvas: Canvas, panels: Sequence[Limits], points: Sequence[Points], ridges: bool = True
+) -> Figure:
+    """ridges: whether they are marked."""
     font = canvas.font - (1.0 if canvas.narrow else 0.5)
     labels = [[_end_label(canvas, found, roof) for roof in found.roofs] for found in panels]
     right = max(
@@ -227,16 +253,18 @@ def _draw(canvas: Canvas, panels: Sequence[Limits], points: Sequence[Points]) ->
     for axes, found, ends in zip(drawn, panels, labels, strict=True):
         shown = {roof.precision for roof in found.roofs}
         of_panel = [p for p in points if p.precision in shown]
-        _draw_panel(axes, canvas, found, of_panel)
+        _draw_panel(axes, canvas, found, of_panel, ridges)
         held = any(r.sustained is not None for r in found.roofs)
-        unit_heading(axes, canvas, found.roofs[0], ", burst | sustained" if held else "")
+        unit_heading(axes, canvas, found.roofs[0], ", burst | achievable" if held else "")
         unit = found.roofs[0].best.unit
         canvas.labels(axes, f"arithmetic intensity, {unit.removesuffix('/s')}/byte", unit)
         end_labels(axes, ends, font)
     return figure
 
 
-def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
+def _draw_panel(
+    axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points], with_ridges: bool
+) -> None:
     theories = [r.theoretical.value for r in found.roofs if r.theoretical]
     ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
     at = [point for p in points for point in p.at]
@@ -245,7 +273,7 @@ def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Poin
         _draw_slope(axes, found, slope)
     for roof, dash in zip(found.roofs, _dashes(found.roofs), strict=True):
         _draw_roof(axes, found, roof, dash)
-    for slope in found.slopes:
+    for slope in found.slopes if with_ridges else ():
         _draw_ridges(axes, found, slope)
     for i, p in enumerate(points):
         look: dict[str, Any] = {"markersize": 5.5, "zorder": 4}
@@ -254,7 +282,7 @@ def _draw_panel(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Poin
         look |= {"markeredgecolor": format_color(p.precision) if seen else CARD}
         texts = [_said(found, p, *at) for at in p.at]
         plot_marks(axes, p.at, i, texts, **format_look(p.precision), label=p.name, **look)
-    write_labels(axes, canvas, found)
+    write_labels(axes, canvas, found, with_ridges)
     if points:
         # Right of the panel, below the roofs' labels.
         beside: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (1.0, 0.0)}
@@ -319,7 +347,7 @@ def _draw_roof(axes: Axes, found: Limits, roof: RooflineLimit, dash: Any) -> Non
     (line,) = axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
     held = ""
     if roof.sustained:
-        held = f", {units.rate(roof.sustained.value, roof.best.unit)} sustained"
+        held = f", {units.rate(roof.sustained.value, roof.best.unit)} achievable"
     says(line, f"{roof.label}: {units.rate(roof.value, roof.best.unit)}{held}")
     if roof.sustained:
         low, high = sorted((roof.sustained.value, roof.value))
