@@ -95,7 +95,7 @@ def answer(document: Mapping[str, Any]) -> str:
         return sentence(str(document.get("sentence", ""))) or "Neither side is faster."
     # The counts are those of the picture and the table.
     open_ = [_named(row, devices) for row in rows if row[1]["verdict"] == "inconclusive"]
-    named = f"; inconclusive: {listed(open_, 3)}" if open_ else ""
+    named = f"; too noisy to tell: {listed(open_, 3)}" if open_ else ""
     return (
         f"Neither side is faster: {tally([row for _, row in rows])} of {len(rows)} figures{named}."
     )
