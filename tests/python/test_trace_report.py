@@ -28,7 +28,9 @@ def test_the_terminal_gets_parts_that_add_up(report, profile, ceilings_path, tmp
     *parts, whole = rows
     assert whole[0] == "the step"
     assert sum(round(1000 * float(ms)) for _, ms, _ in parts) == round(1000 * float(whole[1]))
-    assert "1. Up to 860 µs (30.0 %): 32 times a step the CPU reads a result" in text
+    assert "1. Up to 860 µs (30.0 % of a step): 32 times a step the CPU reads" in text
+    assert "These savings overlap and do not add up: all together save at most" in text
+    assert "Of kernels alone, the most is in" in text and "Start with" not in text
     # A profile with only ceilings lacks launch costs, so they are assumed, and marked as such.
     assert (
         "assumed: 5 µs for a launch call, 10 µs from the call to the kernel's start, 10 µs between "

@@ -39,7 +39,7 @@ def _how(text: str) -> str:
 
 MOST_ASKED = "Most asked"
 # The keys of its pictures, in order.
-_ASKED = ("sizes", "roofline", "memory-map", "pcie", "launch")
+_ASKED = ("sizes", "roofline", "memory-map", "pcie", "launch", "alignment", "divergence")
 
 
 def groups(shown: Sequence[Picture]) -> dict[str, list[Picture]]:

@@ -23,7 +23,7 @@ from peakline.workload.change import Change
 from peakline.workload.kernel_text import YOURS, headline, other_device_of
 from peakline.workload.placement import Placement
 from peakline.workload.step_text import headline as step_headline
-from peakline.workload.step_text import module_table, phase_table, said, spread
+from peakline.workload.step_text import module_table, overlap, phase_table, said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
@@ -39,9 +39,11 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
 
 
 def _advice(analysis: Analysis) -> str:
-    texts = (with_signs(said(one)) for one in advice(analysis))
+    texts = (with_signs(said(one, analysis.one)) for one in advice(analysis))
     found = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
+    notes = "".join(
+        f"<p>{escape(note)}</p>" for note in (overlap(analysis), *analysis.notes) if note
+    )
     nothing = "<p>Nothing found that would save 2 % of a step.</p>"
     saved = f"<ol>{found}</ol>" if found else nothing
     return card("step-advice", f"<h3>What could be saved</h3>{saved}{notes}")

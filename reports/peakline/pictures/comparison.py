@@ -18,9 +18,9 @@ VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "unsteady": ("unsteady", "X", "full", SAVED),
     "faster": ("faster", "^", "full", SERIES[3]),
     "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
-    "inconclusive": ("inconclusive", "o", "none", MUTED),
+    "inconclusive": ("too noisy to tell", "o", "none", MUTED),
     "not_judged": ("not judged", "s", "none", MUTED),
-    "same": ("the same", "o", "full", SERIES[0]),
+    "same": ("equal", "o", "full", SERIES[0]),
 }
 _MOST_OF_A_NAME = 40  # characters
 

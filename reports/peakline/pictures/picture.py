@@ -222,9 +222,9 @@ GROUPS = (LIMITS, COMPUTE, MEMORY, LINKS, LAUNCH, ON_HOST, OTHER)
 
 _OF_AREA = {
     "roofline": LIMITS,
-    **dict.fromkeys(("atomics", "divergence", "fma", "gemm", "instruction", "soak"), COMPUTE),
+    **dict.fromkeys(("atomics", "divergence", "fma", "gemm", "instruction", "sms", "soak"), COMPUTE),
     **dict.fromkeys(("alignment", "cache", "copy", "dsmem", "hbm", "l1", "latency"), MEMORY),
-    **dict.fromkeys(("layout", "occupancy", "random", "shared"), MEMORY),
+    **dict.fromkeys(("layout", "occupancy", "random", "shared", "update"), MEMORY),
     **dict.fromkeys(("allocation", "c2c", "input", "nccl", "p2p", "pcie", "storage"), LINKS),
     **dict.fromkeys(("fusion", "launch", "overlap", "synchronization"), LAUNCH),
     "host": ON_HOST,

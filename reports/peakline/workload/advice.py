@@ -91,7 +91,8 @@ def _waits(analysis: Analysis) -> Iterator[TraceFinding]:
     if seconds:
         text = (
             f"{often(count)} a step the CPU reads a result (.item(), .cpu(), if tensor:) and the "
-            "GPU idles meanwhile: keep it on the GPU, or read it a step later"
+            f"GPU idles meanwhile, {units.time(seconds / max(count, 1))} each: keep it on the "
+            "GPU, or read it a step later"
         )
         yield _said(analysis, Part.SYNCHRONIZATION, seconds, text, "synchronization", place)
 
@@ -254,6 +255,14 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
         subject = f"waiting for rank {analysis.number(last)}"
         text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
         text += f", {why.text}" if why else ": look at what that one does longer"
+        mean = sum(
+            rank.parts.get(Part.COLLECTIVES_WAITING, 0) / len(rank.steps) for rank in analysis.ranks
+        )
+        mean *= 1e-9 / len(analysis.ranks)
+        text += (
+            f" (rank {analysis.number(place)} waits {units.time(waiting)} that nothing hides, the "
+            f"mean of all ranks is {units.time(mean)})"
+        )
         # Healthy ranks are late in turn. A late host is reported as the host's part.
         awaited = [rank.awaited for rank in analysis.ranks]
         if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):

@@ -149,14 +149,17 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
     if first.rewritten is not None and first.kernel.busy:
         rewritten = total(placements, lambda p: p.rewritten)
         ways["by rewriting"] = (first.gain_s(first.rewritten), rewritten)
-    of_first = [
-        f"{units.time(gain)} ({units.percent(gain / all_.seconds if all_.seconds else 0.0)}) {way}"
-        for way, (gain, all_) in ways.items()
-    ]
+    of_first = []
+    for way, (gain, all_) in ways.items():
+        share = units.percent(gain / all_.seconds if all_.seconds else 0.0)
+        of = "" if of_first else " of kernel time"
+        of_first.append(f"{units.time(gain)} ({share}{of}) {way}")
     of_all = " and ".join(units.percent(all_.share) for _, all_ in ways.values())
+    # Steps have an advice of their own on what to start with.
+    lead = "Start with" if called == YOURS else "Of kernels alone, the most is in"
     called = called[:1].lower() + called[1:]
     return (
-        f"Start with {name}: up to {', '.join(of_first)}; all {called}: {of_all} of "
+        f"{lead} {name}: up to {', '.join(of_first)}; all {called}: {of_all} of "
         f"{units.time(tuned.seconds)}"
     )
 

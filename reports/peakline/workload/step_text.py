@@ -201,14 +201,29 @@ def spread(analysis: Analysis) -> str:
     return text + "."
 
 
-def said(found: TraceFinding) -> str:
-    """An advice as a sentence, with its saving first and the curve behind it."""
+def overlap(analysis: Analysis) -> str:
+    """A note on several savings, which do not add up; empty for fewer."""
+    if len(advice(analysis)) < 2:
+        return ""
+    most = 1 - analysis.share(Part.KERNELS)
+    limit = (
+        f": all together save at most {units.percent(most)} of a {analysis.one}, which is "
+        "everything but kernels at their lower bound"
+        if Part.KERNELS in analysis.parts
+        else ""
+    )
+    return f"These savings overlap and do not add up{limit}."
+
+
+def said(found: TraceFinding, one: str = "step") -> str:
+    """An advice as a sentence, with its saving first and the curve behind it; one: what it is a
+    share of."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
     # The steps of ranks differ.
-    of = "" if found.rank is None else f" of {units.time(found.step_s)}"
-    share = units.percent(found.saving_s / found.step_s)
-    return f"Up to {units.time(found.saving_s)}{of} ({share}): {rank}{found.text}{shown}."
+    of = f"a {one}" if found.rank is None else f"a {one} of {units.time(found.step_s)}"
+    share = f"{units.percent(found.saving_s / found.step_s)} of {of}"
+    return f"Up to {units.time(found.saving_s)} ({share}): {rank}{found.text}{shown}."
 
 
 def wrapped(text: str, width: int, first: str = "") -> list[str]:
@@ -228,7 +243,8 @@ def lines(analysis: Analysis, shares: Mapping[str, Utilization], width: int) -> 
     if reached:
         found += [*wrapped(f"A step reaches {reached}.", width), ""]
     for number, one in enumerate(advice(analysis), start=1):
-        found += wrapped(said(one), width, f"{number}. ")
+        found += wrapped(said(one, analysis.one), width, f"{number}. ")
+    found += wrapped(overlap(analysis), width)
     for note in analysis.notes:
         found += wrapped(note, width)
     return [*found, "", *printed(module_table(analysis), width)]
