@@ -222,7 +222,8 @@ GROUPS = (LIMITS, COMPUTE, MEMORY, LINKS, LAUNCH, ON_HOST, OTHER)
 
 _OF_AREA = {
     "roofline": LIMITS,
-    **dict.fromkeys(("atomics", "divergence", "fma", "gemm", "instruction", "sms", "soak"), COMPUTE),
+    **dict.fromkeys(("atomics", "divergence", "fma", "gemm", "instruction"), COMPUTE),
+    **dict.fromkeys(("sms", "soak"), COMPUTE),
     **dict.fromkeys(("alignment", "cache", "copy", "dsmem", "hbm", "l1", "latency"), MEMORY),
     **dict.fromkeys(("layout", "occupancy", "random", "shared", "update"), MEMORY),
     **dict.fromkeys(("allocation", "c2c", "input", "nccl", "p2p", "pcie", "storage"), LINKS),
