@@ -149,7 +149,7 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
     if first.rewritten is not None and first.kernel.busy:
         rewritten = total(placements, lambda p: p.rewritten)
         ways["by rewriting"] = (first.gain_s(first.rewritten), rewritten)
-    of_first = []
+    of_first: list[str] = []
     for way, (gain, all_) in ways.items():
         share = units.percent(gain / all_.seconds if all_.seconds else 0.0)
         of = "" if of_first else " of kernel time"
