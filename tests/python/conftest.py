@@ -56,9 +56,9 @@ if not Path(peakline.__file__).is_relative_to(ROOT):
 # Reason for skipping tests of exports to other tools.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
-TWO_GPUS = REFERENCES[0]
-# As the reference of an H200 was once, since tests know its figures.
+# As the references were once, since tests know their figures.
 ONE_GPU = ROOT / "tests/golden/nvidia-h200.json"
+TWO_GPUS = ROOT / "tests/golden/nvidia-h200-x2.json"
 # Written by the C++ tests: small, with every field.
 GOLDEN = ROOT / "tests/golden/profile.json"
 
