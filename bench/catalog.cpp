@@ -15,6 +15,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_p2p_latency(Registry&, const std::vector<int>&); register_p2p_latency(registry, input.gpus); }
   { void register_p2p_concurrent(Registry&, const std::vector<int>&); register_p2p_concurrent(registry, input.gpus); }
   { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
+  { void register_sms_on_links(Registry&, const std::vector<int>&); register_sms_on_links(registry, input.gpus); }
   { void register_nccl(Registry&, const std::vector<int>&); register_nccl(registry, input.gpus); }
   { void register_allocation(Registry&); register_allocation(registry); }
   { void register_launch(Registry&); register_launch(registry); }
@@ -45,6 +46,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
   { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
+  { void register_beside(Registry&, const std::vector<int>&); register_beside(registry, input.gpus); }
   { void register_soak(Registry&, double, const std::vector<int>&); register_soak(registry, input.verified_soak_s, input.gpus); }
   // clang-format on
 }

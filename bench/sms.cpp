@@ -1,7 +1,9 @@
-// How many SMs does it take to reach the rates of memory, L2 and GEMMs? Whoever keeps SMs for
-// communication, or shares a GPU, asks.
+// How many SMs does it take to reach the rates of memory, the L2, NVLinks and GEMMs? Whoever
+// keeps SMs for communication, or shares a GPU, asks.
 
 #include "bench/gemm/formats.hpp"
+#include "bench/p2p/links.hpp"
+#include "bench/pairs.hpp"
 #include "bench/question.hpp"
 
 namespace peakline::bench {
@@ -9,10 +11,11 @@ namespace peakline::bench {
 void sms_hbm(CudaBench& bench);
 void sms_l2(CudaBench& bench);
 void sms_gemm(CudaBench& bench);
+void sms_link(NodeBench& bench, bool reads);
 
 namespace {
 
-constexpr const char* kTopic = "some of the SMs";
+constexpr const char *kTopic = "some of the SMs", *kLinkTopic = "some of the SMs on links";
 
 // Dense where memory saturates; the last point has all SMs, however many those are.
 constexpr std::array<std::int64_t, 12> kSms{1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112};
@@ -57,9 +60,9 @@ void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
   }
 }
 
-CurveRule curve(Quantity quantity, const char* ceiling = "") {
+CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") {
   return {
-      kTopic,
+      topic,
       {{"rate", std::string(unit_of(quantity)), {"sms"}},
        {"share", unit::kShare, {"sms"}},
        {"sms_for", unit::kCount, {"percent"}}},
@@ -100,6 +103,14 @@ Picture picture() {
                       .marks = {{.label = "90 %", .value = 0.9}}}}};
 }
 
+std::string link_title(const TitleView& view) {
+  const auto most = [&](const char* id) {
+    return view.value({.id = id, .name = "sms_for", .by = {{"percent", std::int64_t{90}}}});
+  };
+  return fmt::format("90 % of a link's rate takes {:.0f} SMs that read, or {:.0f} that write",
+                     most("sms.link_read"), most("sms.link_write"));
+}
+
 }  // namespace
 
 void register_sms(Registry& registry) {
@@ -109,7 +120,7 @@ void register_sms(Registry& registry) {
                 .work = "bytes read",
                 .quantity = Quantity::kByteRate,
                 .limit = device_memory_bandwidth(),
-                .curves = {curve(Quantity::kByteRate, "hbm.read")},
+                .curves = {curve(kTopic, Quantity::kByteRate, "hbm.read")},
                 .topics = {{kTopic, title, picture()}},
                 .points = points(1, {.seconds = kSeconds})},
                on_gpu([](auto& bench) { sms_hbm(bench); }));
@@ -118,7 +129,7 @@ void register_sms(Registry& registry) {
                 .work = "bytes read by threads",
                 .quantity = Quantity::kByteRate,
                 .limit = only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the L2"),
-                .curves = {curve(Quantity::kByteRate, "l2.read")},
+                .curves = {curve(kTopic, Quantity::kByteRate, "l2.read")},
                 .points = points(1, {.seconds = kSeconds})},
                on_gpu([](auto& bench) { sms_l2(bench); }));
   registry.add({.id = "sms.gemm",
@@ -128,9 +139,33 @@ void register_sms(Registry& registry) {
                 .loads = Loads::kCores,
                 .varies_with = VariesWith::kSearch,
                 .limit = limit_of(product_format("bf16")),
-                .curves = {curve(Quantity::kFlopRate)},
+                .curves = {curve(kTopic, Quantity::kFlopRate)},
                 .points = points(kFewestOfProducts, {.phase = Phase::kWarm, .seconds = 0.2})},
                on_gpu([](auto& bench) { sms_gemm(bench); }));
+}
+
+void register_sms_on_links(Registry& registry, const std::vector<int>& gpus) {
+  std::vector<Point> of_first_pair =
+      points(1, {.phase = Phase::kNode, .seconds = 0.05, .gpus = {gpus[0], gpus[1]}});
+  for (Point& point : of_first_pair)
+    point.params.insert(point.params.begin(), {"pair", pair_name({gpus[0], gpus[1]})});
+  const auto add = [&](const char* id, const char* what, bool reads, std::vector<Topic> topics) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "bytes over the link, counted once",
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = peer_link(1),
+                  .curves = {curve(kLinkTopic, Quantity::kByteRate)},
+                  .topics = std::move(topics),
+                  .points = of_first_pair},
+                 on_node([reads](auto& bench) { sms_link(bench, reads); }));
+  };
+  add("sms.link_read",
+      "Bandwidth of reads from another GPU by a kernel, by the number of SMs that read", true,
+      {{kLinkTopic, link_title}});
+  add("sms.link_write",
+      "Bandwidth of writes to another GPU by a kernel, by the number of SMs that write", false, {});
 }
 
 }  // namespace peakline::bench

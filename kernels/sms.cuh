@@ -55,8 +55,8 @@ __device__ inline void take_chunks(unsigned total, unsigned* counters, unsigned*
 // chunks, going over the data's `chunks` again and again: kSmsChunk x total bytes.
 template <int kUnroll, int kBatches>
 __global__ void __launch_bounds__(kSmsThreads, 1)
-    sms_read(const uint4* __restrict__ data, unsigned chunks, unsigned total, unsigned* counters,
-             std::uint32_t* of_warp, unsigned* sm_of) {
+    sms_read(const uint4* __restrict__ data, unsigned chunks, unsigned total,
+             std::uint32_t* of_warp, unsigned* counters, unsigned* sm_of) {
   constexpr unsigned kBatch = 32 * kUnroll;
   std::uint32_t sum = 0;
   take_chunks(total, counters, sm_of, [&](unsigned chunk) {
@@ -72,6 +72,22 @@ __global__ void __launch_bounds__(kSmsThreads, 1)
   });
   for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * kSmsThreads + threadIdx.x) / 32] = sum;
+}
+
+// Writes the data's `chunks` likewise, once: word i becomes value ^ i.
+template <int kUnroll, int kBatches>
+__global__ void __launch_bounds__(kSmsThreads, 1)
+    sms_write(uint4* __restrict__ data, unsigned chunks, std::uint32_t value, unsigned* counters,
+              unsigned* sm_of) {
+  constexpr unsigned kBatch = 32 * kUnroll;
+  take_chunks(chunks, counters, sm_of, [&](unsigned chunk) {
+    std::size_t i = std::size_t{chunk} * kBatches * kBatch + threadIdx.x % 32;
+#pragma unroll 1
+    for (int batch = 0; batch < kBatches; ++batch, i += kBatch)
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u)
+        __stcs(data + i + u * 32, Words<uint4>::pattern(value, i + u * 32));
+  });
 }
 
 }  // namespace peakline::kernels

@@ -255,11 +255,15 @@ GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double second
 }
 
 std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const {
-  const auto& [m, n, k] = shape();
-  operands_->y().poison(bench.stream());
+  poison(bench.stream());
   bench.launch_once(launch(algorithm));
+  return find_mismatch(bench.seed());
+}
+
+std::string Product::find_mismatch(std::uint64_t seed) const {
+  const auto& [m, n, k] = shape();
   std::vector<std::int64_t> rows{0, m - 1}, columns{0, n - 1};  // including corners
-  std::mt19937_64 random(bench.seed());
+  std::mt19937_64 random(seed);
   std::uniform_int_distribution<std::int64_t> any_row(0, m - 1), any_column(0, n - 1);
   while (rows.size() < kSampledElements) {
     rows.push_back(any_row(random));

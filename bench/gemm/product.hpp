@@ -80,8 +80,11 @@ class Product {
   GemmAlgorithm best_algorithm(CudaBench& bench, int count, double seconds,
                                std::size_t w_copies = 1) const;
 
-  // Compares sampled elements with sums in FP64; empty if all are right.
+  // Launches, then compares sampled elements with sums in FP64; empty if all are right.
   std::string find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+  // The same of Y as it stands. Elements are NaN from poison() on until a launch.
+  std::string find_mismatch(std::uint64_t seed) const;
+  void poison(cudaStream_t stream) const { operands_->y().poison(stream); }
 
   // Logs the wrong elements of Y as it stands.
   void check_every_element(kernels::DifferenceLog* log) const;

@@ -320,6 +320,15 @@ void CudaBench::measure_calls(const Work& work, const std::function<void()>& cal
   finish_blocks(work, std::move(calls_s), 1);
 }
 
+void CudaBench::measure_blocks(const Work& work,
+                               const std::function<std::vector<double>()>& seconds) {
+  const NvtxRange range(record_.name());
+  session_.telemetry->start(true);
+  std::vector<double> blocks = seconds();
+  take_conditions();
+  finish_blocks(work, std::move(blocks), 1);
+}
+
 void CudaBench::measure_on_host(const Work& work, const std::function<void()>& call,
                                 std::int64_t calls, const std::function<void()>& between) {
   const NvtxRange range(record_.name());

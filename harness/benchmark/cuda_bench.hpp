@@ -93,6 +93,9 @@ class CudaBench : public Bench {
   void measure_calls(const Work& work, const std::function<void()>& call,
                      const std::function<void()>& before = {});
 
+  // For what is timed by the benchmark itself: seconds per launch of blocks.
+  void measure_blocks(const Work& work, const std::function<std::vector<double>()>& seconds);
+
   // Calls this, on an idle device, whenever the load of measure() or measure_calls() begins.
   void when_load_begins(std::function<void()> call) { load_begins_ = std::move(call); }
 

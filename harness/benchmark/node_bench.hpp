@@ -46,6 +46,11 @@ class NodeBench : public CudaBench {
   // The point's GPUs. The first is current and measures; it must wait for the others' work.
   std::span<NodeGpu* const> gpus() const { return gpus_; }
 
+  // A bench of one of them, which must be current, for what prepares work there.
+  CudaBench of(NodeGpu& gpu) const {
+    return {benchmark_, point_, options_, gpu.cache, gpu.session};
+  }
+
   // Enables peer access between all GPUs of the point, for cudaMalloc and the pool of
   // harness/cuda/memory.hpp. Throws Skipped with the reason if refused.
   void connect();

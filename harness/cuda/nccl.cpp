@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <system_error>
 
+#include "harness/cuda/errors.hpp"
 #include "harness/cuda/shared_library.hpp"
 
 namespace peakline::cuda {
@@ -30,6 +33,13 @@ std::string_view word_after(std::string_view text, std::string_view key) {
   if (at == text.npos) return {};
   text.remove_prefix(at + key.size());
   return text.substr(0, text.find_first_of(" \n"));
+}
+
+std::optional<int> number_in(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
 }
 
 bool is_name(std::string_view word) {
@@ -56,7 +66,15 @@ std::optional<NcclChoice> last_choice(std::string_view log) {
   const std::string_view algorithm = word_after(line, "Algo "),
                          protocol = word_after(line, "proto ");
   if (!is_name(algorithm) || !is_name(protocol)) return std::nullopt;
-  return NcclChoice{std::string(algorithm), std::string(protocol)};
+  NcclChoice choice{std::string(algorithm), std::string(protocol)};
+  // "channel{Lo..Hi}={0..15}"
+  const std::string_view range = word_after(line, "channel{Lo..Hi}={");
+  const auto dots = range.find("..");
+  if (dots == range.npos) return choice;
+  const auto low = number_in(range.substr(0, dots)),
+             high = number_in(range.substr(dots + 2, range.find('}') - dots - 2));
+  if (low && high && *low <= *high) choice.channels = *high - *low + 1;
+  return choice;
 }
 
 Nccl::Nccl(const std::string& library)
@@ -76,6 +94,7 @@ Nccl::Nccl(const std::string& library)
   load(get_version, "ncclGetVersion");
   load(get_error_string, "ncclGetErrorString");
   load(comm_init_all, "ncclCommInitAll");
+  load(get_unique_id, "ncclGetUniqueId");
   load(comm_destroy, "ncclCommDestroy");
   load(group_start, "ncclGroupStart");
   load(group_end, "ncclGroupEnd");
@@ -85,6 +104,8 @@ Nccl::Nccl(const std::string& library)
   load(broadcast, "ncclBroadcast");
   load(send, "ncclSend");
   load(receive, "ncclRecv");
+  comm_init_rank_config =
+      reinterpret_cast<nccl::CommInitRankConfig*>(dlsym(handle_, "ncclCommInitRankConfig"));
   // NCCL reads its environment at the first call.
   setenv("NCCL_NVLS_ENABLE", "0", kKeep);
   log_ = open_log();
@@ -120,9 +141,36 @@ std::optional<NcclChoice> Nccl::take_choice() {
   return last_choice(text);
 }
 
-NcclRanks::NcclRanks(const Nccl& nccl, std::span<const int> devices)
+NcclRanks::NcclRanks(const Nccl& nccl, std::span<const int> devices, int most_ctas)
     : nccl_(nccl), communicators_(devices.size()) {
-  nccl.check(nccl.comm_init_all(communicators_.data(), size(), devices.data()), "ncclCommInitAll");
+  if (most_ctas != 0)
+    init_limited(devices, most_ctas);
+  else
+    nccl.check(nccl.comm_init_all(communicators_.data(), size(), devices.data()),
+               "ncclCommInitAll");
+}
+
+void NcclRanks::init_limited(std::span<const int> devices, int most_ctas) {
+  if (nccl_.comm_init_rank_config == nullptr)
+    throw NcclUnavailable(fmt::format(
+        "NCCL {} cannot limit its thread blocks: 2.18 or newer is needed", nccl_.version()));
+  nccl::UniqueId id{};
+  nccl_.check(nccl_.get_unique_id(&id), "ncclGetUniqueId");
+  nccl::Config config{.max_ctas = most_ctas};
+  int before = 0;
+  PEAKLINE_CUDA(cudaGetDevice(&before));
+  nccl_.check(nccl_.group_start(), "ncclGroupStart");
+  nccl::Result first = nccl::Result::kSuccess;
+  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+    cudaSetDevice(devices[rank]);
+    const nccl::Result result = nccl_.comm_init_rank_config(&communicators_[rank], size(), id,
+                                                            static_cast<int>(rank), &config);
+    if (first == nccl::Result::kSuccess) first = result;
+  }
+  const nccl::Result ended = nccl_.group_end();
+  cudaSetDevice(before);
+  nccl_.check(first, "ncclCommInitRankConfig");
+  nccl_.check(ended, "ncclGroupEnd");
 }
 
 NcclRanks::~NcclRanks() {

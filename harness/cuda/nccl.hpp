@@ -23,9 +23,11 @@ struct NcclError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// NCCL's algorithm and protocol for a collective: "RING", "LL128".
+// NCCL's algorithm and protocol for a collective ("RING", "LL128"), and its channels: thread
+// blocks.
 struct NcclChoice {
   std::string algorithm, protocol;
+  std::optional<int> channels = {};
 
   bool operator==(const NcclChoice&) const = default;
 };
@@ -58,6 +60,8 @@ class Nccl {
   nccl::GetVersion* get_version = nullptr;
   nccl::GetErrorString* get_error_string = nullptr;
   nccl::CommInitAll* comm_init_all = nullptr;
+  nccl::GetUniqueId* get_unique_id = nullptr;
+  nccl::CommInitRankConfig* comm_init_rank_config = nullptr;  // nullptr before 2.18
   nccl::CommDestroy* comm_destroy = nullptr;
   nccl::GroupStart* group_start = nullptr;
   nccl::GroupEnd* group_end = nullptr;
@@ -77,8 +81,9 @@ class Nccl {
 // One rank for each of these devices, in one process.
 class NcclRanks {
  public:
-  // nccl must outlive this. Throws NcclError.
-  NcclRanks(const Nccl& nccl, std::span<const int> devices);
+  // nccl must outlive this. most_ctas: thread blocks of a collective on each device; 0: NCCL's
+  // choice. Throws NcclError, and NcclUnavailable if the library cannot limit them.
+  NcclRanks(const Nccl& nccl, std::span<const int> devices, int most_ctas = 0);
   ~NcclRanks();
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
@@ -88,6 +93,8 @@ class NcclRanks {
   void enqueue(const std::function<nccl::Result(int rank, nccl::Communicator*)>& of_rank) const;
 
  private:
+  void init_limited(std::span<const int> devices, int most_ctas);
+
   const Nccl& nccl_;
   std::vector<nccl::Communicator*> communicators_;
 };

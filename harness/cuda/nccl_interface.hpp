@@ -1,10 +1,13 @@
 #pragma once
 
 // The part of NCCL's ABI that is used, so that builds do not need NCCL. Names and values: nccl.h
-// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since 2.10.
+// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since 2.10, and since 2.18
+// where that is said.
 
 #include <cuda_runtime_api.h>
 
+#include <array>
+#include <climits>
 #include <cstddef>
 
 namespace peakline::cuda::nccl {
@@ -15,9 +18,26 @@ enum class Result : int { kSuccess = 0 };
 enum class DataType : int { kFloat32 = 7, kBfloat16 = 9 };
 enum class Reduction : int { kSum = 0 };
 
+struct UniqueId {
+  std::array<char, 128> bytes;
+};
+
+// Of a communicator, since 2.18, whose number it states; later fields then have their defaults.
+struct Config {
+  static constexpr int kUndefined = INT_MIN;
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef, version = 21800;
+  int blocking = kUndefined, cga_cluster_size = kUndefined;
+  int min_ctas = kUndefined, max_ctas = kUndefined;
+  const char* net_name = nullptr;
+  int split_share = kUndefined;
+};
+
 using GetVersion = Result(int* version);
 using GetErrorString = const char*(Result result);
 using CommInitAll = Result(Communicator** communicators, int count, const int* devices);
+using GetUniqueId = Result(UniqueId* id);
+using CommInitRankConfig = Result(Communicator**, int ranks, UniqueId, int rank, Config*);
 using CommDestroy = Result(Communicator* communicator);
 using GroupStart = Result();
 using GroupEnd = Result();

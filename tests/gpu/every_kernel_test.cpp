@@ -82,8 +82,9 @@ constexpr std::array kWorks = {
     KernelWork{"signal_after", kLaunches, false, 1, kManyLaunches},
     KernelWork{"count_in_turn", kLaunches, false, 1, kManyLaunches},
 };
-// Two GPUs wait for each other in these, so neither runs alone.
+// Kernels of two GPUs alone. ping and pong wait for each other, so neither runs alone.
 constexpr std::array kPartners = {
+    KernelWork{"sms_write", 1, false, 1, 0},
     KernelWork{"ping", 3, false, 1, 0},
     KernelWork{"pong", 3, false, 1, 0},
 };
@@ -374,8 +375,9 @@ class EveryKernelOfANode : public EveryKernel {
     return device_->measure(registry_.find(point_name(id, point->params)));
   }
 
-  static constexpr std::array kIds = {"p2p.read.sm", "p2p.write.sm", "p2p.bidirectional.sm",
-                                      "p2p.latency", "p2p.visibility"};
+  static constexpr std::array kIds = {"p2p.read.sm",   "p2p.write.sm",   "p2p.bidirectional.sm",
+                                      "p2p.latency",   "p2p.visibility", "sms.link_read",
+                                      "sms.link_write"};
   bench::RunOptions options_;
   std::unique_ptr<bench::Device> device_;
 };
@@ -404,7 +406,8 @@ TEST_F(EveryKernelOfANode, TakesTwiceAsLongForTwiceTheWork) {
   EXPECT_NEAR(measure("p2p.visibility").value.value() / once_s, 2, 0.2);
   options_.profile = true;  // timing waits for each launch
   open();
-  for (const std::string id : {"p2p.read.sm", "p2p.write.sm", "p2p.latency"}) {
+  for (const std::string id :
+       {"p2p.read.sm", "p2p.write.sm", "p2p.latency", "sms.link_read", "sms.link_write"}) {
     Times times;
     tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
       times = time_whole_and_half(l, work);

@@ -1,0 +1,150 @@
+// What do a kernel and a collective beside it cost each other?
+
+#include "bench/beside.hpp"
+
+#include "bench/gemm/formats.hpp"
+#include "bench/question.hpp"
+
+namespace peakline::bench {
+
+void measure_beside(NodeBench& bench, const Beside& beside);
+
+namespace {
+
+constexpr const char* kTopic = "beside collectives";
+constexpr std::array kBesides = {Collective::kAllReduce, Collective::kAllGather,
+                                 Collective::kReduceScatter};
+constexpr std::array<std::int64_t, 3> kCtas{4, 8, 16};
+// Four periods, and what comes before.
+constexpr double kSeconds = 0.75;
+
+// What varies: the collective, and the limits on the thread blocks of the all-reduce. NCCL's choice
+// of them is always there.
+struct Varied {
+  bool collectives = false, limits = false;
+};
+
+std::vector<Point> points(const Varied& varied, const std::vector<int>& gpus) {
+  const Point like{.phase = Phase::kNodeLoad, .seconds = kSeconds, .gpus = gpus};
+  std::vector<Point> points;
+  for (const Collective collective : kBesides) {
+    const bool first = collective == Collective::kAllReduce;
+    if (!first && !varied.collectives) continue;
+    std::vector<ParamValue> ctas = {"auto"};
+    if (first && varied.limits) std::ranges::move(values_of(kCtas), std::back_inserter(ctas));
+    std::ranges::move(
+        points_over({{"collective", {std::string(to_string(collective))}}, {"ctas", ctas}}, like),
+        std::back_inserter(points));
+  }
+  return points;
+}
+
+// How a measurement splits up; nullopt without its notes.
+struct Costs {
+  double load = 0, collective = 0;   // times as long as alone
+  std::optional<double> clock = {};  // the part of the load's that its lower clock explains
+  // Time of both at once over that of one after the other.
+  double together() const { return 1 / (1 / load + 1 / collective); }
+};
+
+std::optional<Costs> costs_of(const Measurement& m) {
+  const auto note = [&](const char* name) {
+    return static_cast<double>(int_param(m.launch, name).value_or(0));
+  };
+  const double load_alone = note(kLoadAloneNs), load_beside = note(kLoadBesideNs),
+               collective_alone = note(kCollectiveAloneNs),
+               collective_beside = note(kCollectiveBesideNs);
+  if (std::min({load_alone, load_beside, collective_alone, collective_beside}) <= 0)
+    return std::nullopt;
+  Costs costs{.load = load_beside / load_alone, .collective = collective_beside / collective_alone};
+  const double clock_alone = note(kClockAloneHz), clock_beside = note(kClockBesideHz);
+  if (std::min(clock_alone, clock_beside) > 0) costs.clock = clock_alone / clock_beside;
+  return costs;
+}
+
+CurveRule curve() {
+  const auto summarize = [](const CurveView& curve, Figures& figures) {
+    struct Best {
+      std::int64_t ctas = 0;
+      double together = 0;
+      int compared = 0;
+    };
+    std::map<std::string, Best> best;  // by collective
+    for (const Measurement* m : curve.points) {
+      const auto costs = costs_of(*m);
+      const auto collective = text_param(m->params, "collective");
+      if (!costs || !collective) continue;
+      const auto limit = int_param(m->params, "ctas");
+      const Params by = {{"collective", *collective},
+                         {"ctas", limit ? ParamValue(*limit) : ParamValue("auto")}};
+      figures.add("load", costs->load, by);
+      figures.add("collective", costs->collective, by);
+      figures.add("together", costs->together(), by);
+      if (costs->clock) figures.add("by_clock", *costs->clock, by);
+      const auto channels = limit ? limit : int_param(m->launch, "channels");
+      if (!channels) continue;
+      Best& of = best[*collective];
+      if (of.compared++ == 0 || costs->together() < of.together)
+        of = {*channels, costs->together(), of.compared};
+    }
+    for (const auto& [collective, of] : best)
+      if (of.compared > 1)
+        figures.add("best_ctas", static_cast<double>(of.ctas), {{"collective", collective}});
+  };
+  return {kTopic,
+          {{"load", unit::kFactor, {"collective", "ctas"}},
+           {"collective", unit::kFactor, {"collective", "ctas"}},
+           {"together", unit::kShare, {"collective", "ctas"}},
+           {"by_clock", unit::kFactor, {"collective", "ctas"}},
+           {"best_ctas", unit::kCount, {"collective"}}},
+          summarize};
+}
+
+std::string title(const TitleView& view) {
+  const auto value = [&](const char* id, const char* name) {
+    return view.value(
+        {.id = id, .name = name, .by = {{"collective", "all_reduce"}, {"ctas", "auto"}}});
+  };
+  return fmt::format(
+      "Beside an all-reduce a GEMM takes {:.2f} times as long, the all-reduce {:.2f} times; a copy "
+      "of device memory {:.2f} and {:.2f} times",
+      value("beside.gemm", "load"), value("beside.gemm", "collective"),
+      value("beside.copy", "load"), value("beside.copy", "collective"));
+}
+
+}  // namespace
+
+void register_beside(Registry& registry, const std::vector<int>& gpus) {
+  const auto add = [&](const Beside& beside, const Varied& varied, Benchmark benchmark) {
+    benchmark.varies_with = VariesWith::kCollectives;
+    benchmark.curves = {curve()};
+    benchmark.points = points(varied, gpus);
+    if (beside.load == BesideLoad::kCopy) {
+      benchmark.work = "bytes read and written by one GPU's copy";
+      benchmark.quantity = Quantity::kByteRate;
+      benchmark.limit = device_memory_bandwidth();
+    } else {
+      benchmark.work = "2 x M x N x K FLOP per product, of one GPU";
+      benchmark.quantity = Quantity::kFlopRate;
+      benchmark.loads = Loads::kCores;
+      benchmark.limit = limit_of(product_format("bf16"));
+    }
+    registry.add(std::move(benchmark),
+                 on_node([beside](auto& bench) { measure_beside(bench, beside); }));
+  };
+  add({BesideLoad::kGemm}, {.collectives = true, .limits = true},
+      {.id = "beside.gemm",
+       .what = "BF16 products of all GPUs beside a collective of 256 MiB, by its thread blocks",
+       .topics = {{kTopic, title}}});
+  add({BesideLoad::kYieldingGemm}, {.limits = true},
+      {.id = "beside.yielding_gemm",
+       .what = "The same where the products are planned for the SMs that the collective leaves"});
+  add({BesideLoad::kGemm, false}, {},
+      {.id = "beside.gemm_as_urgent",
+       .what = "The same where the collective has no priority over the products"});
+  add({BesideLoad::kCopy}, {.collectives = true},
+      {.id = "beside.copy",
+       .what = "Copies of device memory by all GPUs beside a collective of 256 MiB"});
+}
+
+}  // namespace peakline::bench
