@@ -16,7 +16,7 @@ constexpr std::array kBesides = {Collective::kAllReduce, Collective::kAllGather,
                                  Collective::kReduceScatter};
 constexpr std::array<std::int64_t, 3> kCtas{4, 8, 16};
 // Four periods, and what comes before.
-constexpr double kSeconds = 0.75;
+constexpr double kSeconds = 0.65;
 
 // What varies: the collective, and the limits on the thread blocks of the all-reduce. NCCL's choice
 // of them is always there.

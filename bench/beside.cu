@@ -34,7 +34,7 @@ constexpr int kCopyUnroll = 4;
 // The load alone, with the collective, and both again. What follows a switch does not count: clocks
 // move, and work that was enqueued before still runs.
 constexpr int kPeriods = 4;
-constexpr double kPeriodSeconds = 0.12, kUncountedSeconds = 0.03;
+constexpr double kPeriodSeconds = 0.1, kUncountedSeconds = 0.025;
 constexpr double kCollectiveAloneSeconds = 0.05;
 // Launches that wait behind the running one.
 constexpr std::size_t kAhead = 2;

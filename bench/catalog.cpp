@@ -17,6 +17,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
   { void register_sms_on_links(Registry&, const std::vector<int>&); register_sms_on_links(registry, input.gpus); }
   { void register_nccl(Registry&, const std::vector<int>&); register_nccl(registry, input.gpus); }
+  { void register_all_reduce(Registry&, const std::vector<int>&); register_all_reduce(registry, input.gpus); }
   { void register_allocation(Registry&); register_allocation(registry); }
   { void register_launch(Registry&); register_launch(registry); }
   { void register_overlap(Registry&); register_overlap(registry); }

@@ -82,19 +82,28 @@ class CollectiveArrays {
   CollectiveArrays(std::span<NodeGpu* const> gpus, const NcclVariant& variant, std::size_t count)
       : gpus_(gpus), variant_(variant), count_(count), part_(count / gpus.size()) {
     for (const NodeGpu* gpu : gpus) {
-      first_.emplace_back(*gpu, count);
-      if (!variant.in_place) second_.emplace_back(*gpu, count);
+      first_.push_back(owned_.emplace_back(*gpu, count).data());
+      second_.push_back(variant.in_place ? first_.back() : owned_.emplace_back(*gpu, count).data());
+    }
+  }
+  // In memory of 2 x count elements on each rank, out of place.
+  CollectiveArrays(std::span<NodeGpu* const> gpus, const NcclVariant& variant, std::size_t count,
+                   const cuda::NcclSymmetricMemory& memory)
+      : gpus_(gpus), variant_(variant), count_(count), part_(count / gpus.size()) {
+    for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+      first_.push_back(static_cast<T*>(memory.of(rank)));
+      second_.push_back(first_.back() + count);
     }
   }
 
   T* send(std::size_t rank) const {
     const bool shares = variant_.in_place && variant_.collective == Collective::kAllGather;
-    return first_[rank].data() + (shares ? rank * part_ : 0);
+    return first_[rank] + (shares ? rank * part_ : 0);
   }
   T* receive(std::size_t rank) const {
-    if (!variant_.in_place) return second_[rank].data();
+    if (!variant_.in_place) return second_[rank];
     const bool shares = variant_.collective == Collective::kReduceScatter;
-    return first_[rank].data() + (shares ? rank * part_ : 0);
+    return first_[rank] + (shares ? rank * part_ : 0);
   }
   std::size_t count() const { return count_; }
   std::size_t part() const { return part_; }
@@ -163,7 +172,8 @@ class CollectiveArrays {
   std::span<NodeGpu* const> gpus_;
   NcclVariant variant_;
   std::size_t count_, part_;
-  std::deque<NodeBuffer<T>> first_, second_;
+  std::vector<T*> first_, second_;
+  std::deque<NodeBuffer<T>> owned_;
 };
 
 template <class T>

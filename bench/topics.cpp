@@ -59,7 +59,7 @@ std::span<const TopicWord> topic_words() {
        {"p2p", "peer", "peers", "nvswitch", "c2c", "links"},
        "they need two GPUs or more"},
       {"nccl",
-       {"links", "collectives", "beside collectives"},
+       {"links", "collectives", "small collectives", "beside collectives"},
        {"allreduce", "allgather", "alltoall", "reducescatter", "collective", "collectives"},
        "they need two GPUs or more"},
       {"host", {"host", "threads"}, {"cpu", "numa", "ddr", "ram", "threads", "socket"}},

@@ -60,9 +60,11 @@ int open_log() {
 }  // namespace
 
 std::optional<NcclChoice> last_choice(std::string_view log) {
-  const auto at = log.rfind("-> Algo ");
+  const auto at = log.rfind("Bytes -> ");
   if (at == log.npos) return std::nullopt;
   const std::string_view line = log.substr(at, log.find('\n', at) - at);
+  if (const std::string_view kernel = word_after(line, "-> Kernel "); is_name(kernel))
+    return NcclChoice{{}, {}, number_in(word_after(line, "nchannels ")), std::string(kernel)};
   const std::string_view algorithm = word_after(line, "Algo "),
                          protocol = word_after(line, "proto ");
   if (!is_name(algorithm) || !is_name(protocol)) return std::nullopt;
@@ -104,8 +106,14 @@ Nccl::Nccl(const std::string& library)
   load(broadcast, "ncclBroadcast");
   load(send, "ncclSend");
   load(receive, "ncclRecv");
-  comm_init_rank_config =
-      reinterpret_cast<nccl::CommInitRankConfig*>(dlsym(handle_, "ncclCommInitRankConfig"));
+  const auto load_if_there = [&](auto*& entry, const char* symbol) {
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(handle_, symbol));
+  };
+  load_if_there(comm_init_rank_config, "ncclCommInitRankConfig");
+  load_if_there(mem_alloc, "ncclMemAlloc");
+  load_if_there(mem_free, "ncclMemFree");
+  load_if_there(window_register, "ncclCommWindowRegister");
+  load_if_there(window_deregister, "ncclCommWindowDeregister");
   // NCCL reads its environment at the first call.
   setenv("NCCL_NVLS_ENABLE", "0", kKeep);
   log_ = open_log();
@@ -142,7 +150,7 @@ std::optional<NcclChoice> Nccl::take_choice() {
 }
 
 NcclRanks::NcclRanks(const Nccl& nccl, std::span<const int> devices, int most_ctas)
-    : nccl_(nccl), communicators_(devices.size()) {
+    : nccl_(nccl), devices_(devices.begin(), devices.end()), communicators_(devices.size()) {
   if (most_ctas != 0)
     init_limited(devices, most_ctas);
   else
@@ -188,6 +196,39 @@ void NcclRanks::enqueue(
   const nccl::Result ended = nccl_.group_end();  // also for a failed group
   nccl_.check(first, "an NCCL operation");
   nccl_.check(ended, "ncclGroupEnd");
+}
+
+NcclSymmetricMemory::NcclSymmetricMemory(const NcclRanks& ranks, std::size_t bytes)
+    : ranks_(ranks), windows_(ranks.devices().size()) {
+  const Nccl& nccl = ranks.nccl();
+  if (nccl.window_register == nullptr || nccl.mem_alloc == nullptr)
+    throw NcclUnavailable(
+        fmt::format("NCCL {} has no symmetric memory: 2.27 or newer is needed", nccl.version()));
+  int before = 0;
+  PEAKLINE_CUDA(cudaGetDevice(&before));
+  for (const int device : ranks.devices()) {
+    cudaSetDevice(device);
+    void* memory = nullptr;
+    const nccl::Result result = nccl.mem_alloc(&memory, bytes);
+    cudaSetDevice(before);
+    nccl.check(result, "ncclMemAlloc");
+    memory_.emplace_back(memory, nccl.mem_free);
+  }
+  ranks.enqueue([&](int rank, nccl::Communicator* communicator) {
+    const auto i = static_cast<std::size_t>(rank);
+    return nccl.window_register(communicator, memory_[i].get(), bytes, &windows_[i],
+                                nccl::kSymmetric);
+  });
+}
+
+NcclSymmetricMemory::~NcclSymmetricMemory() {
+  try {
+    ranks_.enqueue([&](int rank, nccl::Communicator* communicator) {
+      return ranks_.nccl().window_deregister(communicator,
+                                             windows_[static_cast<std::size_t>(rank)]);
+    });
+  } catch (const NcclError&) {  // what is left ends with the process
+  }
 }
 
 }  // namespace peakline::cuda

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -23,11 +24,12 @@ struct NcclError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// NCCL's algorithm and protocol for a collective ("RING", "LL128"), and its channels: thread
-// blocks.
+// NCCL's algorithm and protocol for a collective ("RING", "LL128"), or its symmetric kernel
+// ("AllReduce_AGxLL_R"), and its channels: thread blocks.
 struct NcclChoice {
   std::string algorithm, protocol;
   std::optional<int> channels = {};
+  std::string symmetric_kernel = {};
 
   bool operator==(const NcclChoice&) const = default;
 };
@@ -62,6 +64,10 @@ class Nccl {
   nccl::CommInitAll* comm_init_all = nullptr;
   nccl::GetUniqueId* get_unique_id = nullptr;
   nccl::CommInitRankConfig* comm_init_rank_config = nullptr;  // nullptr before 2.18
+  nccl::MemAlloc* mem_alloc = nullptr;                        // these four: before 2.27
+  nccl::MemFree* mem_free = nullptr;
+  nccl::CommWindowRegister* window_register = nullptr;
+  nccl::CommWindowDeregister* window_deregister = nullptr;
   nccl::CommDestroy* comm_destroy = nullptr;
   nccl::GroupStart* group_start = nullptr;
   nccl::GroupEnd* group_end = nullptr;
@@ -92,11 +98,32 @@ class NcclRanks {
   // Enqueues one operation on all ranks. Throws NcclError.
   void enqueue(const std::function<nccl::Result(int rank, nccl::Communicator*)>& of_rank) const;
 
+  const Nccl& nccl() const { return nccl_; }
+  std::span<const int> devices() const { return devices_; }
+
  private:
   void init_limited(std::span<const int> devices, int most_ctas);
 
   const Nccl& nccl_;
+  std::vector<int> devices_;
   std::vector<nccl::Communicator*> communicators_;
+};
+
+// `bytes` of memory on each rank, registered for NCCL's symmetric kernels.
+class NcclSymmetricMemory {
+ public:
+  // ranks must outlive this. Throws NcclError, and NcclUnavailable if the library has none.
+  NcclSymmetricMemory(const NcclRanks& ranks, std::size_t bytes);
+  ~NcclSymmetricMemory();
+  NcclSymmetricMemory(const NcclSymmetricMemory&) = delete;
+  NcclSymmetricMemory& operator=(const NcclSymmetricMemory&) = delete;
+
+  void* of(std::size_t rank) const { return memory_[rank].get(); }
+
+ private:
+  const NcclRanks& ranks_;
+  std::vector<std::unique_ptr<void, nccl::MemFree*>> memory_;
+  std::vector<nccl::Window*> windows_;
 };
 
 }  // namespace peakline::cuda

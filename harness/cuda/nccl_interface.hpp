@@ -1,8 +1,8 @@
 #pragma once
 
 // The part of NCCL's ABI that is used, so that builds do not need NCCL. Names and values: nccl.h
-// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since 2.10, and since 2.18
-// where that is said.
+// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since 2.10, or since
+// the version that is named.
 
 #include <cuda_runtime_api.h>
 
@@ -38,6 +38,15 @@ using GetErrorString = const char*(Result result);
 using CommInitAll = Result(Communicator** communicators, int count, const int* devices);
 using GetUniqueId = Result(UniqueId* id);
 using CommInitRankConfig = Result(Communicator**, int ranks, UniqueId, int rank, Config*);
+// Since 2.27: memory for NCCL's kernels that reach all ranks' directly, registered by all of them.
+struct Window;                        // ncclWindow
+inline constexpr int kSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
+using MemAlloc = Result(void** memory, std::size_t bytes);
+using MemFree = Result(void* memory);
+using CommWindowRegister = Result(Communicator*, void* memory, std::size_t bytes, Window**,
+                                  int flags);
+using CommWindowDeregister = Result(Communicator*, Window*);
+
 using CommDestroy = Result(Communicator* communicator);
 using GroupStart = Result();
 using GroupEnd = Result();

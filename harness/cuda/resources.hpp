@@ -51,15 +51,24 @@ class Event {
 
 class Graph {
  public:
-  // Captures and uploads what `enqueue` enqueues, so that the first launch costs no more.
-  Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
+  static void begin_capture(cudaStream_t stream) {
     PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    enqueue(stream);
-    PEAKLINE_CUDA(cudaStreamEndCapture(stream, &graph_));
+  }
+  // What was enqueued since then.
+  static cudaGraph_t end_capture(cudaStream_t stream) {
+    cudaGraph_t graph = nullptr;
+    PEAKLINE_CUDA(cudaStreamEndCapture(stream, &graph));
+    return graph;
+  }
+  // Takes the graph, and uploads it, so that the first launch costs no more. No capture must be
+  // open in this thread.
+  Graph(cudaStream_t stream, cudaGraph_t captured) : graph_(captured) {
     PEAKLINE_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
     PEAKLINE_CUDA(cudaGraphUpload(executable_, stream));
     PEAKLINE_CUDA(cudaStreamSynchronize(stream));
   }
+  Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue)
+      : Graph(stream, (begin_capture(stream), enqueue(stream), end_capture(stream))) {}
   ~Graph() {
     if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
     if (graph_ != nullptr) cudaGraphDestroy(graph_);

@@ -87,6 +87,8 @@ constexpr std::array kPartners = {
     KernelWork{"sms_write", 1, false, 1, 0},
     KernelWork{"ping", 3, false, 1, 0},
     KernelWork{"pong", 3, false, 1, 0},
+    KernelWork{"one_shot_all_reduce", 1, true, 1, 0},
+    KernelWork{"two_shot_all_reduce", 1, true, 1, 0},
 };
 // Kernels that prepare and verify.
 constexpr std::array<std::string_view, 4> kHelpers = {"fill_", "touch_", "reference_",
@@ -369,15 +371,22 @@ class EveryKernelOfANode : public EveryKernel {
 
   Measurement measure(const std::string& id) {
     const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
-    const auto point = std::ranges::find_if(benchmark.points, [](const Point& p) {
-      return int_param(p.params, "bytes").value_or(kEnoughBytes) >= kEnoughBytes;
-    });
+    const auto bytes_of = [](const Point& p) {
+      return std::min(kEnoughBytes, int_param(p.params, "bytes").value_or(kEnoughBytes));
+    };
+    const auto point = std::ranges::max_element(benchmark.points, {}, bytes_of);
     return device_->measure(registry_.find(point_name(id, point->params)));
   }
 
-  static constexpr std::array kIds = {"p2p.read.sm",   "p2p.write.sm",   "p2p.bidirectional.sm",
-                                      "p2p.latency",   "p2p.visibility", "sms.link_read",
-                                      "sms.link_write"};
+  static constexpr std::array kIds = {"p2p.read.sm",
+                                      "p2p.write.sm",
+                                      "p2p.bidirectional.sm",
+                                      "p2p.latency",
+                                      "p2p.visibility",
+                                      "sms.link_read",
+                                      "sms.link_write",
+                                      "collective.one_shot.all_reduce",
+                                      "collective.two_shot.all_reduce"};
   bench::RunOptions options_;
   std::unique_ptr<bench::Device> device_;
 };

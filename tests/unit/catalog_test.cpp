@@ -69,8 +69,8 @@ TEST_F(CatalogTest, EightGpusTakeNoMoreThanThreeTimesAsLongAsTwo) {
     return sum;
   };
   const double two_s = seconds({0, 1}), eight_s = seconds({0, 1, 2, 3, 4, 5, 6, 7});
-  EXPECT_LE(two_s, 25);
-  EXPECT_LE(eight_s, 60);
+  EXPECT_LE(two_s, 33);
+  EXPECT_LE(eight_s, 68);
   EXPECT_LE(eight_s, 3 * two_s);
 }
 

@@ -76,10 +76,10 @@ TEST_F(NcclTest, TheChoiceOfTheLatestCollectiveIsRead) {
   EXPECT_EQ(nccl.take_choice(), std::nullopt);
   all_reduce(2);
   all_reduce(1 << 20);
-  EXPECT_EQ(nccl.take_choice(), (NcclChoice{"RING", "SIMPLE"}));
+  EXPECT_EQ(nccl.take_choice(), (NcclChoice{"RING", "SIMPLE", 2}));
   EXPECT_EQ(nccl.take_choice(), std::nullopt);
   all_reduce(2);
-  EXPECT_EQ(nccl.take_choice(), (NcclChoice{"RING", "LL"}));
+  EXPECT_EQ(nccl.take_choice(), (NcclChoice{"RING", "LL", 2}));
 }
 
 TEST_F(NcclTest, TheUsersLogStaysHis) {
@@ -104,7 +104,10 @@ TEST_F(NcclTest, AFailedOperationIsAnErrorInNcclsWords) {
 
 TEST(NcclLog, OnlyNamesAreAChoice) {
   EXPECT_EQ(last_choice("AllReduce: 8 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}\n"),
-            (NcclChoice{"TREE", "LL"}));
+            (NcclChoice{"TREE", "LL", 1}));
+  EXPECT_EQ(last_choice("AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1 "
+                        "nthreads 512 nWorks 1\n"),
+            (NcclChoice{"", "", 1, "AllReduce_AGxLL_R"}));
   EXPECT_EQ(last_choice("AllReduce: 8 Bytes -> Algo 1 proto 0 time 7.4\n"), std::nullopt);
   EXPECT_EQ(last_choice("AllReduce: 8 Bytes -> Algo TREE"), std::nullopt);
   EXPECT_EQ(last_choice(""), std::nullopt);
