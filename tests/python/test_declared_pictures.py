@@ -61,6 +61,11 @@ def numbers(path, device, wanted):
 @pytest.mark.parametrize(("path", "curve"), declarations())
 def test_picture_shows_every_measurement(path, curve):
     device, picture = curve["device"], curve["picture"]
+    if picture["key"] not in drawn(path, device):
+        # What the host decides has one value on GPUs that share a NUMA node with another.
+        every = [series["numbers"] for panel in picture["panels"] for series in panel["series"]]
+        assert all(len(numbers(path, device, wanted)) <= 1 for wanted in every)
+        return
     figure = figure_of(drawn(path, device)[picture["key"]])
     places = {
         round(float(place), 9)

