@@ -119,6 +119,34 @@ std::string title(const TitleView& view) {
       value("beside.copy", "collective"));
 }
 
+Picture picture() {
+  std::vector<PictureSeries> bars;
+  int group = 0;
+  for (const auto& [load, id] : {std::pair("GEMM", kGemm), std::pair("copy", "beside.copy")})
+    for (const Collective collective : kBesides) {
+      const std::string with(label_of(collective));
+      const Params where = {{"collective", std::string(to_string(collective))}, {"ctas", "auto"}};
+      bars.push_back({fmt::format("{} beside {}", load, with),
+                      {.id = id, .figure = "load", .where = where},
+                      "",
+                      group});
+      bars.push_back({fmt::format("{} beside {}", with, load),
+                      {.id = id, .figure = "collective", .where = where},
+                      "",
+                      group++});
+    }
+  return {
+      .key = "beside-collectives",
+      .subject = "At the same time: what computing and communicating cost each other",
+      .how =
+          "Each GPU repeats BF16 GEMMs or copies of device memory while NCCL's collectives of "
+          "256 MiB run between all GPUs. 1 is the time alone; a pair that takes twice as long each "
+          "gains nothing over one after the other.",
+      .panels = {{.kind = PanelKind::kBars,
+                  .x = {.label = "times as long as alone", .low = 0},
+                  .series = std::move(bars)}}};
+}
+
 }  // namespace
 
 void register_beside(Registry& registry, const std::vector<int>& gpus) {
@@ -142,7 +170,7 @@ void register_beside(Registry& registry, const std::vector<int>& gpus) {
   add({BesideLoad::kGemm}, {.collectives = true, .limits = true},
       {.id = kGemm,
        .what = "BF16 products of all GPUs beside a collective of 256 MiB, by its thread blocks",
-       .topics = {{kTopic, title}}});
+       .topics = {{kTopic, title, picture()}}});
   add({BesideLoad::kYieldingGemm}, {.limits = true},
       {.id = "beside.yielding_gemm",
        .what = "The same where the products are planned for the SMs that the collective leaves"});
