@@ -188,7 +188,7 @@ def sizes(profile: Profile, device: str) -> Picture | None:
         "leave the SMs free; a kernel occupies some of them."
         + (" Dashed lines are what the links' lanes carry." if limits else ""),
         draw,
-        headline=f"Half the rate of large copies: {' and '.join(halves)}" if halves else "",
+        headline=f"Half of the largest rate takes {' and '.join(halves)}" if halves else "",
     )
 
 
