@@ -8,9 +8,18 @@ import re
 
 import peakline
 import pytest
-from conftest import DATA, ONE_GPU, ROOT, TWO_GPUS, config_of, reference
-from peakline import Formats, PeakError, Serving, Transformer, decode_bound, prefill_bound
+from conftest import CONFIGS, DATA, ONE_GPU, ROOT, TWO_GPUS, config_of, reference
+from peakline import (
+    Formats,
+    PeakError,
+    Serving,
+    Transformer,
+    decode_bound,
+    from_hf_config,
+    prefill_bound,
+)
 from peakline.limits.collectives import ALL_REDUCES
+from peakline.models.inference import all_reduces
 
 ROWS = list(csv.DictReader((DATA / "inference_truth.csv").open()))
 # (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
@@ -206,6 +215,12 @@ def test_tensor_parallelism_splits_and_sends():
     alone = decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(tp=2))
     assert "nvlink" not in alone.needs
     assert "left out" in alone.notes[0]
+
+
+def test_a_layer_of_one_part_has_one_all_reduce():
+    """Nemotron-H has 118 layers of a mixer or an MLP, Llama 32 of both."""
+    hybrid = from_hf_config(CONFIGS / "nemotron-h-56b.json")
+    assert (all_reduces(hybrid), all_reduces(LLAMA_8B)) == (len(hybrid.layers), 64)
 
 
 def test_two_gpus_use_links_and_all_reduce_curve():

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass
 
 from peakline.limits.collectives import ALL_REDUCES, interpolated, points
-from peakline.models.inference import Serving, all_reduced_bytes, decode_bound
+from peakline.models.inference import Serving, all_reduced_bytes, all_reduces, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile
 
@@ -126,7 +126,7 @@ def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
             "is not extrapolated from another number: no estimate of kernels; a full run on "
             f"{serving.tp}{more} GPUs measures it"
         )
-    count = 2 * sum(1 for layer in model.layers if layer.weights.products)
+    count = all_reduces(model)
     return count * interpolated(curve, all_reduced_bytes(model, serving.batch) / count)
 
 

@@ -22,7 +22,6 @@ from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
 
 _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 _STATE_BYTES = 2
-_REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
 LINKS = "nvlink"
 _LARGEST_BATCH = 1 << 16  # in a search
 _ALL = 1 << 40  # so many tokens choose every expert
@@ -349,7 +348,15 @@ def _bytes_of_layers(model: Transformer, formats: Formats) -> list[tuple[float, 
     return found
 
 
+def all_reduces(model: Transformer) -> int:
+    """All-reduces of a forward pass under tensor parallelism: after the mixer and after the MLP of
+    each layer that has them."""
+    return sum(
+        ("attention" in layer.parts) + bool(layer.parts.keys() - {"attention"})
+        for layer in model.layers
+    )
+
+
 def all_reduced_bytes(model: Transformer, rows: int) -> float:
     """Bytes of all arrays that tensor parallelism reduces for `rows` tokens."""
-    arrays = _REDUCTIONS_PER_LAYER * sum(1 for layer in model.layers if layer.weights.products)
-    return float(arrays * rows * model.hidden * _ACTIVATION_BYTES)
+    return float(all_reduces(model) * rows * model.hidden * _ACTIVATION_BYTES)
