@@ -12,7 +12,8 @@ __device__ inline void set_flag(std::uint32_t* flag, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-// Waits until the flag, which only grows, is `value` or more. Gives up after some seconds and ends the kernel with an error.
+// Waits until the flag, which only grows, is `value` or more. Gives up after some seconds and ends
+// the kernel with an error.
 __device__ inline void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) {
   constexpr std::uint64_t kMostPolls = std::uint64_t{1} << 25;  // of some hundred clocks each
   for (std::uint64_t polls = 0; polls < kMostPolls; ++polls) {
