@@ -18,7 +18,7 @@ namespace {
 using T = __nv_bfloat16;
 using cuda::nccl::Communicator;
 
-// Of a graph: some layers of a model.
+// A graph has as many as some layers of a model.
 constexpr int kOperations = 64;
 constexpr int kBlocks = 20;
 constexpr double kBlockSeconds = 1e-3;
@@ -27,7 +27,7 @@ constexpr int kBlocksAhead = 2;
 
 cudaStream_t stream_of(const NodeGpu& gpu) { return gpu.session.sampler.stream(); }
 
-// The same operations on each GPU, each in a graph of its own, as with a process for each.
+// Each GPU replays the same operations from a graph of its own, as if it had its own process.
 class Replays {
  public:
   // enqueue: one operation on all GPUs' streams.
@@ -79,7 +79,7 @@ class Replays {
   std::deque<cuda::Graph> graphs_;
 };
 
-// Of ours, with `blocks` thread blocks on each GPU.
+// Runs a kernel of ours with `blocks` thread blocks on each GPU.
 class OurAllReduce {
  public:
   using Kernel = void (*)(const uint4*, std::size_t, int, kernels::Meeting);

@@ -18,7 +18,7 @@ constexpr std::array<std::int64_t, 3> kCtas{4, 8, 16};
 // Four periods, and what comes before.
 constexpr double kSeconds = 0.65;
 
-// What varies: the collective, and the limits on the thread blocks of the all-reduce. NCCL's choice
+// A benchmark varies the collective, or the limit on the all-reduce's thread blocks; NCCL's choice
 // of them is always there.
 struct Varied {
   bool collectives = false, limits = false;
