@@ -17,6 +17,8 @@ constexpr std::array kBesides = {Collective::kAllReduce, Collective::kAllGather,
 constexpr std::array<std::int64_t, 3> kCtas{4, 8, 16};
 // Four periods, and what comes before.
 constexpr double kSeconds = 0.65;
+// The next run may swap numbers of thread blocks that are closer; the fewest of them count.
+constexpr double kAlike = 1.04;
 
 // A benchmark varies the collective, or the limit on the all-reduce's thread blocks; NCCL's choice
 // of them is always there.
@@ -65,12 +67,7 @@ std::optional<Costs> costs_of(const Measurement& m) {
 // is_gemm: its figures are those of the first screen.
 CurveRule curve(bool is_gemm) {
   const auto summarize = [](const CurveView& curve, Figures& figures) {
-    struct Best {
-      std::int64_t ctas = 0;
-      double together = 0;
-      int compared = 0;
-    };
-    std::map<std::string, Best> best;  // by collective
+    std::map<std::string, std::map<std::int64_t, double>> together;  // by collective and blocks
     for (const Measurement* m : curve.points) {
       const auto costs = costs_of(*m);
       const auto collective = text_param(m->params, "collective");
@@ -84,13 +81,17 @@ CurveRule curve(bool is_gemm) {
       if (costs->clock) figures.add("by_clock", *costs->clock, by);
       const auto channels = limit ? limit : int_param(m->launch, "channels");
       if (!channels) continue;
-      Best& of = best[*collective];
-      if (of.compared++ == 0 || costs->together() < of.together)
-        of = {*channels, costs->together(), of.compared};
+      double& least = together[*collective].try_emplace(*channels, INFINITY).first->second;
+      least = std::min(least, costs->together());
     }
-    for (const auto& [collective, of] : best)
-      if (of.compared > 1)
-        figures.add("best_ctas", static_cast<double>(of.ctas), {{"collective", collective}});
+    for (const auto& [collective, of] : together) {
+      const auto share = [](const auto& one) { return one.second; };
+      const double most = kAlike * std::ranges::min_element(of, {}, share)->second;
+      const auto fewest =
+          std::ranges::find_if(of, [&](const auto& one) { return one.second <= most; });
+      if (of.size() > 1)
+        figures.add("best_ctas", static_cast<double>(fewest->first), {{"collective", collective}});
+    }
   };
   return {kTopic,
           {{.name = "load",

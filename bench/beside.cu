@@ -41,7 +41,7 @@ constexpr std::size_t kAhead = 2;
 // Launches of a block, which is timed as one.
 constexpr std::size_t kLaunchesOfBlock = 8;
 
-// What a GPU repeats.
+// A GPU repeats its load.
 class Load {
  public:
   virtual ~Load() = default;
@@ -157,8 +157,8 @@ struct Lane {
   cuda::PinnedBuffer<ClockReading> clocks;  // before and after each period
 };
 
-// What counts, of the moments of each kind: seconds from a first to a last one, and how many lie
-// between; and seconds of one, for blocks of launches.
+// Collects how long launches take, between a first and a last moment that count: the mean, and
+// seconds of one for blocks of launches.
 class Pace {
  public:
   void add(std::span<const double> moments, double from_s, double to_s) {
@@ -224,7 +224,7 @@ class Both {
     return pace.mean();
   }
 
-  // Of each GPU.
+  // Returns the paces of each GPU.
   std::vector<Paces> time_both() {
     begin();
     std::vector<Switched> switched;  // of periods with collectives
@@ -248,7 +248,7 @@ class Both {
   }
 
  private:
-  // Of the collectives' moments, those when they began and ended.
+  // Indexes say which of the collectives' moments were their begin and their end.
   struct Switched {
     std::size_t on = 0, off = 0;
   };

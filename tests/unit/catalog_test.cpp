@@ -217,6 +217,35 @@ TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
   EXPECT_EQ(size_at_share({{128, 0.6}, {1024, 0.899}, {4096, 0.96}}), 1000);
 }
 
+// Runs swap numbers of thread blocks that are alike; the answer is the same.
+TEST_F(CatalogTest, FewestOfAlikeThreadBlocksAreTheBest) {
+  const Benchmark& beside = *find_benchmark(registry_.benchmarks(), "beside.gemm");
+  const auto best = [&](std::int64_t collective_at_8) {
+    std::vector<Measurement> measured;
+    for (const auto& [ctas, beside_ns] :
+         {std::pair(4, std::int64_t{2000}), std::pair(8, collective_at_8),
+          std::pair(16, std::int64_t{4000})}) {
+      Measurement m;
+      m.id = beside.id;
+      m.params = {{"collective", "all_reduce"}, {"ctas", std::int64_t{ctas}}};
+      m.launch = {{"load_alone_ns", std::int64_t{1000}},
+                  {"load_beside_ns", std::int64_t{1100}},
+                  {"collective_alone_ns", std::int64_t{1000}},
+                  {"collective_beside_ns", beside_ns}};
+      measured.push_back(m);
+    }
+    CurveView view;
+    for (const Measurement& m : measured) view.points.push_back(&m);
+    const CurveRule& rule = beside.curves.front();
+    Figures figures(beside.id, rule.figures);
+    rule.summarize(view, figures);
+    return find_figure(figures.all(), {.name = "best_ctas"})->value;
+  };
+  EXPECT_EQ(best(2020), 4);
+  EXPECT_EQ(best(1980), 4);
+  EXPECT_EQ(best(1500), 8);
+}
+
 // Some figure has each role that the harness and the reports ask for.
 TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
   const std::set<std::string> known = {role::kLatency,
