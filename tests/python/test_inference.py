@@ -511,6 +511,7 @@ NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
         (("--context", "0"), {}, "--context"),
         (("--context", "8q"), {}, "--context"),
         (("--tp", "0"), {}, "--tp"),
+        (("--all-reduce", "one-shot"), {}, "--all-reduce needs --tp of 2 or more"),
         (("--tokens-per-second", "5"), {}, "--tokens-per-second"),
     ],
 )

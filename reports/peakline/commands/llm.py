@@ -64,7 +64,6 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--all-reduce",
         choices=list(ALL_REDUCES),
-        default="nccl",
         help="with --tp: what the estimate of library kernels takes for it (default: nccl)",
     )
     parser.add_argument(
@@ -105,9 +104,12 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     rate = options.tokens_per_second
     if rate and (len(options.batch) > 1 or len(options.context) > 1):
         parser.error("--tokens-per-second needs one --batch and one --context")
+    if options.all_reduce and options.tp == 1:
+        parser.error("--all-reduce needs --tp of 2 or more: one GPU has nothing to reduce")
     if options.output:
         require_matplotlib()
-    serving = Serving(tp=options.tp, device=options.device, all_reduce=options.all_reduce)
+    by = options.all_reduce or "nccl"
+    serving = Serving(tp=options.tp, device=options.device, all_reduce=by)
     of = served(options.hf_config, serving, weights=options.weights, kv_cache=options.kv_cache)
     profile = load(options.profile)
     if options.output:
