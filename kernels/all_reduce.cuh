@@ -15,6 +15,8 @@ namespace peakline::kernels {
 
 inline constexpr int kMostRanks = 8;
 inline constexpr unsigned kAllReduceThreads = 512;
+// With the registers of a whole SM for a block, no value is kept in local memory.
+inline constexpr unsigned kLeastBlocksPerSm = 1;
 
 // Memory of the ranks of a series of operations, all with the same grid and size, whose blocks must
 // run at the same time: block b of a rank waits for block b of the others. Vectors have 16 bytes.
@@ -84,7 +86,7 @@ __device__ inline uint4 sum_of_ranks(int rank, uint4 own, const uint4* staged, s
 // take turns: a rank that is one operation ahead does not write where the others still read, and no
 // rank gets further, since it needs the others' data.
 template <int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, kLeastBlocksPerSm)
     one_shot_all_reduce(const uint4* __restrict__ data, std::size_t vectors, int rank,
                         Meeting meeting) {
   const std::uint32_t operation = meeting.done[rank][blockIdx.x] + 1;
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
 // Two steps: every rank sums a part, and sends the sum to all others. vectors: a multiple of the
 // ranks. A rank that has all results knows that the others have read what it sent them.
 template <int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, kLeastBlocksPerSm)
     two_shot_all_reduce(const uint4* __restrict__ data, std::size_t vectors, int rank,
                         Meeting meeting) {
   const std::uint32_t operation = meeting.done[rank][blockIdx.x] + 1, sent = 2 * operation - 1,

@@ -357,6 +357,22 @@ def check_instructions(kernels: Kernels) -> None:
                 assert beside <= 0.03 * expected, f"{where}: {beside} others beside {expected}"
 
 
+def check_all_reduces(kernels: Kernels) -> None:
+    """Ranks send 16 bytes to each other and sum what every rank sent; each announcement is one
+    fence and one flag."""
+    for name, announcements in (("one_shot", 1), ("two_shot", 2)):
+        for ranks in range(2, 9):
+            for operations in only(kernels, f"{name}_all_reduceILi{ranks}E"):
+                expected = {
+                    "LDG.E.128.STRONG.GPU": ranks,
+                    "STG.E.128": announcements * ranks + (announcements == 1),
+                    "MEMBAR.ALL.SYS": announcements,
+                    "STG.E.STRONG.SYS": announcements,
+                }
+                found = {opcode: operations.count(opcode) for opcode in expected}
+                assert found == expected, f"{name}_all_reduce<{ranks}>: {found}, not {expected}"
+
+
 def check_transpositions(kernels: Kernels) -> None:
     """Each vector takes one load and one store of 16 bytes."""
     for element, vectors in TRANSPOSE_LOADS.items():
@@ -498,6 +514,7 @@ def main() -> None:
             check_atomics(of_architecture)
             check_pipelines_of_hopper(of_architecture)
             check_copies(of_architecture)
+            check_all_reduces(of_architecture)
     # One architecture stands for all others, which have the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)
