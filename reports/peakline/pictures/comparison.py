@@ -9,14 +9,14 @@ from peakline.names import plain_label
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, SAVED, SERIES
+from peakline.pictures.style import FASTER, LIMIT, MUTED, SAVED, SERIES
 from peakline.text import short
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "slower": ("slower", "v", "full", SAVED),
     "unsteady": ("unsteady", "X", "full", SAVED),
-    "faster": ("faster", "^", "full", SERIES[3]),
+    "faster": ("faster", "^", "full", FASTER),
     "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
     "inconclusive": ("too noisy to tell", "o", "none", MUTED),
     "not_judged": ("not judged", "s", "none", MUTED),

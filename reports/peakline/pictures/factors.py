@@ -26,7 +26,7 @@ _STEPS = {
     "turnaround": ("reads and writes take turns", SERIES[2]),
     "DRAM": ("refresh and opening rows", SERIES[5]),
 }
-_OF_LINK = ("flow control and host memory", SERIES[7])
+_OF_LINK = ("flow control and host memory", SERIES[6])
 
 
 # A resource, its label, and its ceilings that have factors.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
+from peakline.pictures.canvas import Axes, Canvas, Figure, engineering_ticks, note
 from peakline.pictures.picture import MEMORY, Picture
 from peakline.pictures.style import CARD, SERIES
 from peakline.pictures.titles import says
@@ -108,7 +108,7 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
         note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
         _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
-    decade_ticks(axes.xaxis, low, max(known) * 1e9)
+    engineering_ticks(axes.xaxis, low, max(known) * 1e9, 3)
     canvas.labels(axes, "ns, log scale", "latency of a load")
 
 
@@ -123,7 +123,7 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
         mark = axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
         says(mark[0], f"{level.label}: read at {units.rate(level.bytes_per_s, 'B/s')}")
         _label_beside(axes, canvas, rate, y, units.number(rate))
-    decade_ticks(axes.xaxis, low, max(known) / 1e9)
+    engineering_ticks(axes.xaxis, low, max(known) / 1e9, 3)
     canvas.labels(axes, "GB/s, log scale", "bandwidth of reads")
 
 
