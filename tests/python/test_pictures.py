@@ -388,6 +388,17 @@ def test_formats_look_alike_in_all_pictures():
     assert {"roofline", "skinny", "data", "matrix-alignment"} <= seen["BF16"]
 
 
+def test_sustained_names_a_load_not_a_figure(drawn):
+    for picture in drawn.values():
+        said = f"{picture.title} {picture.how} {picture.headline}"
+        assert not re.search(r"sustained(?! load)", said, re.IGNORECASE), picture.key
+
+
+def test_the_memory_map_says_how_sizes_were_found(drawn):
+    shown = [t.get_text() for t in figure_of(drawn["memory-map"]).axes[0].get_yticklabels()]
+    assert "L2\n60 MiB, fast up to 56 MiB, 28 MiB near" in shown
+
+
 def labelled(axis):
     low, high = sorted(axis.get_view_interval())
     texts = [text.get_text() for text in axis.get_ticklabels()]
