@@ -268,6 +268,7 @@ def test_each_file_says_what_it_is_of(document, drawn):
 def test_numbers_stay_with_their_unit(page, drawn):
     expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
     assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
+    assert unbroken("833 TFLOP/s GPU 1") == "833_TFLOP/s GPU_1".replace("_", "\N{NO-BREAK SPACE}")
     said = escape(unbroken(drawn["waves"].headline))
     assert f'<p class="said">{said}</p>' in page
 
@@ -397,6 +398,13 @@ def test_sustained_names_a_load_not_a_figure(drawn):
 def test_the_memory_map_says_how_sizes_were_found(drawn):
     shown = [t.get_text() for t in figure_of(drawn["memory-map"]).axes[0].get_yticklabels()]
     assert "L2\n60 MiB, fast up to 56 MiB, 28 MiB near" in shown
+
+
+def test_no_mark_says_powers_of_ten(drawn):
+    found = [*drawn.values(), *pictures_of(ONE_GPU, HOST), *pictures_of(TWO_GPUS, NODE)]
+    for picture in found:
+        said = re.findall("<title>([^<]*)", inline_svg(picture, Canvas(), "p1-"))
+        assert not [text for text in said if re.search(r"\de[+-]\d", text)], picture.key
 
 
 def labelled(axis):
