@@ -29,6 +29,7 @@ from peakline.pictures import style as looks
 from peakline.pictures.canvas import inches, round_values, spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
+from peakline.pictures.side_by_side import overlay
 from peakline.pictures.style import CARD, CSS_VARIABLES, FORMATS, INK, MUTED, SERIES, style
 from peakline.profile import HOST, NODE
 from peakline.report import build
@@ -402,6 +403,7 @@ def test_the_memory_map_says_how_sizes_were_found(drawn):
 
 def test_no_mark_says_powers_of_ten(drawn):
     found = [*drawn.values(), *pictures_of(ONE_GPU, HOST), *pictures_of(TWO_GPUS, NODE)]
+    found.append(overlay([(name, reference(ONE_GPU), GPU) for name in "ab"]))
     for picture in found:
         said = re.findall("<title>([^<]*)", inline_svg(picture, Canvas(), "p1-"))
         assert not [text for text in said if re.search(r"\de[+-]\d", text)], picture.key
