@@ -94,7 +94,9 @@ def test_it_brings_the_demo(environment: Path) -> None:
     assert run(environment, "peakline", "check", folder / "node7.json").startswith("PASS")
 
 
-def test_its_manual_page_and_license(environment: Path) -> None:
-    assert (environment / "share/man/man1/peakline.1").read_text().startswith(".TH PEAKLINE 1 ")
+def test_its_manual_pages_and_license(environment: Path) -> None:
+    pages = {page.name: page.read_text() for page in environment.glob("share/man/man1/*")}
+    assert set(pages) == {f"peakline{command}.1" for command in ("", "-report", "-mfu", "-llm")}
+    assert pages["peakline.1"].startswith(".TH PEAKLINE 1 ")
     (license_file,) = environment.rglob("peakline-*.dist-info/licenses/LICENSE")
     assert license_file.read_text() == (ROOT / "LICENSE").read_text()
