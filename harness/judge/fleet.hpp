@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/judge/fleet_runs.hpp"
+#include "harness/judge/machines.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
