@@ -1,5 +1,6 @@
 """The documents: they lead where they say, and say what the program says."""
 
+import json
 import re
 import subprocess
 
@@ -92,6 +93,24 @@ def test_figures_of_python_examples_come_out():
             assert not more or f"{again:.3g}" == more[2]
         checked += 1
     assert checked == 6
+
+
+def stated_versions():
+    """The versions of all documents, as the code that prints them states them."""
+    paths = [*(ROOT / "harness").rglob("*.cpp"), *(ROOT / "reports/peakline").rglob("*.py")]
+    text = "\n".join(path.read_text() for path in paths)
+    keys = r'"schema"[,:] "(peakline-\w+)"\}?,\s*\{?"schema_version"[,:] (\d+)'
+    found = re.findall(keys, text) + re.findall(r'rows_document\("(peakline-\w+)", (\d+)', text)
+    for kind in ("profile", "population"):
+        schema = json.loads(text_of(ROOT / f"reports/peakline/{kind}.schema.json"))
+        found.append((f"peakline-{kind}", str(schema["properties"]["schema_version"]["const"])))
+    return found
+
+
+def test_versions_of_documents_are_the_codes():
+    listed = re.findall(r"(?m)^\| (peakline-\w+) \| (\d+) \|", text_of(ROOT / "COMPATIBILITY.md"))
+    assert len(listed) == 15
+    assert sorted(listed) == sorted(set(stated_versions()))
 
 
 def sources():
