@@ -47,7 +47,7 @@ STAND_INS = {
     "nsys": """
         [[ $1 == profile && ${*: -2} == 'python train.py' ]] && exit
         [[ $1 == export ]] && cp "${6%.nsys-rep}.sqlite" "$5" """,
-    "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
+    "kubectl": "[[ $1 =~ ^(rollout|cordon)$ || $2 == pod || ( $2 == -f && -f $3 ) ]]",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
