@@ -1,4 +1,4 @@
-"""The files for Kubernetes, node-problem-detector and systemd, and their commands."""
+"""The files for Kubernetes, node-problem-detector, Slurm and systemd, and their commands."""
 
 import configparser
 import json
@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 from launching import MEASURE
-from program import PEAKLINE, REFERENCE, SOURCE, assert_gone, slow_profile, started, starting
+from program import (
+    PEAKLINE,
+    REFERENCE,
+    SOURCE,
+    assert_gone,
+    judged,
+    slow_profile,
+    started,
+    starting,
+)
 
 MANIFESTS = SOURCE / "scripts/kubernetes"
 # The oldest and newest that both kubernetes-validate and Kubernetes support.
@@ -230,6 +239,115 @@ def test_plugin_of_node_problem_detector(site):
         assert re.fullmatch(rf"{verdict}  [^\n]{{10,78}}\n", result.stdout)
         assert len(result.stdout.strip()) <= 80
         assert len(result.stdout.encode()) <= settings["max_output_length"]
+
+
+SLURM = SOURCE / "scripts/slurm/peakline-slurm"
+IN_JOB = ("prolog_slurmd", "epilog_slurmd")
+HEALTH_CHECK_S = 60  # slurmd kills a HealthCheckProgram after this time
+
+
+def slurm_limits():
+    """The script's time limits, of a health check and in a job."""
+    in_job, health = map(int, re.findall(r"time_limit=(\d+)", SLURM.read_text()))
+    return health, in_job
+
+
+def longest(limit):
+    """Seconds that the script may take: everything answers as it is killed."""
+    text = SLURM.read_text()
+    kill, patience = map(int, re.search(r"timeout --kill-after=(\d) (\d) ", text).groups())
+    ends, more = map(int, re.search(r"=(\d) \$\(\(time_limit \+ (\d)\)\)", text).groups())
+    return (patience + kill) * len(re.findall(r"\bask s", text)) + limit + more + ends
+
+
+def test_slurm_waits_for_no_longer():
+    health, in_job = slurm_limits()
+    assert longest(health) < HEALTH_CHECK_S
+    (start_timeout,) = re.findall(r"BatchStartTimeout=(\d+)", SLURM.read_text())
+    assert longest(in_job) < int(start_timeout)
+
+
+@pytest.fixture
+def slurm(site):
+    """Runs the script beside a fake controller; returns the result and what was recorded."""
+    answers = {"sinfo": "echo idle", "squeue": "echo 7", "hostname": "echo node1"}
+    records = dict.fromkeys(("scontrol", "logger"), f'echo "$0 $*" >>{site.folder}/record')
+    site.script("recipe", re.sub(r"time_limit=\d+", "time_limit=1", SLURM.read_text()))
+
+    def run(peakline, context="", **commands):
+        for name, text in (answers | records | commands).items():
+            site.script(name, text)
+        (site.folder / "record").write_text("")
+        result = site.launch(
+            [site.folder / "bin/recipe"], peakline, SLURM_JOB_ID="7", SLURM_SCRIPT_CONTEXT=context
+        )
+        return result, (site.folder / "record").read_text().replace(f"{site.folder}/bin/", "")
+
+    return run
+
+
+def eight_gpus(site, slow=None):
+    """A node of eight H200s without links, of which one may be slow in BF16."""
+    parts = [json.loads(judged()), json.loads(slow_profile(site.folder / "slow.json").read_text())]
+    node, uuid = parts[0], parts[0]["devices"][0]["uuid"]
+    host = [row for row in node["measurements"] if row["device"] != uuid]
+    whole = node | {"devices": [], "ceilings": [], "measurements": host}
+    whole |= {"findings": [], "headlines": []}
+    for index in range(8):
+        part, name = parts[index == slow], f"GPU-{index:08x}"
+        whole["devices"].append(part["devices"][0] | {"uuid": name, "index": index})
+        for key in ("ceilings", "measurements"):
+            rows = [row for row in part[key] if row["device"] == uuid]
+            whole[key] += [row | {"device": name} for row in rows]
+    file = site.folder / "eight.json"
+    file.write_text(json.dumps(whole))
+    return file
+
+
+# Only FAIL drains; a prolog then fails too, so that its job goes elsewhere.
+@pytest.mark.parametrize("context", ["", *IN_JOB])
+@pytest.mark.parametrize(
+    ("slow", "peakline", "reason", "logged"),
+    [
+        (
+            5,
+            "check {file} --exit-codes npd",
+            r"peakline: gpu5 \(H200\): BF16 .* below healthy.*",
+            "FAIL  gpu5 ",
+        ),
+        (None, "check {file} --exit-codes npd", None, "CANNOT JUDGE  "),
+        (None, '"$@" --device none', None, "CANNOT JUDGE  "),
+        (None, "check absent.json --exit-codes npd", None, "peakline check ended with exit code 2"),
+    ],
+)
+def test_slurm_drains_one_of_eight(site, slurm, context, slow, peakline, reason, logged):
+    peakline = peakline.format(file=eight_gpus(site, slow))
+    result, record = slurm(f"exec {PEAKLINE} {peakline}", context)
+    log, *drained = record.splitlines()
+    assert log.startswith(f"logger -t peakline -- node1: {logged}")
+    assert bool(drained) == bool(reason)
+    assert result.returncode == bool(drained and context == "prolog_slurmd")
+    for line in drained:
+        drain = r"scontrol update NodeName=node1 State=DRAIN Reason="
+        assert re.fullmatch(drain + reason, line), line
+
+
+@pytest.mark.parametrize(
+    ("commands", "checks"),
+    [
+        ({}, True),
+        ({"sinfo": "echo drained"}, False),
+        ({"squeue": "echo 8"}, False),
+        ({"sinfo": "sleep 60"}, False),
+        ({"squeue": "sleep 60"}, False),
+    ],
+)
+def test_slurm_ends_in_time(slurm, commands, checks):
+    start = time.monotonic()
+    result, record = slurm("trap '' TERM; sleep 60 & wait; sleep 60", **commands)
+    assert time.monotonic() - start < longest(1)
+    assert result.returncode == 0
+    assert ("ended with exit code 137" in record) == checks
 
 
 UNITS = sorted((SOURCE / "scripts/systemd").iterdir())
