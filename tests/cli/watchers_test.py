@@ -131,6 +131,13 @@ def test_preflight_agrees_with_its_pod(preflight):
     assert images == {check["image"]}
 
 
+def test_preflight_pleases_shellcheck(preflight_command):
+    if shutil.which("shellcheck") is None:
+        pytest.skip("not installed: shellcheck")
+    command = ["shellcheck", "--shell=sh", "-"]
+    subprocess.run(command, input=preflight_command[-1], text=True, check=True)
+
+
 # Which exit codes block a pod, and fail its Job at once.
 @pytest.mark.parametrize(
     ("peakline", "code", "gives_up", "message"),
