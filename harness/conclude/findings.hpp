@@ -27,14 +27,16 @@ namespace peakline {
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
 
-// Derives the findings that a GPU's facts suffice for: errors, heat, links and settings.
-std::vector<Finding> findings_of_facts(const DeviceView& gpu);
+// Derives the findings that need no benchmarks: on measurements that failed, and on a GPU's errors,
+// heat and settings.
+std::vector<Finding> findings_of_facts(const DeviceView& device);
 
 // Findings that explain figures and need no action.
 inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
     "l2_far_part"};
+inline constexpr std::string_view kMeasurementsFailed = "failed";
 inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";
 inline constexpr std::string_view kThermalLimit = "thermal_limit";

@@ -159,6 +159,38 @@ TEST(Check, AMissingFigureFailsWhereItWasTried) {
         fmt::format("{} gpu0/hbm.write/measured: HBM write: the reason", to_string(outcome)));
 }
 
+// Whatever lets a measurement fail, the first line names it.
+TEST(CheckText, MeasurementsThatFailedAreNamed) {
+  const auto fail = [](Profile& p, std::string_view device) {
+    Measurement& m = *std::ranges::find_if(p.measurements, [&](const Measurement& each) {
+      return each.device == device && std::ranges::none_of(p.ceilings, [&](const Ceiling& row) {
+               return row.measurement == each.name();
+             });
+    });
+    m.status = Status::kError;
+    m.reason = "the worker was killed by signal 9";
+    return m.name();
+  };
+  const auto line = [](const Profile& p, const std::vector<std::string>& allowed = {}) {
+    return check_text(Checks{.files = {{"a.json", checked(p, allowed)}}, .source = "here"}, false,
+                      {});
+  };
+  Profile p = reference();
+  const std::string card = fail(p, p.devices[0].uuid);
+  EXPECT_THAT(line(p), testing::StartsWith("FAIL  gpu0 (H200): 1 measurement failed: " + card +
+                                           ". First reason: the worker was killed by signal 9"));
+  EXPECT_THAT(line(p, {"gpu0/health/failed"}),
+              testing::AllOf(testing::StartsWith("PASS"),
+                             HasSubstr("; gpu0: 1 measurement failed: " + card)));
+  p.devices[0].xids = {79};
+  EXPECT_THAT(line(p), testing::AllOf(HasSubstr("Xid 79"),
+                                      HasSubstr("; gpu0: 1 measurement failed: " + card)));
+  Profile of_host = reference();
+  const std::string host = fail(of_host, kHostDevice);
+  EXPECT_THAT(line(of_host),
+              testing::StartsWith("WARN  host: 1 measurement failed: " + host + ". First reason"));
+}
+
 TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
   const auto line = [](bool tensor) {
     const Profile profile = changed([&](Profile& p) {
