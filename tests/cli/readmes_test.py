@@ -23,6 +23,7 @@ FILES = (
     "reports/models.md",
     "reports/workload.md",
     "scripts/README.md",
+    "scripts/runbook.md",
 )
 PROFILES = ("node7-may", "node7-june", "node7", "node7-later", "profiles/node7", "profiles/node8")
 # Fakes for other programs (pip, ncu, a training script) and long measurements; they check the part
@@ -32,6 +33,7 @@ STAND_INS = {
     "peakline": """
         case "$*" in
           run*) exec "$PEAKLINE" "$@" --dry-run ;;
+          check*--output*) cp node7.json "${@: -1}" ;;
           benchmark*--device\\ host*) exec "$PEAKLINE" "$@" ;;
           benchmark*) exec "$PEAKLINE" "$@" --benchmark_list_tests ;;
           *) exec "$PEAKLINE" "$@" ;;
@@ -47,7 +49,10 @@ STAND_INS = {
     "nsys": """
         [[ $1 == profile && ${*: -2} == 'python train.py' ]] && exit
         [[ $1 == export ]] && cp "${6%.nsys-rep}.sqlite" "$5" """,
-    "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
+    "kubectl": "[[ $1 =~ ^(rollout|(un)?cordon|drain)$ || $2 == pod || ( $2 == -f && -f $3 ) ]]",
+    "scontrol": "[[ $* =~ ^update\\ NodeName=.*\\ State=(DRAIN\\ Reason=.+|RESUME)$ ]]",
+    "nvidia-smi": "[[ $* =~ ^(-q|--gpu-reset\\ -i\\ [0-9])$ ]]",
+    "dmesg": "",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
