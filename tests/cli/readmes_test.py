@@ -53,6 +53,8 @@ STAND_INS = {
     "scontrol": "[[ $* =~ ^update\\ NodeName=.*\\ State=(DRAIN\\ Reason=.+|RESUME)$ ]]",
     "nvidia-smi": "[[ $* =~ ^(-q|--gpu-reset\\ -i\\ [0-9])$ ]]",
     "dmesg": "",
+    "sha256sum": "[[ $* == *\\ SHA256SUMS ]]",
+    "gh": "[[ $1\\ $2 == attestation\\ verify ]]",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
@@ -115,11 +117,21 @@ def run_in(tmp_path):
     return lambda folder, line: subprocess.run(["bash", "-c", line], cwd=folder, **settings)
 
 
+def write_upgrade(folder):
+    """Runs before and after an upgrade, which only a reader has."""
+    profile = json.loads(REFERENCE.read_text())
+    for month, name in enumerate(("before", "after"), start=1):
+        (folder / name).mkdir()
+        profile["created"] = f"2026-{month:02}-01T12:00:00Z"
+        (folder / name / "node7.json").write_text(json.dumps(profile))
+
+
 @pytest.fixture
 def demo(tmp_path):
     """The files of `peakline demo`, which README.md uses."""
     folder = tmp_path / "demo"
     peakline("demo", folder, code=0)
+    write_upgrade(folder)
     return folder
 
 
@@ -129,6 +141,7 @@ def files(tmp_path):
     for name in ("reports", "scripts", "CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
         (tmp_path / name).symlink_to(SOURCE / name)
     profile = json.loads(REFERENCE.read_text())
+    write_upgrade(tmp_path)
     (tmp_path / "profiles").mkdir()
     for month, name in enumerate(PROFILES, start=5):
         profile["created"] = f"2026-{month:02}-01T12:00:00Z"
