@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/fleet_runs.hpp"
+#include "harness/judge/machines.hpp"
 #include "harness/values/device_view.hpp"
 
 namespace peakline {

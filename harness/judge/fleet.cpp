@@ -352,8 +352,12 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
   Fleet fleet;
   fleet.profiles = profiles.size();
   Cards cards;
-  for (const FleetProfile& source : profiles) cards.add(source.profile);
-  const Machines machines(profiles, cards);
+  std::vector<ProfileOfFile> files;
+  for (const FleetProfile& source : profiles) {
+    cards.add(source.profile);
+    files.push_back({&source.profile, source.file});
+  }
+  const Machines machines(files, cards);
   const Newest newest(profiles, cards, machines, now);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));

@@ -14,7 +14,7 @@
 
 #include "harness/judge/check.hpp"
 #include "harness/judge/drift.hpp"
-#include "harness/judge/fleet_runs.hpp"
+#include "harness/judge/machines.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
