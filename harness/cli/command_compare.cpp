@@ -59,6 +59,8 @@ int compare_files(CompareArguments arguments) {
   if (arguments.base.empty() || arguments.next.empty()) {
     throw UsageError("compare: expected BASE... -- NEW...: profiles on both sides");
   }
+  arguments.base = profiles_in(arguments.base);
+  arguments.next = profiles_in(arguments.next);
   std::vector<Profile> base = read_profiles(arguments.base), next = read_profiles(arguments.next);
   for (std::size_t i = 0; i < base.size(); ++i)
     for (std::size_t j = 0; j < next.size(); ++j)
@@ -77,10 +79,10 @@ int compare_files(CompareArguments arguments) {
                                   .allowed = arguments.allowed,
                                   .populations = bundled_populations(),
                                   .kept = kept.populations,
-                                  .in_order = !arguments.device.empty()});
+                                  .in_order = !arguments.device.empty(),
+                                  .base_files = arguments.base,
+                                  .next_files = arguments.next});
   result.kept_in = std::move(kept.files);
-  result.base_files = std::move(arguments.base);
-  result.next_files = std::move(arguments.next);
   const bool gate = !arguments.fail_on.empty();
   const std::string text =
       arguments.json
@@ -97,9 +99,11 @@ int compare_files(CompareArguments arguments) {
 void add_compare_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* compare_app = app.add_subcommand(
-      "compare", "Show what became faster or slower (compare BASE... -- NEW...)");
-  compare_app->add_option("BASE", arguments->base, "Profiles from before")->required();
-  compare_app->add_option("--new", arguments->next, "Profiles from after; same as --")
+      "compare",
+      "Show what became faster or slower (compare BASE... -- NEW...), of a machine or a fleet");
+  compare_app->add_option("BASE", arguments->base, "Profiles from before, or folders of them")
+      ->required();
+  compare_app->add_option("--new", arguments->next, "Profiles from after, or folders; same as --")
       ->type_name("PROFILE");
   compare_app
       ->add_option("--threshold", arguments->threshold_percent,
@@ -126,6 +130,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   compare_app->add_flag("--all", arguments->all, "Show every figure, not only what deviates");
   compare_app->add_flag("--json", arguments->json, "Print JSON");
   compare_app->footer(
+      "Machines are paired by name or by their GPUs, GPUs by UUID.\n"
       "One run a side finds a loss of 3 % (5 % under sustained load); several find smaller ones.\n"
       "Exit codes: 0 for any verdict; with --fail-on regression 1 slower, 3 cannot be judged; 2 "
       "bad "
@@ -133,6 +138,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  peakline compare monday.json -- friday.json\n"
       "  peakline compare old/*.json -- new/*.json --fail-on regression\n"
+      "  peakline compare before/ -- after/\n"
       "  peakline compare node7.json -- node8.json --device 0:1\n"
       "  peakline compare old.json -- new.json --fail-on regression --allow "
       "gpu0/pcie.h2d/measured");

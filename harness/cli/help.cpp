@@ -79,9 +79,10 @@ std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<H
 std::string option_text(const CLI::Option& option) {
   if (!option.nonpositional())
     return option.get_name(true) + (option.get_items_expected_max() > 1 ? "..." : "");
-  // CLI11 appends what values it allows.
+  // CLI11 appends what values it allows, after a colon; one in brackets is the type's own.
   const std::string type = option.get_type_name();
-  const std::string shown = type.substr(0, type.find(':'));
+  const std::size_t own = type.find("[:");
+  const std::string shown = type.substr(0, type.find(':', own == type.npos ? 0 : own + 2));
   return option.get_name(false, true) + (shown.empty() ? "" : ' ' + shown);
 }
 

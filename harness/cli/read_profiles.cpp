@@ -14,10 +14,10 @@
 
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/headlines.hpp"
-#include "harness/judge/packed.hpp"
 #include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/packed.hpp"
 
 namespace peakline::bench {
 

@@ -13,7 +13,7 @@ namespace peakline::bench {
 // Reads one profile, with the labels of this program. Throws ProfileError.
 Profile read_one(const std::string& file);
 
-// A packed profile (harness/judge/packed.hpp), since a fleet is in memory at once.
+// A packed profile (harness/values/packed.hpp), since a fleet is in memory at once.
 struct ReadResult {
   std::string file;
   Profile profile;

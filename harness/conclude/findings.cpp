@@ -13,12 +13,15 @@ bool matters(const Finding& finding) {
          std::ranges::find(kForTheRecord, finding.code) == kForTheRecord.end();
 }
 
-std::vector<Finding> findings_of_facts(const DeviceView& gpu) {
+std::vector<Finding> findings_of_facts(const DeviceView& device) {
   Collector out;
-  out.about(gpu.name());
-  thermal_findings(gpu, out);
-  health_findings(gpu, out);
-  configuration_findings(*gpu.facts, out);
+  out.about(device.name());
+  if (device.facts != nullptr) {
+    thermal_findings(device, out);
+    health_findings(device, out);
+    configuration_findings(*device.facts, out);
+  }
+  failures(device, out);
   return std::move(out).worst_first();
 }
 

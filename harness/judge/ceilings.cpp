@@ -91,10 +91,8 @@ SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values)
 
 // Whether the SM clock explains the rate in theory.
 bool depends_on_clock(const DeviceView& run, const Ceiling& row) {
-  return std::ranges::any_of(run.ceilings, [&](const Ceiling* theory) {
-    return theory->resource == row.resource && theory->basis == Basis::kTheoretical &&
-           theory->conditions.sm_clock_hz;
-  });
+  const Ceiling* theory = run.ceiling(row.resource, Basis::kTheoretical);
+  return theory != nullptr && theory->conditions.sm_clock_hz;
 }
 
 // Variance that wider intervals than usual, up to a width, add to the mean of runs.

@@ -373,9 +373,11 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
   SiteRules site(options.changes, profile.mode);
   const std::vector<DeviceView> views = device_views(profile);
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
+  const DeviceView& host = *std::ranges::find_if(views, &DeviceView::is_host);
   for (const DeviceView& view : views) {
     if (view.is_host()) continue;
     CheckedDevice device = check_device(view, node, options, &site);
+    if (RulesOf rules(host.key(), device.rules); view.is_node()) judge_failures(host, rules);
     if (!device.rules.empty()) result.devices.push_back(std::move(device));
   }
   result.unused = site.finish(result.devices);

@@ -12,7 +12,8 @@
 //                               for replacing or restarting the card
 //   health/pairs                data exchanged with other GPUs was right
 //   coverage/tensor, ...        the group was judged by something that knows healthy devices
-// and the machine's ("node"): nvlink.read/measured, ..., coverage/gpu_links; gpus, their number.
+// and the machine's ("node"): nvlink.read/measured, ..., coverage/gpu_links; gpus, their number;
+// host/health/failed, measurements of the host that failed.
 // PASS promises that every group that applies was judged.
 
 #include <functional>

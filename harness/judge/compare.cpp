@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "harness/judge/sides.hpp"
 #include "harness/judge/yardsticks.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/cards.hpp"
 
 namespace peakline {
 namespace {
@@ -23,6 +27,18 @@ std::string device_name(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
   return gpu != nullptr ? fmt::format("GPU {} · {}", gpu->index, gpu->name)
                         : fmt::format("{} · {}", runs[0].name(), runs[0].model());
+}
+
+// With its machine, if there are several, and its card.
+std::string full_name(const std::string& machine, const Runs& runs) {
+  if (machine.empty()) return device_name(runs);
+  const DeviceFacts* gpu = runs[0].facts;
+  return fmt::format("{} {}{}", machine, runs[0].key(),
+                     gpu != nullptr ? fmt::format(" ({})", short_uuid(gpu->uuid)) : "");
+}
+
+std::string card_of(const Runs& runs) {
+  return runs[0].facts != nullptr ? short_uuid(runs[0].facts->uuid) : "";
 }
 
 bool virtual_machine(const Runs& runs) {
@@ -93,6 +109,95 @@ void judge_uneven(const Runs& next, std::span<const Population> populations,
   }
 }
 
+DeviceComparison compare_pair(const DevicePair& pair, const CompareOptions& options,
+                              std::vector<ComparedFigure>& ceilings,
+                              std::vector<ComparedFigure>& curves) {
+  DeviceComparison device;
+  device.key = pair.next[0].key();
+  device.model = pair.next[0].model();
+  device.base_card = card_of(pair.base);
+  device.next_card = card_of(pair.next);
+  device.base_name = device_name(pair.base);
+  device.next_name = device_name(pair.next);
+  device.same_model = other_model(pair) == nullptr;
+  device.is_host = pair.base[0].is_host();
+  device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
+  const auto before = modes(pair.base), after = modes(pair.next);
+  device.different_modes = before != after;
+  device.untried = !std::ranges::includes(after, before);
+  compare_ceilings(pair, options, device, ceilings);
+  compare_curves(pair, options.threshold, options.populations, device, curves);
+  compare_conditions(pair, device);
+  return device;
+}
+
+std::vector<FleetShift> shifts_of(std::span<const DeviceComparison> devices, double threshold) {
+  struct Ratios {
+    std::string label;
+    std::vector<double> all;
+  };
+  std::map<std::pair<std::string, FigureKey>, Ratios> figures;
+  std::vector<std::pair<std::string, FigureKey>> order;
+  for (const DeviceComparison& device : devices) {
+    if (!device.is_gpu() || !device.judged()) continue;
+    for (const CeilingComparison& c : device.ceilings) {
+      if (c.verdict == Verdict::kNotJudged) continue;
+      const std::pair key(device.model, FigureKey(c));
+      const auto [found, added] = figures.try_emplace(key);
+      if (added) order.push_back(key);
+      found->second.label = c.label;
+      found->second.all.push_back(c.ratio);
+    }
+  }
+  std::vector<FleetShift> shifts;
+  for (const auto& key : order) {
+    const auto& [label, ratios] = figures.at(key);
+    if (ratios.size() < kFewestShifted) continue;
+    const Summary summary = summarize(ratios);
+    const Verdict verdict = summary.ci_high < 1 - threshold  ? Verdict::kSlower
+                            : summary.ci_low > 1 + threshold ? Verdict::kFaster
+                            : summary.ci_low >= 1 - threshold && summary.ci_high <= 1 + threshold
+                                ? Verdict::kSame
+                                : Verdict::kInconclusive;
+    shifts.push_back({key.second, key.first, label, ratios.size(), summary.median, summary.ci_low,
+                      summary.ci_high, verdict});
+  }
+  return shifts;
+}
+
+// What a machine's gate finds, under the machine's name.
+void add_gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
+              std::span<const Population> populations, Gate& all) {
+  Gate found = gate(sides, compared, populations);
+  for (auto [from, to] :
+       {std::pair(&found.reasons, &all.reasons), std::pair(&found.warnings, &all.warnings)}) {
+    for (Judged& rule : *from) {
+      rule.name.machine = sides.machine;
+      to->push_back(std::move(rule));
+    }
+  }
+}
+
+// All cards of a model are slower, which the scatter of a single one may hide.
+void add_shifts(std::span<const FleetShift> shifts, Gate& all) {
+  for (const FleetShift& shift : shifts)
+    if (shift.verdict == Verdict::kSlower)
+      RulesOf(std::string(kFleetDevice), all.reasons)
+          .add(RuleKind::kSlower, FigureKey(shift), Outcome::kFail,
+               fmt::format("{:.3f} times as fast ({:.3f} to {:.3f}) in the median of {} cards",
+                           shift.ratio, shift.ratio_low, shift.ratio_high, shift.cards));
+}
+
+void excuse(std::span<const std::string> names, Gate& gate) {
+  Allowed excused(names);
+  excused.excuse(gate.reasons);
+  excused.excuse(gate.warnings);
+  std::erase_if(gate.warnings,
+                [](const Judged& rule) { return rule.outcome == Outcome::kExcused; });
+  std::ranges::stable_sort(gate.warnings, more_severe);
+  gate.unused = excused.unused();
+}
+
 }  // namespace
 
 std::string_view CompareResult::verdict() const {
@@ -119,29 +224,45 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
   CompareResult result;
   result.base_runs = base.size();
   result.next_runs = next.size();
+  result.base_files.assign(options.base_files.begin(), options.base_files.end());
+  result.next_files.assign(options.next_files.begin(), options.next_files.end());
   result.threshold = options.threshold;
-  const PairedDevices devices = pair_devices(base, next, options.in_order);
+  const std::vector<MachineSides> machines = pair_devices(base, next, options);
   std::vector<ComparedFigure> ceilings, curves;
-  for (const DevicePair& pair : devices.pairs) {
-    DeviceComparison& device = result.devices.emplace_back();
-    device.base_name = device_name(pair.base);
-    device.next_name = device_name(pair.next);
-    device.same_model = other_model(pair) == nullptr;
-    device.is_host = pair.base[0].is_host();
-    device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
-    const auto before = modes(pair.base), after = modes(pair.next);
-    device.different_modes = before != after;
-    device.untried = !std::ranges::includes(after, before);
-    compare_ceilings(pair, options, device, ceilings);
-    compare_curves(pair, options.threshold, options.populations, device, curves);
-    compare_conditions(pair, device);
+  for (const MachineSides& sides : machines) {
+    if (machines.size() > 1) result.machines.push_back(sides.machine);
+    for (const DevicePair& pair : sides.pairs) {
+      DeviceComparison device = compare_pair(pair, options, ceilings, curves);
+      device.machine = sides.machine;
+      if (pair.base_machine != sides.machine) device.moved_from = pair.base_machine;
+      result.devices.push_back(std::move(device));
+    }
   }
   judge_all(result.devices, ceilings, curves, options.threshold);
-  for (std::size_t i = 0; i < devices.pairs.size(); ++i)
-    judge_uneven(devices.pairs[i].next, options.populations, result.devices[i]);
-  std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), device_name);
-  std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), device_name);
-  result.gate = gate(base, next, devices, result.devices, options.populations, options.allowed);
+  std::size_t device = 0;
+  for (const MachineSides& sides : machines) {
+    const std::size_t first = device;
+    for (const DevicePair& pair : sides.pairs)
+      judge_uneven(pair.next, options.populations, result.devices[device++]);
+    for (const Runs& runs : sides.only_base)
+      result.only_base.push_back(full_name(sides.machine, runs));
+    for (const Runs& runs : sides.only_next)
+      result.only_next.push_back(full_name(sides.machine, runs));
+    add_gate(sides, std::span(result.devices).subspan(first, device - first), options.populations,
+             result.gate);
+  }
+  if (machines.size() > 1) {
+    result.shifts = shifts_of(result.devices, options.threshold);
+    add_shifts(result.shifts, result.gate);
+  }
+  excuse(options.allowed, result.gate);
+  const auto gpus = [](const std::vector<Runs>& devices) {
+    return std::ranges::count_if(devices, [](const Runs& runs) { return !card_of(runs).empty(); });
+  };
+  result.cards =
+      static_cast<std::size_t>(std::ranges::count_if(result.devices, &DeviceComparison::is_gpu));
+  for (const MachineSides& sides : machines)
+    result.cards += static_cast<std::size_t>(gpus(sides.only_base) + gpus(sides.only_next));
   return result;
 }
 

@@ -28,6 +28,8 @@ struct CompareOptions {
   std::span<const Population> kept = {};
   // Pairs GPUs by their place in the profiles, not by card: somebody chose them.
   bool in_order = false;
+  // Files of the profiles, which name machines without a name of their own; may be empty.
+  std::span<const std::string> base_files = {}, next_files = {};
 };
 
 struct SideValue {
@@ -81,6 +83,11 @@ struct Difference {
 };
 
 struct DeviceComparison {
+  std::string machine;               // "" if the sides are compared as one machine
+  std::string key;                   // "gpu0", "host", "node"
+  std::string model;                 // "NVIDIA H200", on the new side
+  std::string base_card, next_card;  // short UUIDs of GPUs
+  std::string moved_from;            // the card's machine on the old side, if another
   std::string base_name, next_name;  // "GPU 0 · NVIDIA H200", "host · AMD EPYC ..."
   bool same_model = true;
   bool virtual_machine = false;  // in any of the runs
@@ -92,10 +99,27 @@ struct DeviceComparison {
   std::vector<Difference> differences;
   std::vector<std::string> only_base, only_next;  // ceilings and benchmarks
 
+  bool is_gpu() const { return !next_card.empty(); }
+  // Another card is in the slot.
+  bool replaced() const { return base_card != next_card && base_name == next_name; }
   // Neighbours use the CPUs and memory of a virtual machine.
   bool shared_host() const { return is_host && virtual_machine; }
   bool judged() const { return same_model && !shared_host(); }
 };
+
+// How far all cards of a model moved together in a figure: the median of their ratios, with its
+// 95 % interval by order statistics.
+struct FleetShift : FigureKey {
+  std::string model, label = {};
+  std::size_t cards = 0;
+  double ratio = 1, ratio_low = 1, ratio_high = 1;
+  // kSlower, kFaster: the interval lies beyond the threshold; kSame: within it.
+  Verdict verdict = Verdict::kInconclusive;
+};
+// The device of rules about all cards.
+inline constexpr std::string_view kFleetDevice = "fleet";
+// With fewer cards, order statistics give no such interval.
+inline constexpr std::size_t kFewestShifted = 6;
 
 // Why the new side does not pass; gate.cpp has the codes.
 struct Gate {
@@ -112,7 +136,10 @@ struct CompareResult {
   std::size_t base_runs = 0, next_runs = 0;
   std::vector<std::string> base_files, next_files;
   double threshold = 0;
+  std::vector<std::string> machines = {};  // names; empty: the sides are compared as one
+  std::size_t cards = 0;                   // GPUs of either side
   std::vector<DeviceComparison> devices;
+  std::vector<FleetShift> shifts = {};
   std::vector<std::string> only_base, only_next;  // devices
   std::vector<std::string> kept_in = {};          // files of kept runs
   Gate gate;

@@ -27,6 +27,16 @@ std::string nvlinks_of(const Profile& profile) {
                      slow > 0 ? fmt::format(", {} slow", slow) : "");
 }
 
+// "0 0 1 1"; "" if the node of one is unknown.
+std::string numa_nodes_of(const Profile& profile) {
+  std::vector<int> nodes;
+  for (const DeviceFacts& gpu : profile.devices) {
+    if (!gpu.numa_node) return "";
+    nodes.push_back(*gpu.numa_node);
+  }
+  return fmt::format("{}", fmt::join(nodes, " "));
+}
+
 std::string nccl_of(const DeviceView& run) {
   for (const MeasuredPoint& point : *run.points)
     if (const auto version = text_param(point.what->launch, "nccl")) return *version;
@@ -55,6 +65,8 @@ std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView&
     add("PCIe link", d->pcie_read_under_load && d->pcie.generation && d->pcie.width
                          ? fmt::format("{}.0 x{}", *d->pcie.generation, *d->pcie.width)
                          : std::string());
+    add("PCIe payload",
+        d->pcie.max_payload_bytes ? fmt::format("{} B", *d->pcie.max_payload_bytes) : "");
     add("ECC", d->ecc_enabled ? (*d->ecc_enabled ? "on" : "off") : "");
     add("MIG", d->mig_enabled ? (*d->mig_enabled ? "on" : "off") : "");
     add("VBIOS", d->vbios);
@@ -63,8 +75,10 @@ std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView&
     add("driver", p.software.driver);
     add("NVLinks", nvlinks_of(p));
     add("NCCL", nccl_of(run));
+    add("GPUs' NUMA nodes", numa_nodes_of(p));
   } else {
     add("memory", known(p.host.memory_bytes, "B"));
+    add("NUMA nodes", p.host.numa_nodes.empty() ? "" : std::to_string(p.host.numa_nodes.size()));
     add("usable threads", p.host.usable_threads ? std::to_string(*p.host.usable_threads) : "");
     add("vector extension", p.host.vector_extension);
     add("kernel", p.host.kernel);

@@ -4,27 +4,32 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "harness/conclude/sm_clocks.hpp"
+#include "harness/judge/machines.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/cards.hpp"
 
 namespace peakline {
 namespace {
 
-// By card; "host" and "node" stand for all.
-using Devices = std::map<std::string, Runs>;
+// By machine and card; "host" and "node" are their own.
+using DeviceId = std::pair<std::size_t, std::string>;
+using Devices = std::map<DeviceId, Runs>;
 
-Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
+Devices devices_of(std::span<const Profile> profiles, const std::vector<std::size_t>& machines,
+                   const Cards& cards) {
   Devices result;
-  for (const Profile& profile : profiles) {
-    for (DeviceView& run : device_views(profile)) {
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    for (DeviceView& run : device_views(profiles[i])) {
       // A run with --device may not measure the host.
       if (run.facts == nullptr && run.points->empty()) continue;
-      result[cards.card_of(run.name())].push_back(std::move(run));
+      result[{machines[i], cards.card_of(run.name())}].push_back(std::move(run));
     }
   }
   return result;
@@ -32,7 +37,7 @@ Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
 
 Runs joined(Devices& devices) {
   Runs all;
-  for (auto& [card, runs] : devices) std::ranges::move(runs, std::back_inserter(all));
+  for (auto& [id, runs] : devices) std::ranges::move(runs, std::back_inserter(all));
   return all;
 }
 
@@ -50,7 +55,7 @@ std::ptrdiff_t place_of(const Runs& runs) {
 
 // Pairs devices with equal keys; the rest stays.
 template <class Key>
-void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pairs) {
+void pair_by(Key key, Devices& base, Devices& next, std::vector<MachineSides>& machines) {
   using Value = decltype(key(base.begin()->first, base.begin()->second));
   std::map<Value, std::array<Devices, 2>> groups;
   const auto group = [&](Devices& side, std::size_t which) {
@@ -67,9 +72,18 @@ void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pai
       base.merge(in_base);
       next.merge(in_next);
     } else {
-      pairs.push_back({joined(in_base), joined(in_next)});
+      const std::size_t from = in_base.begin()->first.first, to = in_next.begin()->first.first;
+      machines[to].pairs.push_back({joined(in_base), joined(in_next), machines[from].machine});
     }
   }
+}
+
+std::vector<ProfileOfFile> with_files(std::span<const Profile> profiles,
+                                      std::span<const std::string> files) {
+  std::vector<ProfileOfFile> all;
+  for (std::size_t i = 0; i < profiles.size(); ++i)
+    all.push_back({&profiles[i], i < files.size() ? std::string_view(files[i]) : ""});
+  return all;
 }
 
 }  // namespace
@@ -102,28 +116,40 @@ double clock_offset(const DevicePair& pair) {
   return clock_step_between(runs);
 }
 
-PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next,
-                           bool in_order) {
+std::vector<MachineSides> pair_devices(std::span<const Profile> base, std::span<const Profile> next,
+                                       const CompareOptions& options) {
   Cards cards = cards_of(base);
   for (const Profile& profile : next) cards.add(profile);
-  Devices before = devices_of(base, cards), after = devices_of(next, cards);
-  PairedDevices result;
-  if (in_order)
-    pair_by([](const std::string&, const Runs& runs) { return place_of(runs); }, before, after,
-            result.pairs);
-  pair_by([](const std::string& card, const Runs&) { return card; }, before, after, result.pairs);
-  pair_by([](const std::string&,
-             const Runs& runs) { return std::pair(index_of(runs), runs[0].model()); },
-          before, after, result.pairs);
-  pair_by([](const std::string&, const Runs& runs) { return index_of(runs); }, before, after,
-          result.pairs);
-  std::ranges::stable_sort(result.pairs, {}, [](const DevicePair& pair) {
-    const int index = index_of(pair.base);
-    return std::pair(index < 0, index);
-  });
-  for (auto& [card, runs] : before) result.only_base.push_back(std::move(runs));
-  for (auto& [card, runs] : after) result.only_next.push_back(std::move(runs));
-  return result;
+  const MachinesOfSides of = machines_of(with_files(base, options.base_files),
+                                         with_files(next, options.next_files), cards);
+  std::vector<MachineSides> machines(of.names.size());
+  for (std::size_t i = 0; i < machines.size(); ++i) machines[i].machine = of.names[i];
+  for (std::size_t i = 0; i < base.size(); ++i) machines[of.base[i]].base.push_back(&base[i]);
+  for (std::size_t i = 0; i < next.size(); ++i) machines[of.next[i]].next.push_back(&next[i]);
+  Devices before = devices_of(base, of.base, cards), after = devices_of(next, of.next, cards);
+  if (options.in_order)
+    pair_by(
+        [](const DeviceId& id, const Runs& runs) { return std::pair(id.first, place_of(runs)); },
+        before, after, machines);
+  pair_by(
+      [](const DeviceId& id, const Runs& runs) {
+        const bool is_gpu = runs[0].facts != nullptr;
+        return std::pair(is_gpu ? std::optional<std::size_t>() : id.first, id.second);
+      },
+      before, after, machines);
+  pair_by([](const DeviceId& id,
+             const Runs& runs) { return std::tuple(id.first, index_of(runs), runs[0].model()); },
+          before, after, machines);
+  pair_by([](const DeviceId& id, const Runs& runs) { return std::pair(id.first, index_of(runs)); },
+          before, after, machines);
+  for (auto& [id, runs] : before) machines[id.first].only_base.push_back(std::move(runs));
+  for (auto& [id, runs] : after) machines[id.first].only_next.push_back(std::move(runs));
+  for (MachineSides& machine : machines)
+    std::ranges::stable_sort(machine.pairs, {}, [](const DevicePair& pair) {
+      const int index = index_of(pair.base);
+      return std::pair(index < 0, index);
+    });
+  return machines;
 }
 
 }  // namespace peakline

@@ -102,12 +102,8 @@ void find_usual(Peers& peers) {
     for (const auto& [what, value] : device.conditions) ++counts[what][value];
     if (device.gpus) ++machines[*device.gpus];
   }
-  for (const auto& [what, values] : counts) {
-    const auto commonest = std::ranges::max_element(
-        values, {}, [](const auto& value_and_count) { return value_and_count.second; });
-    // Without a majority, none is usual.
-    if (2 * commonest->second > peers.devices.size()) peers.usual[what] = commonest->first;
-  }
+  for (const auto& [what, values] : counts)
+    if (auto value = majority_of(values, peers.devices.size())) peers.usual[what] = *value;
   for (const auto& [gpus, count] : machines)
     if (count >= kFewestMachines && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
   if (peers.judged) peers.population = population_of(peers.devices);
@@ -138,7 +134,8 @@ std::vector<std::string_view> setup_for(const Ceiling& row) {
   const std::string_view part = part_of(row.resource);
   if (row.device == kHostDevice) return {"usable threads", "memory", "CPU governor"};
   if (row.device == kNodeDevice) return {"NVLinks", "environment"};
-  if (part == "pcie") return {"PCIe link", "other processes", "CPU governor", "virtualization"};
+  if (part == "pcie")
+    return {"PCIe link", "PCIe payload", "other processes", "CPU governor", "virtualization"};
   if (is_compute(row.unit)) return {"power limit", "maximum SM clock", "other processes", "MIG"};
   return {"maximum memory clock", "ECC", "other processes", "MIG"};
 }
@@ -355,8 +352,12 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
   Fleet fleet;
   fleet.profiles = profiles.size();
   Cards cards;
-  for (const FleetProfile& source : profiles) cards.add(source.profile);
-  const Machines machines(profiles, cards);
+  std::vector<ProfileOfFile> files;
+  for (const FleetProfile& source : profiles) {
+    cards.add(source.profile);
+    files.push_back({&source.profile, source.file});
+  }
+  const Machines machines(files, cards);
   const Newest newest(profiles, cards, machines, now);
   std::vector<std::vector<DeviceView>> views;
   for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
@@ -403,6 +404,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& op
         group_of(model_and_mode.first, model_and_mode.second, std::move(peers), options));
   }
   fleet.devices = distinct.size();
+  fleet.drift = drift_of(profiles, views, cards, machines, newest);
   std::ranges::stable_sort(fleet.groups, [](const FleetGroup& a, const FleetGroup& b) {
     return std::pair(b.is_host, a.members.size()) > std::pair(a.is_host, b.members.size());
   });

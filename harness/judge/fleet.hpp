@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
-#include "harness/judge/fleet_runs.hpp"
+#include "harness/judge/drift.hpp"
+#include "harness/judge/machines.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
@@ -84,6 +85,7 @@ struct Fleet {
   std::size_t superseded = 0;             // runs with a newer one of the device in the same mode
   std::vector<std::string> in_future;     // files with such a date, older than any other run
   std::vector<std::string> unused;        // allowed names without a rule
+  std::vector<Drift> drift;               // findings that change no verdict
 
   // The worst device's. kCannotJudge without judged devices.
   Outcome verdict() const;

@@ -82,19 +82,18 @@ void new_errors(const DevicePair& pair, const Reasons& out) {
 }
 
 // New findings of severity "error" that concern no single device.
-void new_machine_errors(std::span<const Profile> base, std::span<const Profile> next,
-                        Reasons& machine) {
-  const auto errors = [](std::span<const Profile> profiles) {
+void new_machine_errors(const MachineSides& sides, Reasons& machine) {
+  const auto errors = [](const std::vector<const Profile*>& profiles) {
     std::map<std::string_view, std::string_view> all;
-    for (const Profile& profile : profiles)
-      for (const Finding& finding : profile.findings)
+    for (const Profile* profile : profiles)
+      for (const Finding& finding : profile->findings)
         if (finding.device.empty() && finding.severity == Severity::kError &&
             !told_elsewhere(finding.code))
           all.try_emplace(finding.code, finding.message);
     return all;
   };
-  const auto before = errors(base);
-  for (const auto& [code, message] : errors(next))
+  const auto before = errors(sides.base);
+  for (const auto& [code, message] : errors(sides.next))
     if (!before.contains(code))
       machine.add(RuleKind::kHealth, std::string(code), std::string(message));
 }
@@ -235,9 +234,9 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   return any_judged;
 }
 
-bool ended_early(const Profile& profile) {
-  return !profile.complete &&
-         std::ranges::none_of(device_views(profile), [](const DeviceView& device) {
+bool ended_early(const Profile* profile) {
+  return !profile->complete &&
+         std::ranges::none_of(device_views(*profile), [](const DeviceView& device) {
            return std::ranges::any_of(*device.points, [](const MeasuredPoint& point) {
              return point.what->status == Status::kError;
            });
@@ -246,15 +245,15 @@ bool ended_early(const Profile& profile) {
 
 // Points that the new runs' mode omits are not missing; those that their filter omits are, unless
 // all omitted points were filtered alike.
-void add_filters(std::span<const Profile> base, std::span<const Profile> next, Reasons& machine) {
+void add_filters(const MachineSides& sides, Reasons& machine) {
   std::set<std::string> modes, reported = {""};
-  for (const Profile& profile : next) modes.insert(profile.mode);
+  for (const Profile* profile : sides.next) modes.insert(profile->mode);
   std::set<std::string> left_out;  // filters of old runs in modes that the new side lacks
-  for (const Profile& profile : base)
-    if (!modes.contains(profile.mode)) left_out.insert(profile.asked.filter);
+  for (const Profile* profile : sides.base)
+    if (!modes.contains(profile->mode)) left_out.insert(profile->asked.filter);
   if (left_out.empty()) return;
-  for (const Profile& profile : next) {
-    const std::string& filter = profile.asked.filter;
+  for (const Profile* profile : sides.next) {
+    const std::string& filter = profile->asked.filter;
     if (left_out == std::set{filter} || !reported.insert(filter).second) continue;
     machine.add(RuleKind::kFiltered, "filter",
                 fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
@@ -263,13 +262,12 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
   }
 }
 
-void add_machine(std::span<const Profile> base, std::span<const Profile> next,
-                 std::vector<Judged>& reasons) {
+void add_machine(const MachineSides& sides, std::vector<Judged>& reasons) {
   Reasons machine{"machine", reasons};
-  new_machine_errors(base, next, machine);
-  if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
+  new_machine_errors(sides, machine);
+  if (std::ranges::any_of(sides.next, ended_early) && std::ranges::none_of(sides.base, ended_early))
     machine.add(RuleKind::kEndedEarly, "run", "a new run ended before it had measured everything");
-  add_filters(base, next, machine);
+  add_filters(sides, machine);
 }
 
 bool has(const std::vector<Judged>& rules, const RuleName& name) {
@@ -289,10 +287,9 @@ void judge_new_device(const DeviceView& run, std::span<const Population> populat
 
 // The new runs by themselves: who compares them should hear of heat, and of a card that was as slow
 // before.
-void add_warnings(std::span<const Profile> next, std::span<const Population> populations,
-                  Gate& gate) {
-  for (const Profile& profile : next) {
-    const std::vector<DeviceView> views = device_views(profile);
+void add_warnings(const MachineSides& sides, std::span<const Population> populations, Gate& gate) {
+  for (const Profile* profile : sides.next) {
+    const std::vector<DeviceView> views = device_views(*profile);
     const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
     for (const DeviceView& view : views) {
       if (view.is_host()) continue;
@@ -303,7 +300,6 @@ void add_warnings(std::span<const Profile> next, std::span<const Population> pop
           gate.warnings.push_back(std::move(rule));
     }
   }
-  std::ranges::stable_sort(gate.warnings, more_severe);
 }
 
 }  // namespace
@@ -314,45 +310,39 @@ Outcome Gate::outcome() const {
   return !passed() ? verdict(reasons) : warnings.empty() ? Outcome::kPass : Outcome::kWarn;
 }
 
-Gate gate(std::span<const Profile> base, std::span<const Profile> next,
-          const PairedDevices& devices, std::span<const DeviceComparison> compared,
-          std::span<const Population> populations, std::span<const std::string> allowed) {
+Gate gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
+          std::span<const Population> populations) {
   Gate result;
-  add_machine(base, next, result.reasons);
-  const Restrictions restrictions(base);
+  add_machine(sides, result.reasons);
+  const Restrictions restrictions(sides.base);
   const auto alike = std::ranges::count_if(
-      next, [&](const Profile& profile) { return restrictions.known(profile); });
+      sides.next, [&](const Profile* profile) { return restrictions.known(*profile); });
   bool any_judged = false;
   for (std::size_t i = 0; i < compared.size(); ++i) {
-    const DevicePair& pair = devices.pairs[i];
+    const DevicePair& pair = sides.pairs[i];
     const auto found = std::ranges::count_if(
         pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
-    if (pair.base.size() == base.size() && found < alike)
+    if (pair.base.size() == sides.base.size() && found < alike)
       Reasons{pair.base[0].key(), result.reasons}.add(
           RuleKind::kMissing, "",
           fmt::format("{}: not in {} of {} new profiles", pair.base[0].model(), alike - found,
                       alike));
     any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
   }
-  for (const Runs& runs : devices.only_next)
+  for (const Runs& runs : sides.only_next)
     for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
-  for (const Runs& runs : devices.only_base)
+  for (const Runs& runs : sides.only_base)
     Reasons{runs[0].key(), result.reasons}.add(RuleKind::kMissing, "",
                                                runs[0].model() + ": not in the new profiles");
   const bool told = std::ranges::any_of(result.reasons, [](const Judged& reason) {
     return reason.kind == RuleKind::kNotJudged || reason.kind == RuleKind::kDifferentModel ||
            reason.kind == RuleKind::kDeviceUnusable;
   });
-  if (!any_judged && !told)
+  // A machine that only one side has is told as its devices.
+  if (!any_judged && !told && (!compared.empty() || sides.machine.empty()))
     Reasons{"machine", result.reasons}.add(RuleKind::kNotJudged, "judged",
                                            "nothing could be judged");
-  add_warnings(next, populations, result);
-  Allowed excused(allowed);
-  excused.excuse(result.reasons);
-  excused.excuse(result.warnings);
-  std::erase_if(result.warnings,
-                [](const Judged& rule) { return rule.outcome == Outcome::kExcused; });
-  result.unused = excused.unused();
+  add_warnings(sides, populations, result);
   return result;
 }
 

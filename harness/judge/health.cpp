@@ -23,15 +23,10 @@ bool found_wrong(const DeviceView& device) {
   });
 }
 
-}  // namespace
-
-namespace {
-
-// Stored findings, and those that the facts of a GPU add to them.
+// Stored findings, and those that facts and failed measurements add to them.
 std::vector<Finding> all_findings(const DeviceView& device) {
   std::vector<Finding> all;
   for (const Finding* finding : device.findings) all.push_back(*finding);
-  if (device.facts == nullptr) return all;
   const auto stored = [&](std::string_view code, Severity least) {
     return std::ranges::any_of(device.findings, [&](const Finding* finding) {
       return finding->code == code && finding->severity >= least;
@@ -44,25 +39,48 @@ std::vector<Finding> all_findings(const DeviceView& device) {
   return all;
 }
 
+bool warns(std::string_view code) {
+  return code == kFabricNotReady || code == kNvLinkErrors || code == kPcieReplays;
+}
+
+// Of measurements that failed: "2 measurements failed: hbm.read/bytes:1024, hbm.copy".
+std::string short_form(const Finding& finding) {
+  if (finding.code != kMeasurementsFailed) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, why] : finding.evidence) names.push_back(name);
+  return fmt::format("{} failed: {}", format_count(std::ssize(names), "measurement"),
+                     shortened(names));
+}
+
+void add_finding(Finding& finding, Outcome outcome, RulesOf& rules) {
+  Judged& rule =
+      rules.add(RuleKind::kHealth, "health/" + finding.code, outcome, std::move(finding.message));
+  rule.group = RuleGroup::kHealth;
+  rule.label = short_form(finding);
+}
+
 }  // namespace
 
 void judge_findings(const DeviceView& device, RulesOf& rules) {
   std::set<std::string> seen;
   for (Finding& finding : all_findings(device)) {
     const auto add = [&](Outcome outcome) {
-      if (seen.insert(finding.code).second)
-        rules.add(RuleKind::kHealth, "health/" + finding.code, outcome, std::move(finding.message))
-            .group = RuleGroup::kHealth;
+      if (seen.insert(finding.code).second) add_finding(finding, outcome, rules);
     };
     if (finding.code == kMemoryUntested) add(Outcome::kCannotJudge);
     // The room may be to blame rather than the GPU, and links are judged by their figures.
     else if (finding.code == kThermalLimit ||
-             (finding.code == kFabricNotReady && finding.severity < Severity::kError))
+             (warns(finding.code) && finding.severity < Severity::kError))
       add(Outcome::kWarn);
     // A mistake in peakline is none of the device.
     else if (finding.severity == Severity::kError && finding.code != "broken_topic")
       add(Outcome::kFail);
   }
+}
+
+void judge_failures(const DeviceView& host, RulesOf& rules) {
+  for (Finding& finding : all_findings(host))
+    if (finding.code == kMeasurementsFailed) add_finding(finding, Outcome::kWarn, rules);
 }
 
 void judge_machine(const Profile& profile, RulesOf& rules) {

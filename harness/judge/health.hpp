@@ -10,6 +10,10 @@ namespace peakline {
 
 // Adds a rule "health/CODE" per code of the device's findings of severity "error".
 void judge_findings(const DeviceView& device, RulesOf& rules);
+// The rule on measurements that failed, whose text names them.
+inline constexpr std::string_view kFailedRule = "health/failed";
+// Adds it for a host, of which nothing else is judged: it warns.
+void judge_failures(const DeviceView& host, RulesOf& rules);
 // Adds such rules for the profile's findings that name no device.
 void judge_machine(const Profile& profile, RulesOf& rules);
 // Wrong or impossible results without a finding, and those that were not verified.

@@ -42,8 +42,8 @@ inline Restriction restriction_of(const Profile& profile) {
 // A new run is known to lack something if it measured everything, or what an old run measured.
 class Restrictions {
  public:
-  explicit Restrictions(std::span<const Profile> base) {
-    for (const Profile& profile : base) known_.insert(restriction_of(profile));
+  explicit Restrictions(std::span<const Profile* const> base) {
+    for (const Profile* profile : base) known_.insert(restriction_of(*profile));
   }
   bool known(const Profile& profile) const {
     const Restriction restriction = restriction_of(profile);

@@ -18,15 +18,20 @@ namespace peakline {
 using Runs = std::vector<DeviceView>;
 struct DevicePair {
   Runs base, next;
-};
-struct PairedDevices {
-  std::vector<DevicePair> pairs;           // GPUs by index, the host last
-  std::vector<Runs> only_base, only_next;  // devices without a counterpart
+  std::string base_machine = {};  // as in MachineSides
 };
 
-// in_order: pairs GPUs by their place in the profiles.
-PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next,
-                           bool in_order);
+// What both sides hold of one machine.
+struct MachineSides {
+  std::string machine = {};  // its name; "" if the sides are compared as one machine
+  std::vector<const Profile*> base = {}, next = {};
+  std::vector<DevicePair> pairs = {};                // GPUs by index, the host last
+  std::vector<Runs> only_base = {}, only_next = {};  // devices without a counterpart
+};
+
+// By machine. A GPU is found by its card on any machine; the pair is of the new side's machine.
+std::vector<MachineSides> pair_devices(std::span<const Profile> base, std::span<const Profile> next,
+                                       const CompareOptions& options);
 
 // The first run of another model than the first old one; nullptr without one.
 const DeviceView* other_model(const DevicePair& pair);
@@ -45,10 +50,9 @@ void compare_curves(const DevicePair& pair, double threshold,
                     std::vector<ComparedFigure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 
-// compared: the pairs with verdicts.
-Gate gate(std::span<const Profile> base, std::span<const Profile> next,
-          const PairedDevices& devices, std::span<const DeviceComparison> compared,
-          std::span<const Population> populations, std::span<const std::string> allowed);
+// Of one machine. compared: its pairs with verdicts.
+Gate gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
+          std::span<const Population> populations);
 
 // Over ceilings that know the condition; nullopt without any.
 std::optional<double> median_of(std::span<const Ceiling* const> rows,

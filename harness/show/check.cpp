@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/show/json_document.hpp"
 #include "harness/show/table.hpp"
@@ -93,6 +94,19 @@ std::string wide_limits(const Checks& checks) {
   return names.empty() ? "" : "; limits wider than usual: " + shortened(names);
 }
 
+// Measurements that failed, unless the first line is about them.
+std::string failures(const Checks& checks, const Judged* told) {
+  std::vector<std::string> names;
+  for (const CheckedFile& file : checks.files)
+    for (const CheckedDevice& device : file.result.devices)
+      for (const Judged& rule : device.rules)
+        if (&rule != told && rule.name.other == kFailedRule)
+          names.push_back(
+              who(checks.files.size() > 1 ? stem_of(file.file) : "", rule.name.device, "") + ": " +
+              rule.label);
+  return names.empty() ? "" : "; " + shortened(names);
+}
+
 // Names of further machines with the worst verdict; of a single file, its GPUs.
 std::vector<std::string> as_bad_as(const Worst& worst, const Checks& checks) {
   const Outcome verdict = checks.verdict();
@@ -139,7 +153,7 @@ std::string of_others(const Checks& checks, const Worst& worst) {
 // "node2 gpu0 (H100)": the file's name tells one of several machines.
 std::string name_of(const Worst& worst, const Checks& checks) {
   const CheckedDevice& device = *worst.device;
-  return who(checks.files.size() > 1 ? stem_of(worst.file->file) : "", device.name,
+  return who(checks.files.size() > 1 ? stem_of(worst.file->file) : "", worst.rule->name.device,
              device.uuid == kNodeDevice ? "" : device.model);
 }
 
@@ -322,7 +336,7 @@ std::string check_sentence(const Checks& checks, bool count) {
       if (std::ranges::find(device->rules, RuleKind::kUnusable, &Judged::kind) !=
           device->rules.end())
         text += "; no verdict on " + device->name;
-    text += wide_limits(checks);
+    text += wide_limits(checks) + failures(checks, nullptr);
     if (count && !given) text += " (--gpus N also checks that none is missing)";
   } else if (worst.rule->kind == RuleKind::kCoverage) {
     std::set<std::string> reasons;
@@ -332,11 +346,11 @@ std::string check_sentence(const Checks& checks, bool count) {
     text = fmt::format("{}: {} not judged{}", name_of(worst, checks),
                        fmt::join(groups_of(checks, false), ", "),
                        reasons.size() == 1 ? ": " + *reasons.begin() : "");
-    text += of_others(checks, worst);
+    text += of_others(checks, worst) + failures(checks, worst.rule);
   } else {
     text = fmt::format("{}: {}", name_of(worst, checks),
                        describe_worst(*worst.rule, worst.device->rules));
-    text += of_others(checks, worst);
+    text += of_others(checks, worst) + failures(checks, worst.rule);
   }
   return text;
 }

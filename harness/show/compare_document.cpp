@@ -44,6 +44,7 @@ json encode(const Judged& r) {
 }
 
 json encode(const CurveComparison& c);
+json encode(const FleetShift& s);
 json encode(const DeviceComparison& d);
 
 json reason(const Judged& r) {
@@ -74,8 +75,20 @@ json encode(const CurveComparison& c) {
           {"points", encode(c.points)}};
 }
 
+json encode(const FleetShift& s) {
+  return {
+      {"model", s.model},         {"resource", s.resource},     {"basis", to_string(s.basis)},
+      {"label", s.label},         {"cards", s.cards},           {"ratio", s.ratio},
+      {"ratio_low", s.ratio_low}, {"ratio_high", s.ratio_high}, {"verdict", to_string(s.verdict)}};
+}
+
 json encode(const DeviceComparison& d) {
-  return {{"base", d.base_name},
+  return {{"machine", text_or_null(d.machine)},
+          {"device", d.key},
+          {"base_card", text_or_null(d.base_card)},
+          {"new_card", text_or_null(d.next_card)},
+          {"moved_from", text_or_null(d.moved_from)},
+          {"base", d.base_name},
           {"new", d.next_name},
           {"same_model", d.same_model},
           {"shared_host", d.shared_host()},
@@ -104,6 +117,9 @@ std::string compare_json(const CompareResult& result) {
                            {"reasons", array_of(result.gate.reasons, reason)},
                            {"warnings", encode(result.gate.warnings)},
                            {"unused", result.gate.unused}}},
+                         {"machines", result.machines},
+                         {"cards", result.cards},
+                         {"fleet", encode(result.shifts)},
                          {"devices", encode(result.devices)},
                          {"only_base", result.only_base},
                          {"only_new", result.only_next}};

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "harness/judge/comparison.hpp"
 #include "harness/show/compare.hpp"
+#include "harness/show/compare_fleet.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
@@ -20,6 +22,8 @@ namespace {
 constexpr double kConditionMoved = 0.01;
 // Rates per clock this close are equal, within the errors of clock and rate.
 constexpr double kSamePerClock = 0.02;
+// Reasons of a fleet that are printed.
+constexpr std::size_t kMostLines = 8;
 
 std::string ratio(double value) { return fmt::format("{:.3f}", value); }
 
@@ -248,21 +252,29 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
   return text;
 }
 
-std::string reasons_text(const Gate& gate, std::size_t width) {
+// most: lines of each kind.
+std::string reasons_text(const Gate& gate, std::size_t most, std::size_t width) {
   std::string text;
+  std::vector<std::string> lines;
+  const auto print = [&] {
+    for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
+      text += hanging("  ", lines[i], width);
+    if (lines.size() > most)
+      text +=
+          hanging("  ", fmt::format("and {} more; --all shows them", lines.size() - most), width);
+    lines.clear();
+  };
   for (const Judged& reason : gate.reasons) {
     if (reason.kind == RuleKind::kSlower && !reason.passes()) continue;  // in the tables
-    text += hanging(
-        "  ",
-        fmt::format("{}: {}{}: {}", to_string(reason.name), reason.passes() ? "allowed, " : "",
-                    to_string(reason.kind), describe(reason)),
-        width);
+    lines.push_back(fmt::format("{}: {}{}: {}", to_string(reason.name),
+                                reason.passes() ? "allowed, " : "", to_string(reason.kind),
+                                describe(reason)));
   }
+  print();
   for (const Judged& rule : gate.warnings)
-    text += hanging("  ",
-                    fmt::format("{}: {}: {}", to_string(rule.name), spaced(to_string(rule.outcome)),
-                                describe_alone(rule)),
-                    width);
+    lines.push_back(fmt::format("{}: {}: {}", to_string(rule.name), spaced(to_string(rule.outcome)),
+                                describe_alone(rule)));
+  print();
   if (const std::string about = about_others(gate.warnings); !about.empty())
     text += hanging("  ", about, width);
   for (const std::string& name : gate.unused)
@@ -289,7 +301,8 @@ std::string device_text(const DeviceComparison& device, Rows rows, std::size_t w
   }
   if (device.untried)
     notes += hanging("  ", "the new mode measures less: what it leaves out is not missing", width);
-  std::string title = device.base_name;
+  std::string title = device.machine.empty() ? "" : device.machine + " · ";
+  title += device.base_name;
   if (device.next_name != device.base_name) title += "  →  " + device.next_name;
   std::string text = '\n' + hanging("", styled(Style::kBold, title), width) + notes + table;
   if (!device.differences.empty()) text += "  different conditions\n";
@@ -399,7 +412,9 @@ std::string as_fast(const CompareResult& result) {
   const std::string within =
       counts.bound > 0 ? fmt::format(" within {:.1f} %", std::ceil(1000 * counts.bound - 1e-9) / 10)
                        : "";
-  return fmt::format("{} is as fast as {}{}: {}", next, base, within, counted(counts, true));
+  return fmt::format("{}{} is as fast as {}{}: {}",
+                     is_fleet(result) ? fleet_size(result) + ": " : "", next, base, within,
+                     counted(counts, true));
 }
 
 // "; node8 by itself has a warning: gpu0/health/thermal_limit".
@@ -456,8 +471,10 @@ std::string main_point(const CompareResult& result) {
   const Counts counts = counts_of(result);
   if (found != nullptr) {
     const std::string text =
-        fmt::format("{}: {}{}", to_string(found->name), describe(*found),
-                    reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
+        is_fleet(result)
+            ? fleet_point(result)
+            : fmt::format("{}: {}{}", to_string(found->name), describe(*found),
+                          reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
     const bool rest = verdict == "cannot_judge" && counts.equal > 0 &&
                       std::ranges::all_of(result.devices, &DeviceComparison::same_model);
     return text + (rest ? "; otherwise " + as_fast(result) : "") + own_warnings(result);
@@ -499,9 +516,14 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
     return name == side ? format_count(runs, "profile") : name;
   };
   std::string text = first_line(result, view.gate);
-  text += reasons_text(result.gate, width);
-  for (const DeviceComparison& device : result.devices)
-    text += device_text(device, rows_of(result, view.all), width);
+  const bool fleet = is_fleet(result);
+  text += reasons_text(result.gate, fleet && !view.all ? kMostLines : SIZE_MAX, width);
+  if (fleet) text += fleet_notes(result, width);
+  if (fleet && !view.all)
+    text += deviating_cards(result, width);
+  else
+    for (const DeviceComparison& device : result.devices)
+      text += device_text(device, rows_of(result, view.all), width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
   if (!result.only_base.empty())
     text += hanging("  ", "What only base has counts as lost; --device LIST compares chosen GPUs.",

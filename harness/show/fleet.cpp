@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -219,6 +220,56 @@ std::string sentence(const Fleet& fleet) {
          others_pass(passing, std::ssize(gpus));
 }
 
+// Names a machine instead of all its GPUs.
+std::vector<std::string> names_of(const std::vector<FactHolder>& holders, const Drift& drift) {
+  std::map<std::string, std::size_t> all, these;
+  const auto count = [](const std::vector<FactHolder>& of, auto& counts) {
+    for (const FactHolder& holder : of) ++counts[holder.machine];
+  };
+  for (const auto& [value, of] : drift.values) count(of, all);
+  count(drift.unknown, all);
+  count(holders, these);
+  std::vector<std::string> names;
+  for (const FactHolder& holder : holders) {
+    const bool whole = these[holder.machine] == all[holder.machine];
+    std::string name = holder.machine + (whole ? "" : ' ' + holder.device);
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// "driver: 580.159 on 38 machines; 575.51 on node3, node9", or, without a majority, "driver:
+// 580.159 on 2 machines, 575.51 on 2".
+std::string sentence(const Drift& drift) {
+  std::vector<std::pair<std::string, const std::vector<FactHolder>*>> values;
+  for (const auto& [value, holders] : drift.values) values.emplace_back(value, &holders);
+  std::ranges::stable_sort(values, std::greater{},
+                           [](const auto& value) { return value.second->size(); });
+  const std::string_view where = drift.of_gpus ? "for" : "on";
+  std::vector<std::string> parts;
+  for (const auto& [value, holders] : values) {
+    const std::string counted =
+        parts.empty() ? format_count(std::ssize(*holders), drift.of_gpus ? "GPU" : "machine")
+                      : std::to_string(holders->size());
+    parts.push_back(fmt::format(
+        "{} {} {}", value, where,
+        drift.majority && !parts.empty() ? shortened(names_of(*holders, drift)) : counted));
+  }
+  constexpr std::size_t kValuesShown = 4;
+  if (parts.size() > kValuesShown) {
+    const std::size_t more = parts.size() - kValuesShown;
+    parts.resize(kValuesShown);
+    parts.push_back(
+        fmt::format("and {}", format_count(static_cast<std::int64_t>(more), "more value")));
+  }
+  std::string text = fmt::format("{}{}: {}", drift.fact,
+                                 drift.of_gpus ? fmt::format(" ({})", drift.model) : std::string(),
+                                 joined(parts, drift.majority ? "; " : ", "));
+  if (!drift.unknown.empty())
+    text += fmt::format("; not known {} {}", where, shortened(names_of(drift.unknown, drift)));
+  return text;
+}
+
 bool disturbed(const Fleet& fleet) {
   return std::ranges::any_of(fleet.groups, [](const FleetGroup& group) {
     return std::ranges::any_of(group.members, [](const FleetMember& member) {
@@ -270,6 +321,26 @@ json encode(const Distribution& row) {
           {"low", row.low},           {"high", row.high}};
 }
 
+json encode(const FactHolder& holder) {
+  json document = {{"node", holder.machine}};
+  if (!holder.device.empty()) document["device"] = holder.device;
+  return document;
+}
+
+json encode(const Drift& drift) {
+  const auto holders = [](const std::vector<FactHolder>& of) {
+    return array_of(of, [](const FactHolder& holder) { return encode(holder); });
+  };
+  json document = {{"fact", drift.fact}, {"of", drift.of_gpus ? "gpu" : "machine"}};
+  if (!drift.model.empty()) document["model"] = drift.model;
+  document["majority"] = drift.majority ? json(*drift.majority) : json();
+  for (const auto& [value, of] : drift.values)
+    document["values"].push_back({{"value", value}, {"on", holders(of)}});
+  document["unknown"] = holders(drift.unknown);
+  document["sentence"] = sentence(drift);
+  return document;
+}
+
 json encode(const FleetGroup& group) {
   return {{"model", group.model},
           {"mode", group.mode},
@@ -301,6 +372,8 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     if (all) text += text_of(distributions(group), width) + (table.empty() ? "" : "\n");
     text += table;
   }
+  if (!fleet.drift.empty()) text += styled(Style::kBold, "Drift of the stack") + "\n";
+  for (const Drift& drift : fleet.drift) text += hanging("  ", sentence(drift), width);
   if (disturbed(fleet))
     text += hanging("  ",
                     "Free the GPUs that others used and run peakline check there again; one that "
@@ -337,6 +410,7 @@ std::string fleet_json(const Fleet& fleet) {
        {"devices", fleet.devices},
        {"superseded", fleet.superseded},
        {"in_future", fleet.in_future},
+       {"drift", array_of(fleet.drift, [](const auto& drift) { return encode(drift); })},
        {"groups", array_of(fleet.groups, [](const auto& group) { return encode(group); })}});
 }
 

@@ -115,7 +115,7 @@ struct Profile {
   std::vector<Curve> curves;
   std::vector<MemoryLevel> memory_map;  // nearest level of each device first
   std::vector<Finding> findings;
-  // Replaces most measurements of a packed profile (harness/judge/packed.hpp); not in the file.
+  // Replaces most measurements of a packed profile (harness/values/packed.hpp); not in the file.
   std::map<std::string, MeasuredPoints, std::less<>> points = {};
 
   bool operator==(const Profile&) const = default;

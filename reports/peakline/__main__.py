@@ -19,12 +19,14 @@ from peakline.commands.terminal import (
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
        python -m peakline llm [options]
+       python -m peakline man COMMAND
 
 report  draws profiles (--help for its options)
 mfu     model FLOPs utilization against a profile's peaks (--help for its options)
 llm     bounds of a language model's tokens per second (--help for its options)
+man     the manual page of one of these, for man -l -
 """
-COMMANDS = ("report", "mfu", "llm")
+COMMANDS = ("report", "mfu", "llm", "man")
 # 128 + SIGINT, as shells report a program ended by Ctrl-C.
 INTERRUPTED = 130
 

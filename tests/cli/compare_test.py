@@ -1,6 +1,8 @@
 """`peakline compare` and `peakline repeatability`: verdicts, gates, stored populations."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from program import GOLDEN, SOURCE, document, peakline, refused, scale, stdout_of, write_changed
@@ -114,6 +116,32 @@ def test_regression_only_fails_where_asked(scaled, separator):
     assert peakline("compare", slower, GOLDEN).stdout.startswith("FASTER  ")
     found = document(*compared)
     assert (found["base_files"], found["new_files"]) == ([str(GOLDEN)], [str(slower)])
+
+
+def test_folders_hold_a_fleet(scaled, tmp_path):
+    uuids = [gpu["uuid"] for gpu in json.loads(GOLDEN.read_text())["devices"]]
+    for side, factors in (("before", (1, 1)), ("after", (1, 0.9))):
+        (tmp_path / side).mkdir()
+        for node, factor in enumerate(factors):
+            file = scaled(f"node{node}.json", factor)
+            text = file.read_text()
+            for gpu, uuid in enumerate(uuids):
+                text = text.replace(uuid, f"GPU-{node}{gpu:07}")
+            profile = json.loads(text)
+            profile["host"]["hostname"] = f"node{node}"
+            file.unlink()
+            (tmp_path / side / file.name).write_text(json.dumps(profile))
+    command = ("compare", tmp_path / "before", "--", tmp_path / "after")
+    text = stdout_of(*command)
+    assert text.startswith("SLOWER  1 of 4 cards: node1 gpu3 (")
+    assert " 10.0 % slower, and " in text.splitlines()[0]
+    found = document(*command)
+    assert found["machines"] == ["node0", "node1"]
+    assert [Path(name).name for name in found["base_files"]] == ["node0.json", "node1.json"]
+    slower = [r["name"] for r in found["gate"]["reasons"] if r["code"] == "slower"]
+    assert "node1/gpu3/hbm.read/measured" in slower
+    (tmp_path / "empty").mkdir()
+    refused("compare", tmp_path / "before", "--", tmp_path / "empty", words=["empty"])
 
 
 def test_one_gpu_of_a_node_against_another():

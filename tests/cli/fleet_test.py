@@ -78,6 +78,19 @@ def test_newest_run_lacks_a_gpu_or_is_from_the_future(folder):
     peakline("fleet", folder, *GATE, *allowed, code=0)
 
 
+def test_drift_is_data_and_changes_no_exit_code(folder):
+    node = folder / "node3.json"
+    write_changed(node, lambda profile: profile["software"].update(driver="575.51"), base=node)
+    (drift,) = document("fleet", folder, *GATE)["drift"]
+    usual, other = (drift["majority"], "575.51")
+    assert {each["value"]: len(each["on"]) for each in drift["values"]} == {usual: 5, other: 1}
+    assert {"value": other, "on": [{"node": "node3"}]} in drift["values"]
+    assert (drift["fact"], drift["of"], drift["unknown"]) == ("driver", "machine", [])
+    line = f"  driver: {usual} on 5 machines; 575.51 on node3\n"
+    assert line in stdout_of("fleet", folder)
+    assert drift["sentence"] in line
+
+
 @pytest.mark.parametrize("first", "=+-@")
 def test_no_cell_is_a_formula(tmp_path, first):
     text = f'{first}HYPERLINK("x",1)'

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -88,6 +89,11 @@ def test_help_fits_the_terminal(columns):
         assert not re.search(r"Excludes|Needs|TEXT|INT in|\(=|REQUIRED", printed), command
 
 
+def test_a_value_with_a_colon_is_shown_whole():
+    assert "\n  --device all|LIST[:LIST] " in stdout_of("compare", "--help")
+    assert "\n  KIND " in stdout_of("schema", "--help")
+
+
 def test_options_are_grouped():
     heads = re.findall(r"(?m)^(\w[\w ]*):$", stdout_of("run", "--help"))
     assert heads == [
@@ -129,18 +135,49 @@ def prefix(tmp_path_factory):
     return folder
 
 
-def completed(prefix, *words):
-    """The words that bash offers to complete the last one with."""
-    script = (
-        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
-        '_peakline "$1" "${!#}" "${@:$#-1:1}"; printf "%s\\n" "${COMPREPLY[@]}"'
+# Where a shell looks for the completion of a command, and a script that sources that file, which is
+# its first argument, and prints what the shell offers for the last of the other words.
+SHELLS = {
+    "bash": (
+        "bash-completion/completions/{}",
+        r"""source "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        "_${1//-/_}" "$1" "${!#}" "${@:$#-1:1}"; printf '%s\n' "${COMPREPLY[@]}" """,
+    ),
+    # Its own functions need a terminal.
+    "zsh": (
+        "zsh/site-functions/_{}",
+        r"""file=$1; shift; words=("$@") CURRENT=$# PREFIX=${@[-1]}
+        offer() { for word; [[ $word != $PREFIX* ]] || print -r -- $word }
+        _describe() { offer ${${(P)2}%%:*} }
+        _arguments() {
+          for option; do
+            if [[ ${option%%\[*} == $words[-2] && $option == *:value:\(* ]]; then
+              offer ${=${option##*\(}%\)}
+            elif [[ $PREFIX == -* ]]; then
+              offer ${option%%\[*}
+            fi
+          done
+        }
+        source $file""",
+    ),
+    "fish": ("fish/vendor_completions.d/{}.fish", 'source $argv[1]; complete -C "$argv[2..]"'),
+}
+
+
+def completed(prefix, shell, line):
+    """What a shell offers to complete the last word of a line with."""
+    folder, script = SHELLS[shell]
+    words = line.split(" ")
+    file = prefix / "share" / folder.format(words[0])
+    command = {
+        "bash": ["bash", "-euc", script, "bash"],
+        "zsh": ["zsh", "-fec", script, "zsh"],
+        "fish": ["fish", "--no-config", "-c", script],
+    }[shell]
+    done = subprocess.run(
+        [*command, file, *words], capture_output=True, text=True, cwd=prefix, check=True
     )
-    completion = prefix / "share/bash-completion/completions/peakline"
-    bash = ["bash", "-euc", script, "bash", completion, *words]
-    path = f"{prefix}/bin:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path}
-    done = subprocess.run(bash, capture_output=True, text=True, env=environment, check=True)
-    return done.stdout.split()
+    return [offer.partition("\t")[0] for offer in done.stdout.splitlines() if offer]
 
 
 def test_installed_program(prefix, tmp_path):
@@ -150,22 +187,55 @@ def test_installed_program(prefix, tmp_path):
     assert demo == (tmp_path / "try/README.txt").read_text()
 
 
+def options_of(text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z_-]+", text.replace("\\-", "-")))
+
+
 def test_manual_page_has_every_command_and_option(prefix):
     page = (prefix / "share/man/man1/peakline.1").read_text()
     assert page.startswith(".TH PEAKLINE 1 ")
     commands = re.findall(r"(?m)^\.SS ([a-z]+)$", page)
-    assert commands == completed(prefix, "peakline", "")
+    assert commands == list(COMMANDS)
     assert "worker" not in page
     assert page.count("measure every GPU and the host") == 1
     for command in commands:
         described = page.partition(f"\n.SS {command}\n")[2].partition("\n.SS ")[0]
-        options = set(re.findall(r"(?m)^\.B .*?(\\-\\-\S+)", described))
-        options = {option.replace("\\-", "-") for option in options}
-        assert options == set(completed(prefix, "peakline", command, "--")), command
+        named = options_of("\n".join(re.findall(r"(?m)^\.B (.*)", described)))
+        heads = re.findall(r"(?m)^  (-.*?)(?:  |$)", stdout_of(command, "--help"))
+        assert named == options_of("\n".join(heads)), command
 
 
-def test_completion(prefix):
-    assert completed(prefix, "peakline", "ru") == ["run"]
-    assert completed(prefix, "peakline", "run", "--ou") == ["--output"]
-    assert "--benchmark_out" in completed(prefix, "peakline", "benchmark", "--b")
-    assert completed(prefix, "peakline", "show", "node") == []
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("peakline ", COMMANDS),
+        ("peakline ru", ["run"]),
+        ("peakline --v", ["--version"]),
+        ("peakline run --ou", ["--output"]),
+        ("peakline benchmark --benchmark_out_", ["--benchmark_out_format"]),
+        ("peakline compare --fail-on ", ["regression"]),
+        ("peakline show node", []),
+        ("peakline-report --ker", ["--kernels"]),
+        ("peakline-report node", []),
+        ("peakline-mfu exp", ["export"]),
+        ("peakline-mfu --profile a.json --strategy ", ["ddp", "fsdp"]),
+        ("peakline-mfu export --for tri", ["triton"]),
+        ("peakline-llm --kv", ["--kv-cache"]),
+    ],
+)
+def test_completion(prefix, shell, line, offered):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert sorted(completed(prefix, shell, line)) == sorted(offered)
+
+
+@pytest.mark.parametrize("command", ["", "-report", "-mfu", "-llm"])
+def test_shells_complete_what_the_page_names(prefix, command):
+    page = (prefix / f"share/man/man1/peakline{command}.1").read_text()
+    named = options_of("\n".join(re.findall(r"(?m)^\.B (.*)", page)))
+    assert "--json" in named
+    for folder, _ in SHELLS.values():
+        text = (prefix / "share" / folder.format(f"peakline{command}")).read_text()
+        text = re.sub(r" -l ([\w-]+)", r" --\1", text)  # fish
+        assert named <= options_of(text), folder

@@ -1,4 +1,5 @@
-"""The wheel with the program, made from the build tree $BUILD and installed in a clean environment.
+"""The wheel with the program, $WHEEL or one made from the build tree $BUILD, installed in a clean
+environment.
 
 Under pytest, with scikit-build-core and what the report needs; nothing is downloaded.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -25,6 +27,8 @@ EVERYWHERE = re.compile(r"(linux-vdso|ld-linux-.*|lib(c|m|gcc_s|stdc\+\+|dl|rt|p
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
+    if "WHEEL" in os.environ:
+        return Path(shutil.copy(os.environ["WHEEL"], folder))
     # The tree keeps its objects and its tests: a build of the wheel's own would take minutes.
     options = [
         *("-q", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder),
@@ -69,6 +73,8 @@ def test_the_program_brings_its_libraries(environment: Path) -> None:
     for line in loaded.splitlines():
         assert brought in line or EVERYWHERE.search(line.split()[0]), line
     assert brought in loaded
+    files = [file.read_bytes() for file in (environment / "libexec/peakline").iterdir()]
+    assert len(files) == len(set(files))  # each by one of its names
 
 
 def test_it_measures_and_draws(environment: Path) -> None:
@@ -90,7 +96,9 @@ def test_it_brings_the_demo(environment: Path) -> None:
     assert run(environment, "peakline", "check", folder / "node7.json").startswith("PASS")
 
 
-def test_its_manual_page_and_license(environment: Path) -> None:
-    assert (environment / "share/man/man1/peakline.1").read_text().startswith(".TH PEAKLINE 1 ")
+def test_its_manual_pages_and_license(environment: Path) -> None:
+    pages = {page.name: page.read_text() for page in environment.glob("share/man/man1/*")}
+    assert set(pages) == {f"peakline{command}.1" for command in ("", "-report", "-mfu", "-llm")}
+    assert pages["peakline.1"].startswith(".TH PEAKLINE 1 ")
     (license_file,) = environment.rglob("peakline-*.dist-info/licenses/LICENSE")
     assert license_file.read_text() == (ROOT / "LICENSE").read_text()

@@ -71,6 +71,12 @@ def test_unjudged_devices_have_marks(fleet):
     assert "Not judged" in page
 
 
+def test_drift_is_listed(fleet):
+    assert "Drift" not in fleet_page(fleet)
+    fleet["drift"] = [{"sentence": "driver: 580 on 8 machines; 575 on <node3>"}]
+    assert "<li>driver: 580 on 8 machines; 575 on &lt;node3&gt;</li>" in fleet_page(fleet)
+
+
 def test_lone_device_is_compared_with_nothing(fleet):
     (group,) = fleet["groups"]
     alone = {**group, "members": group["members"][:1]}

@@ -25,7 +25,7 @@ from conftest import (
 from hostile import HOSTILE, NAME, assert_tame, in_texts, planted
 from made_traces import export
 from peakline import commands
-from peakline.commands.mfu_options import export_parser, mfu_parser
+from peakline.commands.man import PARSERS
 from peakline.models.fields import ConfigError
 from peakline.peaks.export import EXPORTS
 from peakline.profile import PeakError, ProfileError, schema
@@ -227,12 +227,6 @@ OPTIONS = {
     "mfu": ["--profile", "free", *FLOPS.split()],
     "mfu export": ["export", "--for", "json", "--profile", "free", "--dtype", "bf16"],
     "llm": ["--profile", "free", "--hf-config", "llama"],
-}
-PARSERS = {
-    "report": commands.report._parser,
-    "mfu": mfu_parser,
-    "mfu export": export_parser,
-    "llm": commands.llm._parser,
 }
 
 

@@ -223,8 +223,8 @@ def settled(machine):
 
 
 def with_packages(machine):
-    machine.command(machine.commands / "apt-get", "")
-    machine.command(machine.commands / "shellcheck", "")
+    for command in ("apt-get", "fish", "shellcheck", "zsh"):
+        machine.command(machine.commands / command, "")
     machine.command(machine.commands / "clang++", f"echo {machine.root}/clang")
     fuzzer = machine.root / "clang/lib/linux/libclang_rt.fuzzer.a"
     fuzzer.parent.mkdir(parents=True)

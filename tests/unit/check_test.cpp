@@ -159,6 +159,38 @@ TEST(Check, AMissingFigureFailsWhereItWasTried) {
         fmt::format("{} gpu0/hbm.write/measured: HBM write: the reason", to_string(outcome)));
 }
 
+// Whatever lets a measurement fail, the first line names it.
+TEST(CheckText, MeasurementsThatFailedAreNamed) {
+  const auto fail = [](Profile& p, std::string_view device) {
+    Measurement& m = *std::ranges::find_if(p.measurements, [&](const Measurement& each) {
+      return each.device == device && std::ranges::none_of(p.ceilings, [&](const Ceiling& row) {
+               return row.measurement == each.name();
+             });
+    });
+    m.status = Status::kError;
+    m.reason = "the worker was killed by signal 9";
+    return m.name();
+  };
+  const auto line = [](const Profile& p, const std::vector<std::string>& allowed = {}) {
+    return check_text(Checks{.files = {{"a.json", checked(p, allowed)}}, .source = "here"}, false,
+                      {});
+  };
+  Profile p = reference();
+  const std::string card = fail(p, p.devices[0].uuid);
+  EXPECT_THAT(line(p), testing::StartsWith("FAIL  gpu0 (H200): 1 measurement failed: " + card +
+                                           ". First reason: the worker was killed by signal 9"));
+  EXPECT_THAT(line(p, {"gpu0/health/failed"}),
+              testing::AllOf(testing::StartsWith("PASS"),
+                             HasSubstr("; gpu0: 1 measurement failed: " + card)));
+  p.devices[0].xids = {79};
+  EXPECT_THAT(line(p), testing::AllOf(HasSubstr("Xid 79"),
+                                      HasSubstr("; gpu0: 1 measurement failed: " + card)));
+  Profile of_host = reference();
+  const std::string host = fail(of_host, kHostDevice);
+  EXPECT_THAT(line(of_host),
+              testing::StartsWith("WARN  host: 1 measurement failed: " + host + ". First reason"));
+}
+
 TEST(CheckText, GivesSeveralGroupsOneSharedReason) {
   const auto line = [](bool tensor) {
     const Profile profile = changed([&](Profile& p) {
@@ -228,6 +260,16 @@ TEST(Check, FactsThatSpeakAgainstTheCardCount) {
        "fail gpu0/health/ecc_errors"},
       {[](DeviceFacts& d) { d.before.ecc.uncorrected = d.after.ecc.uncorrected = 2; },
        "fail gpu0/health/ecc_errors"},
+      {[](DeviceFacts& d) {
+         d.before.pcie_replays = 5'000'000;
+         d.after.pcie_replays = 5'000'001;
+       },
+       "warn gpu0/health/pcie_replays: The PCIe link sent 1 packet again"},
+      {[](DeviceFacts& d) {
+         d.before.nvlinks = {{.link = 3, .crc_errors = 1}};
+         d.after.nvlinks = {{.link = 3, .crc_errors = 2}};
+       },
+       "warn gpu0/health/nvlink_errors: Errors during the run on NVLink 3 (1 CRC error)"},
       {[](DeviceFacts& d) { d.fabric = "not started"; }, "warn gpu0/health/fabric_not_ready"},
       {[](DeviceFacts& d) { *d.l2_bytes /= 2; }, "fail gpu0/l2"},
       {[](DeviceFacts& d) { *d.memory_bus_bits /= 2; }, "fail gpu0/memory_bus"},
@@ -289,6 +331,19 @@ TEST(Check, AMistakeInPeaklineIsNoErrorOfTheCard) {
               add_finding(p, "broken_topic", Severity::kError, "Nothing is said of \"L2\"");
             })).verdict(),
             Outcome::kPass);
+}
+
+TEST(Check, LinksThatWearFailAVerifyingSoak) {
+  const Profile worn = changed([](Profile& p) {
+    DeviceFacts& gpu = p.devices[0];
+    gpu.before.nvlinks = {{.link = 3, .replays = 1}};
+    gpu.after.nvlinks = {{.link = 3, .replays = 4}};
+    p.measurements.push_back(
+        sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, gpu.uuid));
+    p.measurements.back().launch = {{"differing_words", std::int64_t{0}}};
+  });
+  EXPECT_THAT(reasons(checked(worn)),
+              testing::Contains(testing::StartsWith("fail gpu0/health/nvlink_errors")));
 }
 
 // Four GPUs.

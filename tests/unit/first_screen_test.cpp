@@ -84,7 +84,7 @@ void add_ceiling(Profile& profile, const std::string& device, const char* name, 
   row.unit = "B/s";
 }
 
-using Change = void (*)(Profile&);
+using sample::Change;
 
 Profile changed(Profile profile, Change change) {
   change(profile);

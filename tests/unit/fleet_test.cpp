@@ -304,6 +304,114 @@ TEST(Fleet, OtherUsersAreNamedOnceWithWhatToDo) {
             HasSubstr("Free the GPUs that others used and run peakline check there again")));
 }
 
+std::vector<std::string> drift_lines(const std::vector<FleetProfile>& nodes) {
+  std::vector<std::string> lines;
+  const std::string text = fleet_text(study(nodes), false, {.width = 500});
+  for (std::size_t at = text.find("\n  ", text.find("Drift of the stack")); at != text.npos;
+       at = text.find("\n  ", at + 1))
+    lines.push_back(text.substr(at + 3, text.find('\n', at + 1) - at - 3));
+  return lines;
+}
+
+// Nodes without a value of their own have the first.
+void set(std::string& fact, int node, const std::vector<std::string>& values) {
+  fact = values.at(node < std::ssize(values) ? node : 0);
+}
+
+TEST(Fleet, DriftIsALinePerFact) {
+  struct Case {
+    const char* line;
+    void (*change)(Profile&, int node);
+  };
+  for (const auto& [line, change] : {
+           Case{"driver: 580.159 on 4 machines; 575.51 on node02, node03",
+                [](Profile&p, int i) {
+                  set(p.software.driver, i, {"580.159", "575.51", "575.51"});
+                }},
+           Case{"driver: 1 on 3 machines, 2 on 2, 3 on 1",
+                [](Profile&p, int i) {
+                  set(p.software.driver, i, {"1", "2", "2", "3", "1"});
+                }},
+           Case{"CUDA: 13.0 on 5 machines; not known on node02",
+                [](Profile&p, int i) {
+                  set(p.software.cuda_runtime, i, {"13.0", ""});
+                }},
+           Case{"kernel: a on 4 machines; b on node02; c on node03",
+                [](Profile&p, int i) {
+                  set(p.host.kernel, i, {"a", "b", "c"});
+                }},
+           Case{"kernel: a on 1 machine, b on 1, c on 1, d on 1, and 2 more values",
+                [](Profile&p, int i) { p.host.kernel = static_cast<char>('a' + i); }},
+           Case{"CPU governor: performance on 4 machines; powersave on node02; not known on node03",
+                [](Profile&p, int i) {
+                  set(p.host.cpu_governor, i, {"performance", "powersave", ""});
+                }},
+           Case{
+               "NUMA nodes: 2 on 5 machines; 4 on node02",
+               [](Profile&p, int i) { p.host.numa_nodes.assign(i == 1 ? 4 : 2, NumaNodeFacts{}); }},
+           Case{"GPUs' NUMA nodes: 0 on 5 machines; 1 on node02",
+                [](Profile&p, int i) { p.devices[0].numa_node = i == 1; }},
+           Case{"VBIOS (NVIDIA H200): 96 for 5 GPUs; 97 for node02",
+                [](Profile&p, int i) {
+                  set(p.devices[0].vbios, i, {"96", "97"});
+                }},
+           Case{"power limit (NVIDIA H200): 700 W for 4 GPUs; 500 W for node02; not known for "
+                "node03",
+                [](Profile&p, int i) {
+                  p.devices[0].power_limit_w.reset();
+                  if (i != 2) p.devices[0].power_limit_w = i == 1 ? 500 : 700;
+                }},
+           Case{"ECC (NVIDIA H200): on for 5 GPUs; off for node02",
+                [](Profile&p, int i) { p.devices[0].ecc_enabled = i != 1; }},
+           Case{"PCIe link (NVIDIA H200): 5.0 x16 for 5 GPUs; 4.0 x16 for node02",
+                [](Profile&p, int i) {
+                  p.devices[0].pcie_read_under_load = true;
+                  p.devices[0].pcie.generation = i == 1 ? 4 : 5;
+                  p.devices[0].pcie.width = 16;
+                }},
+           Case{"PCIe payload (NVIDIA H200): 256 B for 5 GPUs; 128 B for node02",
+                [](Profile&p, int i) { p.devices[0].pcie.max_payload_bytes = i == 1 ? 128 : 256; }},
+       }) {
+    auto nodes = fleet_of(6);
+    for (int i = 0; i < 6; ++i) change(nodes[i].profile, i);
+    EXPECT_THAT(drift_lines(nodes), testing::ElementsAre(line));
+  }
+  EXPECT_THAT(drift_lines(fleet_of(6)), testing::IsEmpty());
+}
+
+TEST(Fleet, DriftIsAmongAModelsNewestRuns) {
+  auto nodes = fleet_of(4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    nodes[i].profile.devices[0].name = "NVIDIA H100";
+    nodes[i].profile.devices[0].vbios = "another";
+  }
+  nodes.push_back(node(4));
+  nodes.back().profile.created = "2020-01-01T00:00:00Z";
+  nodes.back().profile.mode = "quick";
+  nodes.back().profile.software.driver = "old";
+  EXPECT_THAT(drift_lines(nodes), testing::IsEmpty());
+  // A machine without GPUs has no driver to know.
+  nodes.push_back(node(5));
+  sample::remove_gpus(nodes.back().profile);
+  nodes.back().profile.software.driver.clear();
+  EXPECT_THAT(drift_lines(nodes), testing::IsEmpty());
+}
+
+TEST(Fleet, DriftOfOneGpuOfSeveralNamesIt) {
+  Drift drift{.fact = "ECC", .model = "H200", .of_gpus = true, .majority = "on"};
+  drift.values["on"] = {{"node1", "gpu0"}, {"node1", "gpu1"}, {"node2", "gpu0"}, {"node8", "gpu0"},
+                        {"node8", "gpu1"}, {"node9", "gpu0"}, {"node9", "gpu1"}, {"node9", "gpu2"}};
+  drift.values["off"] = {{"node2", "gpu1"}, {"node3", "gpu0"}, {"node3", "gpu1"}};
+  drift.unknown = {{"node4", "gpu0"}, {"node5", "gpu0"}, {"node6", "gpu0"}, {"node7", "gpu0"}};
+  Fleet fleet;
+  fleet.drift = {drift};
+  EXPECT_THAT(
+      fleet_text(fleet, false, {.width = 500}),
+      HasSubstr("ECC (H200): on for 8 GPUs; off for node2 gpu1, node3; not known for node4, "
+                "node5, node6 and 1 more\n"));
+  EXPECT_THAT(fleet_json(fleet), HasSubstr(R"("majority": "on")"));
+}
+
 TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
   auto nodes = fleet_of(1);
   nodes[0].profile.host.hostname = "";

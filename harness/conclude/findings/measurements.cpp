@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/conclude/limits.hpp"
 #include "harness/values/units.hpp"
@@ -43,22 +44,14 @@ std::string implausible_by(const Measurement& m, const DeviceFacts* gpu, Benchma
   return fmt::format("{} measured, {} possible", figure(m.value), figure(limit));
 }
 
-void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
-  Faulty failed, wrong, implausible;
+void unsound(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
+  Faulty wrong, implausible;
   for (const Measurement* m : device.measurements) {
-    if (m->status == Status::kError) failed.add(m->name(), m->reason);
     if (m->status != Status::kOk) continue;
     if (m->verified == false && !compares_results(*m))
       wrong.add(m->name(), "does not match its reference");
     if (m->flags.implausible)
       implausible.add(m->name(), implausible_by(*m, device.facts, benchmarks));
-  }
-  if (!failed.names.empty()) {
-    out.add("failed", Severity::kError,
-            fmt::format("{} failed: {}. First reason: {}",
-                        format_count(std::ssize(failed.names), "measurement"),
-                        shortened(failed.names), failed.evidence.front().second),
-            failed.evidence);
   }
   std::move(wrong).report("unverified", Severity::kError,
                           "Wrong results in {}, excluded from the ceilings: {}.", out);
@@ -134,8 +127,24 @@ void varying_points(const DeviceView& device, Collector& out) {
 
 }  // namespace
 
+void failures(const DeviceView& device, Collector& out) {
+  Evidence failed;
+  for (const MeasuredPoint& point : *device.points)
+    if (point.what->status == Status::kError)
+      failed.emplace_back(point.what->name(), point.what->reason);
+  if (failed.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, why] : failed) names.push_back(name);
+  std::string message = fmt::format("{} failed: {}. First reason: {}",
+                                    format_count(std::ssize(failed), "measurement"),
+                                    shortened(names), failed.front().second);
+  out.add(std::string(kMeasurementsFailed), Severity::kError, std::move(message),
+          std::move(failed));
+}
+
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
-  failures(device, benchmarks, out);
+  failures(device, out);
+  unsound(device, benchmarks, out);
   unsupported(device, out);
   never_run(device, benchmarks, out);
   noisy_ceilings(device, out);

@@ -46,6 +46,8 @@ void memory_findings(const DeviceView& gpu, Collector& out);
 void link_findings(const DeviceView& gpu, Collector& out);
 void node_findings(const DeviceView& node, Collector& out);
 void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
+// Measurements that failed.
+void failures(const DeviceView& device, Collector& out);
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
 
 }  // namespace peakline

@@ -45,7 +45,7 @@ def _counts(text: str) -> list[int]:
     return list(dict.fromkeys(_count(part) for part in text.split(",")))
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
+def llm_parser(program: str) -> argparse.ArgumentParser:
     parser = Parser(
         prog=program,
         description="Bounds the tokens per second that a measured GPU can decode, and the time to "
@@ -166,7 +166,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") -> int:
     """Runs the command; returns its exit code: 0, or 2 for unusable input."""
-    parser = _parser(program)
+    parser = llm_parser(program)
     options = parser.parse_args(arguments)
     try:
         result = _run(options, parser)

@@ -46,7 +46,7 @@ def _formats(text: str) -> list[str]:
     return chosen
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
+def report_parser(program: str) -> argparse.ArgumentParser:
     parser = Parser(
         prog=program,
         description="Draws profiles of peakline run: one self-contained report.html, or pictures.",
@@ -288,7 +288,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     gc.set_threshold(100_000)
     # The environment's backend may be missing here: a notebook's shell names Jupyter's.
     os.environ["MPLBACKEND"] = "agg"
-    parser = _parser(program)
+    parser = report_parser(program)
     options = parser.parse_args(arguments)
     _check(options, parser)
     try:

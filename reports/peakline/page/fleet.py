@@ -17,6 +17,7 @@ ENDS = ("lowest", "highest")
 REACHES = (0.5, 1, 2, 5, 10, 20)
 # Outcomes by severity, and their printed names.
 WORDS = {"fail": "FAIL", "cannot_judge": "CANNOT JUDGE", "warn": "WARN", "pass": "PASS"}
+_DRIFT = "Drift of the stack"
 _FLAT = 2.0  # percent; devices within this of their median are uninteresting
 _LOOKS = {"fail": "error"}
 # Codes of devices that lack a figure or report an error.
@@ -38,6 +39,11 @@ def fleet_page(document: Mapping[str, Any]) -> str:
         f'<span data-found></span></p><datalist id="nodes">{options}</datalist></header>'
     ]
     entries = []
+    # Older documents have none.
+    if drift := document.get("drift"):
+        entries.append(("drift", _DRIFT, True))
+        lines = "".join(f"<li>{escape(each['sentence'])}</li>" for each in drift)
+        body.append(card("drift", f"<h2>{_DRIFT}</h2><ul>{lines}</ul>", "drift"))
     for number, group in enumerate(groups):
         entries.append((f"group-{number}", _heading(group), True))
         body.append(_group(group, number))

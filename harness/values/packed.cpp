@@ -1,4 +1,4 @@
-#include "harness/judge/packed.hpp"
+#include "harness/values/packed.hpp"
 
 #include <map>
 #include <memory>

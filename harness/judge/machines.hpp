@@ -1,6 +1,6 @@
 #pragma once
 
-// Which runs of a fleet count: those of one machine, and the newest ones.
+// Which profiles are of one machine, and the newest ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,28 +18,45 @@
 
 namespace peakline {
 
-struct FleetProfile {
-  std::string file;
-  Profile profile;
+// A profile and the file it came from, which may be unknown ("").
+struct ProfileOfFile {
+  const Profile* profile;
+  std::string_view file;
 };
 
 // The machines of profiles. Several may have one name ("localhost"), so runs are of one machine if
 // they share name and card. A run without cards is of the only machine with its name, if there is
-// one.
+// one. Refers to the profiles.
 class Machines {
  public:
-  Machines(std::span<const FleetProfile> profiles, const Cards& cards);
+  Machines(std::vector<ProfileOfFile> profiles, const Cards& cards);
   // Identifies the machine of a profile, by index.
   std::size_t machine(std::size_t i) const;
   // The machine's name, or the file's if it has none of its own.
   std::string name(std::size_t i) const;
 
  private:
-  const std::string& name_of(std::size_t i) const { return profiles_[i].profile.host.hostname; }
+  const std::string& name_of(std::size_t i) const { return profiles_[i].profile->host.hostname; }
 
-  std::span<const FleetProfile> profiles_;
+  std::vector<ProfileOfFile> profiles_;
   std::vector<std::size_t> machines_;  // another profile of the machine, or itself
   std::map<std::string, std::set<std::size_t>> named_;
+};
+
+// The machines that two sides of a comparison hold.
+struct MachinesOfSides {
+  std::vector<std::string> names;       // "" if the sides are compared as one machine
+  std::vector<std::size_t> base, next;  // the machine of each profile, an index of `names`
+};
+
+// A machine keeps its name or, where only one side has that name, one of its cards. Sides without a
+// machine in common, and those of one machine each, are compared as one: somebody chose them.
+MachinesOfSides machines_of(const std::vector<ProfileOfFile>& base,
+                            const std::vector<ProfileOfFile>& next, const Cards& cards);
+
+struct FleetProfile {
+  std::string file;
+  Profile profile;
 };
 
 // How new a run is. A date in the future, which a wrong clock gives, is older than any other.

@@ -1,6 +1,6 @@
-// Which runs of a fleet count.
+// Which runs of a machine count.
 
-#include "harness/judge/fleet_runs.hpp"
+#include "harness/judge/machines.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ FleetProfile with(FleetProfile run, const std::function<void(Profile&)>& change)
   return run;
 }
 
-TEST(FleetRuns, FindTheGpuThatTheNewestLacks) {
+TEST(Machines, FindTheGpuThatTheNewestLacks) {
   const std::string a = "0000000a", b = "0000000b", c = "0000000c";
   const FleetProfile may = run_of(kMay, {a, b}), june = run_of(kJune, {a});
   const std::vector<std::string> gpu1 = {"node7/gpu1/lost"};
@@ -91,7 +91,7 @@ TEST(FleetRuns, FindTheGpuThatTheNewestLacks) {
 }
 
 // A card's run that fails, and one that does not: which counts?
-TEST(FleetRuns, CountByDateWhateverTheFilesOrder) {
+TEST(Machines, CountByDateWhateverTheFilesOrder) {
   const auto good = [](const char* created) { return run_of(created, {"0000000a"}); };
   const auto bad = [&](const char* created) {
     return with(good(created), [](Profile& p) { p.devices[0].after.remap_pending = true; });
@@ -116,7 +116,7 @@ TEST(FleetRuns, CountByDateWhateverTheFilesOrder) {
   EXPECT_THAT(in_july({good("2026-07-01T14:00:00Z")}).in_future, IsEmpty());
 }
 
-TEST(FleetRuns, AShortUuidMergesNoTwoCards) {
+TEST(Machines, AShortUuidMergesNoTwoCards) {
   const auto cards_of_two = [](const std::string& first, const std::string& second) {
     const auto of = [](const std::string& uuid) {
       Profile p = sample::h200_run();

@@ -1,0 +1,284 @@
+#include "harness/show/compare_fleet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/rules.hpp"
+#include "harness/show/compare.hpp"
+#include "harness/show/table.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr std::size_t kShiftsNamed = 3;
+constexpr std::size_t kMostCards = 20;  // in the table
+constexpr double kWorthNaming = 0.005;  // smaller shifts only bound the rest
+
+// A device's reasons, with the figure that lost most.
+struct Blamed {
+  const DeviceComparison* device = nullptr;  // nullptr: of one side alone, or no device
+  std::vector<const Judged*> reasons;
+  const CeilingComparison* ceiling = nullptr;
+  const CurveComparison* curve = nullptr;
+
+  double ratio() const {
+    return ceiling != nullptr ? ceiling->ratio : curve != nullptr ? curve->median_ratio : 1;
+  }
+};
+using DeviceName = std::pair<std::string, std::string>;  // machine, device
+
+std::string place_text(const DeviceName& name) {
+  return name.first.empty() ? name.second : name.first + ' ' + name.second;
+}
+
+bool is_gpu(std::string_view key) { return key.starts_with("gpu"); }
+
+std::string percent_slower(double ratio) {
+  return fmt::format("{} {}", format_percent(std::abs(1 - ratio)), ratio < 1 ? "slower" : "faster");
+}
+
+void find_worst(Blamed& blamed) {
+  for (const Judged* reason : blamed.reasons) {
+    if (blamed.device == nullptr ||
+        (reason->kind != RuleKind::kSlower && reason->kind != RuleKind::kUnsteady))
+      continue;
+    for (const CeilingComparison& c : blamed.device->ceilings)
+      if (reason->name.figure == static_cast<const FigureKey&>(c) &&
+          (blamed.ceiling == nullptr || c.ratio < blamed.ceiling->ratio))
+        blamed.ceiling = &c;
+    for (const CurveComparison& c : blamed.device->curves)
+      if (!reason->name.figure && reason->name.other == c.id &&
+          (blamed.curve == nullptr || c.median_ratio < blamed.curve->median_ratio))
+        blamed.curve = &c;
+  }
+}
+
+bool leads(const Judged& reason, std::string_view verdict) {
+  if (reason.passes()) return false;
+  return verdict == "different" ? reason.outcome == Outcome::kFail
+                                : verdict == "cannot_judge" || to_string(reason.kind) == verdict;
+}
+
+// By device, the one that lost most first.
+std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result,
+                                                     std::string_view verdict) {
+  std::map<DeviceName, Blamed> devices;
+  for (const Judged& reason : result.gate.reasons)
+    if (leads(reason, verdict) && reason.name.device != kFleetDevice)
+      devices[{reason.name.machine, reason.name.device}].reasons.push_back(&reason);
+  for (const DeviceComparison& device : result.devices)
+    if (const auto found = devices.find({device.machine, device.key}); found != devices.end())
+      found->second.device = &device;
+  std::vector<std::pair<DeviceName, Blamed>> all(devices.begin(), devices.end());
+  for (auto& [name, blamed] : all) find_worst(blamed);
+  std::ranges::stable_sort(all, {}, [](const auto& each) { return each.second.ratio(); });
+  return all;
+}
+
+std::string what_of(const Blamed& blamed) {
+  const std::string more = blamed.reasons.size() > 1
+                               ? fmt::format(", and {} more", blamed.reasons.size() - 1)
+                               : std::string();
+  const Judged& first = *blamed.reasons[0];
+  const std::string what =
+      first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
+          ? blamed.ceiling->label + " unsteady"
+      : blamed.ceiling != nullptr ? blamed.ceiling->label + ' ' + percent_slower(blamed.ratio())
+      : blamed.curve != nullptr   ? blamed.curve->id + ' ' + percent_slower(blamed.ratio())
+                                  : describe(first);
+  return what + more;
+}
+
+// GPUs of the old side that the new one lacks.
+std::vector<std::string> lost(const CompareResult& result) {
+  std::vector<std::string> all;
+  for (const Judged& reason : result.gate.reasons)
+    if (reason.kind == RuleKind::kMissing && !reason.passes() && reason.name.within().empty() &&
+        is_gpu(reason.name.device))
+      all.push_back(place_text({reason.name.machine, reason.name.device}));
+  return all;
+}
+
+std::string shift_text(const FleetShift& shift) {
+  const auto [least, most] =
+      std::minmax(std::abs(1 - shift.ratio_low), std::abs(1 - shift.ratio_high));
+  return fmt::format("{} {} ({:.1f} to {:.1f} %)", shift.label, percent_slower(shift.ratio),
+                     least * 100, most * 100);
+}
+
+// Conditions that changed alike on most devices of a kind, with the number of devices.
+using Change = std::tuple<std::string, std::string, std::string>;
+std::map<Change, std::size_t> common_changes(const CompareResult& result) {
+  std::map<Change, std::size_t> counts;
+  std::size_t gpus = 0;
+  for (const DeviceComparison& device : result.devices) {
+    if (!device.is_gpu()) continue;
+    ++gpus;
+    for (const Difference& d : device.differences) ++counts[{d.what, d.base, d.next}];
+  }
+  std::erase_if(counts, [&](const auto& each) { return 2 * each.second <= gpus; });
+  return counts;
+}
+
+std::string own_changes(const DeviceComparison& device,
+                        const std::map<Change, std::size_t>& common) {
+  std::vector<std::string> parts;
+  for (const Difference& d : device.differences)
+    if (!common.contains({d.what, d.base, d.next}))
+      parts.push_back(fmt::format("{} {} → {}", d.what, d.base, d.next));
+  return joined(parts, "; ");
+}
+
+std::string shifts_text(const CompareResult& result, std::size_t width) {
+  std::map<std::string, std::vector<const FleetShift*>> by_model;
+  for (const FleetShift& shift : result.shifts) by_model[shift.model].push_back(&shift);
+  std::string text;
+  for (auto& [model, shifts] : by_model) {
+    std::ranges::stable_sort(shifts, std::ranges::greater{},
+                             [](const FleetShift* shift) { return std::abs(shift->ratio - 1); });
+    std::vector<std::string> named;
+    std::size_t rest = 0, cards = 0;
+    double bound = 0;
+    for (const FleetShift* shift : shifts) {
+      cards = std::max(cards, shift->cards);
+      const bool moved = shift->ratio_low > 1 || shift->ratio_high < 1;
+      if (moved && std::abs(shift->ratio - 1) >= kWorthNaming && named.size() < kShiftsNamed) {
+        named.push_back(shift_text(*shift));
+        continue;
+      }
+      ++rest;
+      bound = std::max({bound, 1 - shift->ratio_low, shift->ratio_high - 1});
+    }
+    const std::string others =
+        rest == 0 ? std::string()
+                  : fmt::format("{}{} within {:.1f} %", named.empty() ? "" : "the other ",
+                                format_count(static_cast<std::int64_t>(rest), "figure"),
+                                std::ceil(1000 * bound - 1e-9) / 10);
+    if (!others.empty()) named.push_back(others);
+    text += hanging("  ",
+                    fmt::format("the fleet as a whole (median of {} {}s): {}", cards, model,
+                                joined(named, "; ")),
+                    width);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string fleet_size(const CompareResult& result) {
+  return fmt::format("{} on {}", format_count(static_cast<std::int64_t>(result.cards), "card"),
+                     format_count(std::ssize(result.machines), "machine"));
+}
+
+std::string fleet_point(const CompareResult& result) {
+  const std::string_view verdict = result.verdict();
+  std::vector<std::string> parts;
+  std::vector<const FleetShift*> shifts;
+  for (const FleetShift& shift : result.shifts)
+    if (shift.verdict == Verdict::kSlower) shifts.push_back(&shift);
+  std::ranges::stable_sort(shifts, {}, &FleetShift::ratio);
+  if (!shifts.empty())
+    parts.push_back(
+        fmt::format("the fleet as a whole: {}{}", shift_text(*shifts[0]),
+                    shifts.size() > 1 ? fmt::format(", and {} more", shifts.size() - 1) : ""));
+  const auto blamed = blamed_by(result, verdict);
+  std::size_t cards = 0;
+  std::set<std::string> machines;
+  std::vector<std::string> named;
+  for (const auto& [name, found] : blamed) {
+    if (is_gpu(name.second))
+      ++cards;
+    else
+      machines.insert(name.first);
+    named.push_back(fmt::format("{} ({})", place_text(name), what_of(found)));
+  }
+  std::vector<std::string> counted;
+  if (cards > 0) counted.push_back(fmt::format("{} of {} cards", cards, result.cards));
+  if (!machines.empty())
+    counted.push_back(fmt::format("{} of {} machines", machines.size(), result.machines.size()));
+  if (!named.empty())
+    parts.push_back(fmt::format("{}: {}", joined(counted, " and "), shortened(named)));
+  if (const std::vector<std::string> gone = lost(result); verdict == "slower" && !gone.empty())
+    parts.push_back("not in the new profiles: " + shortened(gone));
+  return joined(parts, "; ");
+}
+
+std::string deviating_cards(const CompareResult& result, std::size_t width) {
+  Table table{.key = "cards", .label_head = "slower or unsteady"};
+  table.columns = {{.key = "figure", .head = "most", .is_text = true},
+                   {.key = "base", .head = "base"},
+                   {.key = "new", .head = "new"},
+                   {.key = "ratio", .head = "ratio"},
+                   {.key = "half_width", .head = "±", .dispensable = 1},
+                   {.key = "figures", .head = "figures"}};
+  const auto common = common_changes(result);
+  for (const std::string_view kind : {"slower", "unsteady"}) {
+    for (const auto& [name, blamed] : blamed_by(result, kind)) {
+      if (blamed.device == nullptr) continue;
+      Row row{.key = place_text(name), .label = place_text(name)};
+      const Cell count = number_cell(Format::kExact, static_cast<double>(blamed.reasons.size()));
+      if (const CeilingComparison* c = blamed.ceiling)
+        row.cells = {text_cell(c->label),
+                     value_cell(c->base.value, c->unit),
+                     value_cell(c->next.value, c->unit),
+                     number_cell(Format::kRatio, c->ratio),
+                     number_cell(Format::kRatio, (c->ratio_high - c->ratio_low) / 2),
+                     count};
+      else if (const CurveComparison* curve = blamed.curve)
+        row.cells = {text_cell(curve->id),
+                     text_cell(""),
+                     text_cell(""),
+                     number_cell(Format::kRatio, curve->median_ratio),
+                     number_cell(Format::kRatio, (curve->ratio_high - curve->ratio_low) / 2),
+                     count};
+      std::vector<std::string> remarks;
+      if (blamed.ceiling != nullptr) remarks.push_back(explanation(*blamed.ceiling));
+      remarks.push_back(own_changes(*blamed.device, common));
+      row.remark = joined(remarks, "; ");
+      table.rows.push_back(std::move(row));
+    }
+  }
+  if (table.rows.empty()) return {};
+  if (const std::size_t all = table.rows.size(); all > kMostCards) {
+    table.rows.resize(kMostCards);
+    table.notes.push_back(
+        fmt::format("and {} more, which lost less; --all shows them", all - kMostCards));
+  }
+  return '\n' + text_of(table, width);
+}
+
+std::string fleet_notes(const CompareResult& result, std::size_t width) {
+  std::string text;
+  for (const DeviceComparison& device : result.devices) {
+    if (!device.is_gpu()) continue;
+    const std::string place = place_text({device.machine, device.key});
+    if (!device.moved_from.empty())
+      text += hanging(
+          "  ", fmt::format("{}: {} was in {} before", place, device.next_card, device.moved_from),
+          width);
+    if (device.replaced())
+      text += hanging(
+          "  ", fmt::format("{}: another card, {} → {}", place, device.base_card, device.next_card),
+          width);
+  }
+  for (const auto& [change, count] : common_changes(result)) {
+    const auto& [what, base, next] = change;
+    text += hanging(
+        "  ", fmt::format("{} {} → {} on {} of {} cards", what, base, next, count, result.cards),
+        width);
+  }
+  return text + shifts_text(result, width);
+}
+
+}  // namespace peakline
