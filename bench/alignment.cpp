@@ -17,15 +17,21 @@ constexpr const char* kTopic = "alignment";
 constexpr std::int64_t kMaxStrideBytes = 256;
 
 std::string alignment_title(const TitleView& view) {
-  const Figure& offset = view.least({.id = "alignment.offset", .name = "share"});
-  const auto width = *find_param(offset.by, "width");
-  const Figure& stride =
-      view.least({.id = "alignment.stride", .name = "share", .by = {{"width", width}}});
+  std::vector<std::string> offsets, strides;
+  for (const std::int64_t width : {4, 16}) {
+    const Figure& worst =
+        view.least({.id = "alignment.offset", .name = "share", .by = {{"width", width}}});
+    offsets.push_back(fmt::format("{} ({} bytes)", format_percent(worst.value), width));
+  }
+  for (const std::int64_t stride : {2, 4, 8, 64})
+    if (const Figure* share = view.find({.id = "alignment.stride",
+                                         .name = "share",
+                                         .by = {{"width", std::int64_t{4}}, {"stride", stride}}}))
+      strides.push_back(fmt::format("{} (stride {})", format_percent(share->value), stride));
+  if (strides.empty()) throw Missing();
   return fmt::format(
-      "An offset of {} leaves {} of the bandwidth of {}-byte accesses, a stride of {} elements {}",
-      format_size(static_cast<double>(*int_param(offset.by, "offset"))),
-      format_percent(offset.value), to_string(width), to_string(*find_param(stride.by, "stride")),
-      format_percent(stride.value));
+      "Misaligned accesses keep at least {} of the bandwidth; strided 4-byte accesses {}",
+      fmt::join(offsets, ", "), fmt::join(strides, ", "));
 }
 
 Picture alignment_picture() {

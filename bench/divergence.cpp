@@ -18,11 +18,15 @@ std::vector<Point> path_points() {
 }
 
 std::string divergence_title(const TitleView& view) {
-  const auto slowdown = [&](const char* id) {
-    return view.value({.id = id, .by = {{"paths", kWarp}}});
+  const auto slowdown = [&](const char* id, std::int64_t paths) {
+    return view.value({.id = id, .by = {{"paths", paths}}});
   };
-  return fmt::format("Divergent paths: {:.1f} x the time within a warp, {:.2f} x between warps",
-                     slowdown("divergence.lanes"), slowdown("divergence.warps"));
+  std::vector<std::string> within;
+  for (const std::int64_t paths : {2, 4, kWarp})
+    within.push_back(fmt::format("{} take {:.1f} x", paths, slowdown("divergence.lanes", paths)));
+  return fmt::format(
+      "Divergent paths within a warp: {} the time of one; {} paths between warps {:.2f} x",
+      fmt::join(within, ", "), kWarp, slowdown("divergence.warps", kWarp));
 }
 
 Picture divergence_picture() {

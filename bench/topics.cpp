@@ -21,7 +21,7 @@ std::span<const TopicWord> topic_words() {
         "model layer", "operand data"},
        {"matmul", "cublas", "cublaslt", "linear", "mma", "skinny", "wave", "quantization"}},
       {"power",
-       {"sustained load", "operand data", "soak"},
+       {"compute", "sustained load", "operand data", "soak"},
        {"throttle", "throttling", "clock", "clocks", "thermal", "temperature", "heat", "burst",
         "sustained", "watt"}},
       {"instructions", {"instructions"}, {"instruction", "sass", "ptx", "sfu", "shuffle", "int32"}},

@@ -26,6 +26,9 @@ constexpr const char* kTopic = "PCIe copies";
 constexpr const char* kSizeForShare = "size_for_share";
 constexpr std::int64_t kPercents[] = {50, 90, 95};
 
+// Sizes whose time and rate are told.
+constexpr std::int64_t kToldBytes[] = {4 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20, kLargest};
+
 constexpr std::size_t kSmallest = 4 << 10;
 // Copies of at least this size count for the ceiling.
 constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
@@ -82,8 +85,13 @@ std::string pcie_title(const TitleView& view) {
     if (const Figure* size = view.find(
             {.id = "pcie.h2d.pinned", .name = kSizeForShare, .by = {{"percent", percent}}}))
       sizes.push_back(fmt::format("{} % from {}", percent, format_size(size->value)));
+  const Figure* pays = view.find({.id = "pcie.h2d.pinned", .name = "pinning_pays_from"});
   return fmt::format("{}: {} H2D, {} D2H", host_link_name(*view.facts), rate("h2d"), rate("d2h")) +
-         (sizes.empty() ? "" : fmt::format("; copies reach {}", fmt::join(sizes, ", ")));
+         (sizes.empty() ? "" : fmt::format("; copies reach {}", fmt::join(sizes, ", "))) +
+         (pays == nullptr
+              ? ""
+              : fmt::format("; from {} on pinned H2D copies are faster than pageable ones",
+                            format_size(pays->value)));
 }
 
 // Compares pinned with pageable memory at the largest size, and splits the cost of pinned memory
@@ -226,18 +234,17 @@ std::optional<double> size_at(const std::vector<CurvePoint>& points, double rate
   return size;
 }
 
-// The time of the smallest copy, and the sizes from which shares of the top rate are reached.
+// The sizes from which shares of the top rate are reached.
 CurveRule rate_over_size() {
   const auto summarize = [](const CurveView& curve, Figures& figures) {
     const auto points = sweep(curve, "bytes");
     if (points.size() < 2) return;
     const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
-    figures.add("smallest_copy", points.front().m->summary->median);
     for (const std::int64_t percent : kPercents)
       if (const auto size = size_at(points, top * static_cast<double>(percent) / 100))
         figures.add(kSizeForShare, *size, {{"percent", percent}});
   };
-  return {kTopic, {{"smallest_copy", "s"}, {kSizeForShare, "B", {"percent"}}}, summarize};
+  return {kTopic, {{kSizeForShare, "B", {"percent"}}}, summarize};
 }
 
 // Rate of pageable over pinned H2D copies, at kComparedBytes and at the largest size.
@@ -252,6 +259,40 @@ void summarize_pageable_share(const CurveView& curve, Figures& figures) {
   }
 }
 
+// Time and rate of a copy with pinned and with pageable memory, by size, and the size from which
+// pinned copies are always faster.
+CurveRule copies_by_size(const std::string& direction) {
+  constexpr double kFaster = 1.1;
+  const auto summarize = [=](const CurveView& curve, Figures& figures) {
+    std::optional<double> pays_from;
+    for (const CurvePoint& point : sweep(curve, "bytes")) {
+      const Measurement* pageable =
+          curve.measurement(point_name("pcie." + direction + ".pageable", point.m->params));
+      if (pageable == nullptr) continue;
+      if (const Params by = {{"bytes", std::llround(point.x)}};
+          std::ranges::find(kToldBytes, std::llround(point.x)) != std::end(kToldBytes)) {
+        figures.add("pinned_time", point.x / point.value(), by);
+        figures.add("pinned_rate", point.value(), by);
+        figures.add("pageable_time", point.x / *pageable->value, by);
+        figures.add("pageable_rate", *pageable->value, by);
+      }
+      if (point.value() < kFaster * *pageable->value)
+        pays_from.reset();
+      else if (!pays_from)
+        pays_from = point.x;
+    }
+    if (pays_from) figures.add("pinning_pays_from", *pays_from);
+  };
+  const std::vector<std::string> by = {"bytes"};
+  return {kTopic,
+          {{"pinned_time", "s", by},
+           {"pinned_rate", "B/s", by},
+           {"pageable_time", "s", by},
+           {"pageable_rate", "B/s", by},
+           {"pinning_pays_from", "B"}},
+          summarize};
+}
+
 // Rate of the largest copies, and of the fastest ones where smaller copies are much faster.
 CurveRule pageable_rates(std::string of_largest, std::string of_pieces) {
   constexpr double kMuchFaster = 1.1;
@@ -259,13 +300,13 @@ CurveRule pageable_rates(std::string of_largest, std::string of_pieces) {
     const auto points = sweep(curve, "bytes");
     if (points.empty()) return;
     const CurvePoint& fastest = std::ranges::max(points, {}, &CurvePoint::value);
-    figures.add("largest_size_rate", points.back().value());
+    figures.add("pageable_rate", points.back().value(), {{"bytes", std::llround(points.back().x)}});
     if (fastest.value() > kMuchFaster * points.back().value())
-      figures.add("fastest_rate", fastest.value(), {{"bytes", std::llround(fastest.x)}});
+      figures.add("pageable_rate_in_pieces", fastest.value(), {{"bytes", std::llround(fastest.x)}});
   };
   return {kTopic,
-          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(of_largest)},
-           {"fastest_rate", "B/s", {"bytes"}, std::move(of_pieces)}},
+          {{"pageable_rate", "B/s", {"bytes"}, std::move(of_largest)},
+           {"pageable_rate_in_pieces", "B/s", {"bytes"}, std::move(of_pieces)}},
           summarize};
 }
 
@@ -274,9 +315,11 @@ CurveRule compared_rate(const std::string& memory, const std::string& direction)
   const auto summarize = [=](const CurveView& curve, Figures& figures) {
     for (const CurvePoint& point : sweep(curve, "bytes"))
       if (point.x == static_cast<double>(kComparedBytes))
-        figures.add("compared_rate", point.value(), {{"memory", memory}, {"direction", direction}});
+        figures.add(
+            "compared_rate", point.value(),
+            {{"memory", memory}, {"direction", direction}, {"bytes", std::llround(point.x)}});
   };
-  return {kHostMemory, {{"compared_rate", "B/s", {"memory", "direction"}}}, summarize};
+  return {kHostMemory, {{"compared_rate", "B/s", {"memory", "direction", "bytes"}}}, summarize};
 }
 
 // One copy beside the smallest "piece".
@@ -286,6 +329,7 @@ void summarize_pieces(const CurveView& curve, Figures& figures) {
   figures.add("whole", points.back().m->summary->median);
   figures.add("in_pieces", points.front().m->summary->median);
   figures.add("smallest_piece", points.front().x);
+  figures.add("total", points.back().x);
 }
 
 void summarize_numa(const CurveView& curve, Figures& figures) {
@@ -315,6 +359,7 @@ void register_pcie(Registry& registry) {
        .varies_with = VariesWith::kLaunches,
        .ceilings = ceiling("h2d", 1),
        .curves = {rate_over_size(),
+                  copies_by_size("h2d"),
                   {kTopic, {{"data_rate", "B/s", {"direction"}}}, summarize_link_data},
                   compared_rate("pinned", "h2d")},
        .topics = {{kTopic, pcie_title, pcie_picture()}},
@@ -325,7 +370,7 @@ void register_pcie(Registry& registry) {
        .what = "Copy bandwidth from the device to pinned host memory, by size",
        .varies_with = VariesWith::kLaunches,
        .ceilings = ceiling("d2h", 1),
-       .curves = {rate_over_size(), compared_rate("pinned", "d2h")},
+       .curves = {rate_over_size(), copies_by_size("d2h"), compared_rate("pinned", "d2h")},
        .points = size_points(true)},
       locked(Memory::kPinned, Direction::kToHost));
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
@@ -392,7 +437,7 @@ void register_pcie(Registry& registry) {
        .what = "Time of 16 MiB from pinned host memory to the device, by piece",
        .varies_with = VariesWith::kLaunches,
        .curves = {{kHostMemory,
-                   {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}},
+                   {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}, {"total", "B"}},
                    summarize_pieces}},
        .points = points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy)},
       on_gpu([](auto& bench) { copy_in_pieces(bench, kPiecesBytes); }));

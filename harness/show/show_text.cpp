@@ -180,7 +180,7 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
     return std::ranges::any_of(names, [&](const auto& name) { return same_topic(name, topic); });
   };
   // Several topics share two screens.
-  constexpr std::size_t kFew = 4, kRows = 8, kRowsOfMany = 3;
+  constexpr std::size_t kFew = 4, kRows = 12, kRowsOfMany = 3;
   const std::size_t most_rows = all                   ? std::numeric_limits<std::size_t>::max()
                                 : names.size() > kFew ? kRowsOfMany
                                                       : kRows;

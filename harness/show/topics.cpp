@@ -104,7 +104,7 @@ Table figures_by(const std::vector<const Figure*>& figures) {
   std::vector<std::string> labels;
   for (const FigureRow& row : rows) add(labels, row.label);
   const bool headings = !scalars && (rows.size() > ids.size() || labels.size() < rows.size());
-  if (headings && ids.size() == 1) table.title = ids.front();
+  if (!scalars && ids.size() == 1) table.title = ids.front();
   std::ranges::stable_sort(
       rows, {}, [&](const FigureRow& row) { return std::ranges::find(ids, row.id) - ids.begin(); });
   std::string id;
@@ -233,6 +233,8 @@ std::string meant_topic(std::span<const TopicWord> words, std::string_view wante
 }
 
 TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
+  // A topic this short is printed in full.
+  constexpr std::size_t kRowsInAll = 25;
   if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
     return {.tables = {instructions}, .in_words = {}};
   using Names = std::vector<std::string>;
@@ -254,12 +256,24 @@ TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
   // clang 14 refuses the one of std::ranges.
   std::stable_partition(groups.begin(), groups.end(),
                         [](const auto& g) { return g.first.first.empty(); });
-  TopicFigures found;
-  for (const auto& [key, figures] : groups) {
-    std::map<std::string, std::set<std::string>> points;  // by benchmark
+  using Points = std::map<std::string, std::set<std::string>>;  // by benchmark
+  const auto points_of = [](const std::vector<const Figure*>& figures) {
+    Points points;
     for (const Figure* figure : figures) points[figure->id].insert(label_of(figure->by));
+    return points;
+  };
+  const auto rows_of = [](const Points& points) {
     std::size_t rows = 0;
     for (const auto& [id, labels] : points) rows += labels.size();
+    return rows;
+  };
+  std::size_t in_all = 0;
+  for (const auto& [key, figures] : groups) in_all += rows_of(points_of(figures));
+  if (in_all < kRowsInAll) most_rows = std::max(most_rows, in_all);
+  TopicFigures found;
+  for (const auto& [key, figures] : groups) {
+    Points points = points_of(figures);
+    const std::size_t rows = rows_of(points);
     std::vector<const Figure*> in_table, in_words;
     for (const Figure* figure : figures) {
       const bool is_short = rows <= most_rows || points[figure->id].size() <= kMostPoints;

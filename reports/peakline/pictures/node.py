@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels, plain_log_ticks
+from peakline.pictures.canvas import (
+    Canvas,
+    EndLabel,
+    Figure,
+    end_labels,
+    plain_log_ticks,
+    round_values,
+)
 from peakline.pictures.curves import Points, amount, highest, plot, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
@@ -175,8 +182,8 @@ def sizes(profile: Profile, device: str) -> Picture | None:
         xs = [x for line in lines.values() for x, _ in line]
         size_ticks(axes.xaxis, min(xs), max(xs), 3 if canvas.narrow else 7)
         bottom, top = axes.get_ylim()
-        decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
-        plain_log_ticks(axes.yaxis, decades, [f"{v / 1e9:g}" for v in decades])
+        rates = round_values(bottom, top, 5)
+        plain_log_ticks(axes.yaxis, rates, [f"{v / 1e9:g}" for v in rates])
         canvas.labels(axes, "bytes of one copy", "GB/s")
         end_labels(axes, labels, canvas.font - 1)
         return figure
