@@ -241,6 +241,16 @@ def test_intensity_alone_says_where_a_kernel_ends(mfu, ceilings_path, profile, i
     assert "--params" in mfu.refused(*arguments, "--params", "7e9")
 
 
+def test_known_mfu_converts_without_a_rate(mfu, ceilings_path, profile):
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--mfu", "45"]
+    achieved = 0.45 * profile.peak("bf16", basis="published")
+    share = peakline.units.percent(achieved / profile.peak("bf16", basis="achievable"))
+    (line,) = mfu.stdout(*arguments).splitlines()
+    assert line.startswith("MFU (published) of 45.0 %, of ")
+    assert f"{share} of achievable (" in line
+    assert "leave out --params" in mfu.refused(*arguments, "--params", "7e9")
+
+
 def test_causal_attention_may_explain_100_percent(mfu, ceilings_path):
     arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "18000"]
     arguments += MODEL

@@ -50,6 +50,19 @@ def test_the_terminal_gets_parts_that_add_up(report, profile, ceilings_path, tmp
         assert f'data-picture="{kind}"' in page
 
 
+def test_ten_kernels_are_printed_unless_all(report, tmp_path):
+    trace = str(CAUSES.parent / "h200_trace.json.gz")
+
+    def shown(*options):
+        text = report.stdout(ONE_GPU, "--trace", trace, "-o", tmp_path / "out", "--overwrite", *options)
+        return len(re.findall(r"^ {1,2}\d+  \S", text, re.MULTILINE)), text
+
+    few, text = shown()
+    every, whole = shown("--all")
+    assert few == 10 < every
+    assert f"{every - few} other kernels" in text and "other kernel" not in whole
+
+
 def test_the_document_says_the_same(report):
     found = report.document(ONE_GPU, "--trace", ITEM)
     assert (found["schema"], found["schema_version"]) == ("peakline-trace", 1)

@@ -185,12 +185,56 @@ def _roofline(
     }
 
 
+def _converted(peaks: Sequence[Peak], percent: float) -> dict[str, Any]:
+    """Shares of all peaks that an MFU by the published peak stands for."""
+    published = peaks[0]
+    if published.basis not in PUBLISHED_BASES:
+        raise PeakError("--mfu: the profile lacks the published peak, by which MFU divides")
+    if not 0 < percent <= 100:
+        raise ValueError(f"--mfu {percent:g}: a percentage above 0, up to 100")
+    rate = percent / 100 * published
+    rows = [
+        {
+            "name": share_name(peak.basis),
+            "share": rate / peak,
+            "peak": float(peak),
+            "unit": peak.unit,
+            "basis": peak.basis,
+        }
+        for peak in peaks
+    ]
+    return {
+        "schema": "peakline-mfu",
+        "schema_version": 1,
+        "flops_per_s_per_device": rate,
+        "hardware_flops_per_token": None,
+        "utilization": rows,
+    }
+
+
+def _conversion(result: Mapping[str, Any], every: bool) -> str:
+    """ "MFU (published) of 45.0 %, of 989 TFLOP/s, is 62.0 % of achievable (717 TFLOP/s)."."""
+    shares = _shares(result) if every else _named(_shares(result))
+    first, *others = (
+        (units.percent(row["share"]), row["name"], units.rate(row["peak"], row["unit"]))
+        for _, row in shares
+    )
+    measured = ", ".join(f"{share} {name} ({peak})" for share, name, peak in others)
+    return f"{first[1]} of {first[0]}, of {first[2]}, is {measured or 'of no measured peak'}."
+
+
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
     rate = options.tokens_per_second
+    if options.mfu is not None:
+        others = _given(options, ("tokens_per_second", "intensity"))
+        if others or _model_flags(options):
+            parser.error(f"--mfu is the result: leave out {others or _model_flags(options)}")
+        return _converted(_peaks([load(path) for path in options.profile], options), options.mfu)
     alone = rate is None and options.intensity is not None
     if rate is None and not alone:
         parser.error(
-            "a run's MFU needs --tokens-per-second; --intensity alone tells where a kernel ends"
+            "a run's MFU needs --tokens-per-second; --intensity alone tells where a kernel ends, "
+            "--mfu alone converts one that is known"
         )
     if alone and _model_flags(options):
         parser.error(f"{_model_flags(options)}: a model's MFU needs --tokens-per-second")
@@ -451,5 +495,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
         show_document(result)
     else:
         alone = options.tokens_per_second is None
+        if options.mfu is not None:
+            show([_conversion(result, options.every)])
+            return 0
         show(_of_a_kernel(result["roofline"]) if alone else _lines(result, options.every))
     return 0

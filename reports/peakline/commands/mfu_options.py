@@ -46,6 +46,7 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         f"  {program} --profile node*.json --dtype bf16 --tokens-per-second 92000 --devices 8 \\\n"
         "      --flops-per-token 4.5e10 --intensity 300\n"
         f"  {program} --profile node7.json --dtype bf16 --intensity 40\n"
+        f"  {program} --profile node7.json --dtype bf16 --mfu 45\n"
         f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis published",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -54,7 +55,13 @@ def mfu_parser(program: str) -> argparse.ArgumentParser:
         "--tokens-per-second",
         type=number,
         metavar="X",
-        help="total of all devices; only --intensity can do without",
+        help="total of all devices; only --intensity and --mfu can do without",
+    )
+    parser.add_argument(
+        "--mfu",
+        type=number,
+        metavar="PERCENT",
+        help="an MFU known by the published peak, in place of rate and model: prints its shares",
     )
     parser.add_argument(
         "--devices",

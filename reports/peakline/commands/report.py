@@ -99,6 +99,12 @@ def report_parser(program: str) -> argparse.ArgumentParser:
         "index, UUID, model or host",
     )
     parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="every",
+        help=f"print every kernel (default: {_MOST_KERNELS})",
+    )
+    parser.add_argument(
         "--json",
         action="store_true",
         help="print what --kernels, --trace or --bytes-per-sample finds as a JSON document, and "
@@ -323,7 +329,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if error.filename is None:  # of standard output
             raise
         return refused(program, f"{error.filename} cannot be written: {error.strerror or error}")
-    _print(profiles[0], found, bound, model)
+    _print(profiles[0], found, bound, model, options.every)
     if not files:
         return refused(
             program, "nothing to draw: the profile has no measurement that a picture shows"
@@ -334,7 +340,13 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     return _failed(found, options)
 
 
-def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Served | None) -> None:
+# Kernels that are printed; more would hide what stands before them.
+_MOST_KERNELS = 10
+
+
+def _print(
+    profile: Profile, found: _Found, bound: InputBound | None, model: Served | None, every: bool
+) -> None:
     width = shutil.get_terminal_size().columns
     said: list[str] = []
     called = kernel_text.YOURS
@@ -344,7 +356,8 @@ def _print(profile: Profile, found: _Found, bound: InputBound | None, model: Ser
         called = found.ran.kernels_called
         show([*lines(found.ran, found.shares, width), f"{called}:"])
     if found.placements:
-        show(kernel_text.table(profile, found.placements, width))
+        most = None if every else _MOST_KERNELS
+        show(kernel_text.table(profile, found.placements, width, most))
         said += kernel_text.advice(profile, found.placements, called)
     said += [str(bound)] if bound else []
     if model:

@@ -301,16 +301,19 @@ def names_of(placements: Sequence[Placement]) -> str:
     return ", ".join(names[:_NAMED]) + others
 
 
-def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> list[str]:
+def table(
+    profile: Profile, placements: Sequence[Placement], width: int = 80, most: int | None = None
+) -> list[str]:
     """The placements in lines, most to gain first; below each kernel stand its two answers.
 
-    width: characters of a line, of which a name takes what the numbers leave.
+    width: characters of a line, of which a name takes what the numbers leave. most: kernels that
+    are printed; the others are counted.
     """
     name_width = min(NAME_WIDTH, max(16, width - 37))
     lines = [f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}  {'of time':>8}"]
     whole = total_seconds(placements)
     names = shortened((p.label for p in placements), name_width)
-    for number, p in enumerate(placements, start=1):
+    for number, p in enumerate(placements[:most], start=1):
         time, share = "–", "–"
         if p.kernel.seconds is not None:
             time = taken(p)
@@ -322,6 +325,9 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
             lines += textwrap.wrap(
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
+    if most is not None and (others := placements[most:]):
+        share = f", {units.percent(total_seconds(others) / whole)} of the time" if whole else ""
+        lines.append(f"     {units.counted(len(others), 'other kernel')}{share}: --all")
     return lines
 
 
