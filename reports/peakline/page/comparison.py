@@ -66,7 +66,8 @@ def _drawn(document: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     if not document.get("machines"):
         return devices, []
     named = tuple(r["name"] for r in document["gate"]["reasons"] if not r["allowed"])
-    drawn, others = [], []
+    drawn: list[Any] = []
+    others: list[Any] = []
     for device in devices:
         rules = f"{device['machine']}/{device['device']}/"
         blamed = len(drawn) < _MOST_DRAWN and any(name.startswith(rules) for name in named)
@@ -95,7 +96,8 @@ def _fleet(shifts: Sequence[Mapping[str, Any]]) -> str:
     ]
     return (
         '<h2 id="fleet">The fleet as a whole</h2>'
-        "<p>The median of all cards' ratios, with its 95 % interval: a shift that they share is told apart from the scatter of each.</p>"
+        "<p>The median of all cards' ratios, with its 95 % interval: a shift that "
+        "they share is told apart from the scatter of each.</p>"
         + card("fleet", table("fleet-shifts", heads, rows))
     )
 
