@@ -54,7 +54,9 @@ def test_ten_kernels_are_printed_unless_all(report, tmp_path):
     trace = str(CAUSES.parent / "h200_trace.json.gz")
 
     def shown(*options):
-        text = report.stdout(ONE_GPU, "--trace", trace, "-o", tmp_path / "out", "--overwrite", *options)
+        text = report.stdout(
+            ONE_GPU, "--trace", trace, "-o", tmp_path / "out", "--overwrite", *options
+        )
         return len(re.findall(r"^ {1,2}\d+  \S", text, re.MULTILINE)), text
 
     few, text = shown()
