@@ -20,7 +20,8 @@ namespace peakline {
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding, mps,
-//            confidential_computing, fabric_not_ready, memory_untested
+//            confidential_computing, fabric_not_ready, memory_untested, nvlink_errors and
+//            pcie_replays (in the run; error in a verifying soak)
 //   info:    row_remap (before the run), cpu_governor, clock_above_max, tlb_reach, assumed_spread,
 //            nvlink_down, peer_access_refused, results_compared, never_run; kForTheRecord
 // broken: topics that derive_curves omitted.
@@ -41,6 +42,8 @@ inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";
 inline constexpr std::string_view kThermalLimit = "thermal_limit";
 inline constexpr std::string_view kFabricNotReady = "fabric_not_ready";
+inline constexpr std::string_view kNvLinkErrors = "nvlink_errors";
+inline constexpr std::string_view kPcieReplays = "pcie_replays";
 inline constexpr std::string_view kXid = "xid", kXidOfPeakline = "xid_of_peakline";
 // Whether it belongs on the first screen.
 bool matters(const Finding& finding);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace peakline::cuda {
@@ -118,7 +121,106 @@ std::string_view refusal(nvmlGpuP2PStatus_t status) {
   return {};
 }
 
+constexpr double kBytesPerKiB = 1024;
+
+// By the field that has it. Since Blackwell, recoveries have another field, and take the place of
+// replays and CRC errors.
+constexpr std::pair<std::optional<std::int64_t> NvLinkCounters::*, unsigned> kCounters[] = {
+    {&NvLinkCounters::replays, NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY},
+    {&NvLinkCounters::recoveries, NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY},
+    {&NvLinkCounters::crc_errors, NVML_FI_DEV_NVLINK_ERROR_DL_CRC},
+    {&NvLinkCounters::recoveries, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS},
+    {&NvLinkCounters::malformed_packets, NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS},
+    {&NvLinkCounters::buffer_overruns, NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS},
+    {&NvLinkCounters::receive_errors, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS},
+    {&NvLinkCounters::integrity_errors, NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS},
+    {&NvLinkCounters::discards, NVML_FI_DEV_NVLINK_COUNT_XMIT_DISCARDS},
+    {&NvLinkCounters::effective_errors, NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS},
+    {&NvLinkCounters::symbol_errors, NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS}};
+
+// A link's fields, read at once.
+class Fields {
+ public:
+  Fields(const Library& nvml, nvmlDevice_t device, unsigned link) {
+    std::vector<unsigned> ids(std::begin(kOthers), std::end(kOthers));
+    for (const auto& [member, id] : kCounters) ids.push_back(id);
+    for (const unsigned id : ids) {
+      nvmlFieldValue_t& field = fields_.emplace_back();
+      field.fieldId = id;
+      field.scopeId = link;
+      field.nvmlReturn = NVML_ERROR_UNKNOWN;
+    }
+    if (nvml.field_values(device, static_cast<int>(fields_.size()), fields_.data()) != NVML_SUCCESS)
+      fields_.clear();
+  }
+
+  std::optional<std::int64_t> count(unsigned id) const {
+    const auto field = std::ranges::find(fields_, id, &nvmlFieldValue_t::fieldId);
+    return field == fields_.end() ? std::nullopt : count_of(*field);
+  }
+  // Sent and received.
+  std::optional<double> bytes() const {
+    const auto sum = [&](unsigned sent, unsigned received, double unit) -> std::optional<double> {
+      const auto one = count(sent), other = count(received);
+      if (!one || !other) return std::nullopt;
+      return unit * (static_cast<double>(*one) + static_cast<double>(*other));
+    };
+    if (const auto of_nvlink5 =
+            sum(NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES, NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES, 1))
+      return of_nvlink5;
+    return sum(NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX,
+               kBytesPerKiB);
+  }
+  // Coded as mantissa and negative exponent.
+  std::optional<double> ratio(unsigned id) const {
+    const auto coded = count(id);
+    if (!coded) return std::nullopt;
+    const auto mantissa =
+                   static_cast<double>(NVML_NVLINK_ERROR_COUNTER_BER_GET(*coded, BER_MANTISSA)),
+               exponent = static_cast<double>(NVML_NVLINK_ERROR_COUNTER_BER_GET(*coded, BER_EXP)),
+               ratio = mantissa / std::pow(10, exponent);
+    constexpr double kLeast = 1e-30;  // of a profile
+    return ratio <= 1 && (ratio >= kLeast || mantissa == 0) ? std::optional(ratio) : std::nullopt;
+  }
+
+ private:
+  static constexpr unsigned kOthers[] = {
+      NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,  NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX,
+      NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES,    NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES,
+      NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER, NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER};
+
+  std::vector<nvmlFieldValue_t> fields_;
+};
+
 }  // namespace
+
+std::optional<std::int64_t> count_of(const nvmlFieldValue_t& field) {
+  std::int64_t count = -1;  // as a driver may state what it does not know
+  if (field.valueType == NVML_VALUE_TYPE_UNSIGNED_INT) count = field.value.uiVal;
+  if (field.valueType == NVML_VALUE_TYPE_SIGNED_INT) count = field.value.siVal;
+  if (field.valueType == NVML_VALUE_TYPE_UNSIGNED_LONG ||
+      field.valueType == NVML_VALUE_TYPE_UNSIGNED_LONG_LONG ||
+      field.valueType == NVML_VALUE_TYPE_SIGNED_LONG_LONG)
+    count = field.value.sllVal;
+  return field.nvmlReturn == NVML_SUCCESS && count >= 0 ? std::optional(count) : std::nullopt;
+}
+
+std::vector<NvLinkCounters> nvlink_counters_of(const Library& nvml, nvmlDevice_t device) {
+  std::vector<NvLinkCounters> links;
+  const unsigned most = most_links(nvml, device);
+  for (unsigned link = 0; link < most; ++link) {
+    if (!is_up(nvml, device, link)) continue;
+    NvLinkCounters read{.link = static_cast<int>(link)};
+    const Fields fields(nvml, device, link);
+    for (const auto& [member, id] : kCounters)
+      if (const auto count = fields.count(id)) read.*member = count;
+    read.bytes = fields.bytes();
+    read.effective_ber = fields.ratio(NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER);
+    read.symbol_ber = fields.ratio(NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER);
+    if (read != NvLinkCounters{.link = read.link}) links.push_back(read);
+  }
+  return links;
+}
 
 NvLinks nvlinks_of(const Library& nvml, nvmlDevice_t device) {
   NvLinks links;

@@ -4,6 +4,7 @@
 
 #include <nvml.h>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,11 @@
 namespace peakline::cuda {
 
 NvLinks nvlinks_of(const NvmlLibrary& nvml, nvmlDevice_t device);
+
+// A counter's value, whatever its type; nullopt: not supported.
+std::optional<std::int64_t> count_of(const nvmlFieldValue_t& field);
+// Without links whose counters are all unknown.
+std::vector<NvLinkCounters> nvlink_counters_of(const NvmlLibrary& nvml, nvmlDevice_t device);
 
 // nullopt: none, or off.
 std::optional<C2cLinks> c2c_of(const NvmlLibrary& nvml, nvmlDevice_t device);

@@ -297,6 +297,16 @@ DeviceHealth Nvml::health(const std::string& uuid) const {
   health.temperature_c = number(library_->temperature, device, NVML_TEMPERATURE_GPU);
   if (const auto replays = number(library_->pcie_replays, device))
     health.pcie_replays = static_cast<std::int64_t>(*replays);
+  nvmlFieldValue_t memory{};
+  memory.fieldId = NVML_FI_DEV_MEMORY_TEMP;
+  if (library_->field_values(device, 1, &memory) == NVML_SUCCESS)
+    if (const auto celsius = count_of(memory); celsius > 0)
+      health.memory_temperature_c = static_cast<double>(*celsius);
+  nvmlMarginTemperature_t margin{};
+  margin.version = nvmlMarginTemperature_v1;
+  if (library_->margin_temperature(device, &margin) == NVML_SUCCESS)
+    health.temperature_margin_c = margin.marginTemperature;
+  health.nvlinks = nvlink_counters_of(*library_, device);
   return health;
 }
 

@@ -105,6 +105,8 @@ struct NvmlLibrary {
   // Spelled out: newer headers deprecate these forms, which every driver has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature{
       handle, "nvmlDeviceGetTemperature"};
+  Entry<decltype(nvmlDeviceGetMarginTemperature)> margin_temperature{
+      handle, "nvmlDeviceGetMarginTemperature"};
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlGpuFabricInfo_t*)> fabric_info{handle,
                                                                       "nvmlDeviceGetGpuFabricInfo"};
   Entry<decltype(nvmlDeviceGetPowerUsage)> power{handle, "nvmlDeviceGetPowerUsage"};

@@ -39,6 +39,10 @@ std::vector<Finding> all_findings(const DeviceView& device) {
   return all;
 }
 
+bool warns(std::string_view code) {
+  return code == kFabricNotReady || code == kNvLinkErrors || code == kPcieReplays;
+}
+
 // Of measurements that failed: "2 measurements failed: hbm.read/bytes:1024, hbm.copy".
 std::string short_form(const Finding& finding) {
   if (finding.code != kMeasurementsFailed) return {};
@@ -66,7 +70,7 @@ void judge_findings(const DeviceView& device, RulesOf& rules) {
     if (finding.code == kMemoryUntested) add(Outcome::kCannotJudge);
     // The room may be to blame rather than the GPU, and links are judged by their figures.
     else if (finding.code == kThermalLimit ||
-             (finding.code == kFabricNotReady && finding.severity < Severity::kError))
+             (warns(finding.code) && finding.severity < Severity::kError))
       add(Outcome::kWarn);
     // A mistake in peakline is none of the device.
     else if (finding.severity == Severity::kError && finding.code != "broken_topic")

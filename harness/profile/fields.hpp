@@ -73,6 +73,28 @@ void fields(auto& a, Like<DeviceProcess> auto& v) {
   a("memory_bytes", v.memory_bytes);
 }
 
+void fields(auto& a, Like<NvLinkCounters> auto& v) {
+  a("link", v.link, {.what = "Number of the NVLink"});
+  a("bytes", v.bytes, {.what = "Data sent and received"});
+  a("replays", v.replays, {.what = "Packets sent again, up to NVLink 4"});
+  a("recoveries", v.recoveries, {.what = "Times that the link was trained again"});
+  a("crc_errors", v.crc_errors, {.what = "Packets with a wrong checksum, up to NVLink 4"});
+  a("malformed_packets", v.malformed_packets, {.what = "Malformed packets received on NVLink 5"});
+  a("buffer_overruns", v.buffer_overruns,
+    {.what = "Packets received on NVLink 5 and dropped for lack of room"});
+  a("receive_errors", v.receive_errors, {.what = "Packets received with errors on NVLink 5"});
+  a("integrity_errors", v.integrity_errors,
+    {.what = "Times that errors of NVLink 5 exceeded the driver's threshold"});
+  a("discards", v.discards, {.what = "Packets with errors that NVLink 5 did not send"});
+  a("effective_errors", v.effective_errors,
+    {.what = "Errors on NVLink 5 that error correction left"});
+  a("symbol_errors", v.symbol_errors, {.what = "Symbols received with errors on NVLink 5"});
+  a("effective_ber", v.effective_ber,
+    {.what = "Bit error ratio of effective_errors", .range = Range::kShare});
+  a("symbol_ber", v.symbol_ber,
+    {.what = "Bit error ratio of symbol_errors", .range = Range::kShare});
+}
+
 void fields(auto& a, Like<DeviceHealth> auto& v) {
   a.maybe("ecc", v.ecc, {.what = "Memory errors that ECC found since the driver was loaded"});
   a("remapped_rows_correctable", v.remapped_rows_correctable);
@@ -80,7 +102,12 @@ void fields(auto& a, Like<DeviceHealth> auto& v) {
   a("remap_pending", v.remap_pending);
   a("remap_failed", v.remap_failed);
   a("temperature_c", v.temperature_c, kCelsius);
-  a("pcie_replays", v.pcie_replays);
+  a("pcie_replays", v.pcie_replays, {.what = "Packets of the PCIe link that were sent again"});
+  a("memory_temperature_c", v.memory_temperature_c,
+    {.what = "Temperature of the GPU's memory in degrees Celsius", .range = Range::kSigned});
+  a("temperature_margin_c", v.temperature_margin_c,
+    {.what = "Degrees Celsius until the GPU slows down", .range = Range::kSigned});
+  a.maybe("nvlinks", v.nvlinks, {.what = "Counters of the NVLinks since the driver was loaded"});
 }
 
 void fields(auto& a, Like<DeviceFacts> auto& v) {

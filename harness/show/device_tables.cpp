@@ -106,7 +106,7 @@ Row compute_row(const DeviceView& device, const Resource& of, Basis basis) {
                  peak_cell(observed, of.unit, clock_hz),
                  share_cell(value, observed),
                  value_cell(divided(divided(value, clock_hz), gpu.sm_count), ""),
-                 value_cell(divided(value, power_w), "FLOP/J"),
+                 value_cell(joules_per_operation(row), energy_unit(of.unit)),
                  value_cell(power_w, "W"),
                  value_cell(conditions.temperature_c, "°C"),
                  next,
@@ -173,7 +173,9 @@ Table headlines_table(const DeviceView& device) {
 Table compute_table(const DeviceView& device) {
   Table table{.key = "compute",
               .title = "Compute, TFLOP/s",
-              .remark = "dense, FMA = 2 FLOP; peaks at the clock after @, in MHz",
+              .remark =
+                  "dense, FMA = 2 FLOP; peaks at the clock after @, in MHz; pJ/OP: the whole "
+                  "board's energy per FLOP or OP",
               .labels_once = true};
   if (device.facts == nullptr) return table;
   const auto& max_hz = device.facts->sm_clock_max_hz;
@@ -194,7 +196,7 @@ Table compute_table(const DeviceView& device) {
       {.key = "observed", .head = "observed", .dispensable = kObserved, .bare = true},
       share("share_of_observed", kObserved),
       {.key = "per_clock_per_sm", .head = "/clk/SM", .dispensable = kEfficiency, .bare = true},
-      {.key = "per_joule", .head = "T/J", .dispensable = kEfficiency, .bare = true},
+      {.key = "energy", .head = "pJ/OP", .dispensable = kEfficiency, .bare = true},
       {.key = "power", .head = "W", .dispensable = kConditions, .bare = true},
       {.key = "temperature", .head = "°C", .dispensable = kConditions, .bare = true},
       {.key = "next_run", .head = "next run", .dispensable = kNextRun},

@@ -48,6 +48,17 @@ Cell reference_cell(const DeviceView& device, const FigureKey& of) {
 
 }  // namespace
 
+std::optional<double> joules_per_operation(const Ceiling* row) {
+  if (row == nullptr || !is_compute(row->unit) || !(row->conditions.power_w.value_or(0) > 0) ||
+      !(row->value > 0))
+    return std::nullopt;
+  return *row->conditions.power_w / row->value;
+}
+
+std::string energy_unit(std::string_view rate_unit) {
+  return fmt::format("J/{}", rate_unit.substr(0, rate_unit.find('/')));
+}
+
 std::optional<double> value_of(const Ceiling* row) {
   return row == nullptr ? std::nullopt : std::optional(row->value);
 }

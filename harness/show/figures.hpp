@@ -17,6 +17,10 @@ namespace peakline {
 
 // nullopt without such a ceiling.
 std::optional<double> value_of(const Ceiling* row);
+// The energy of one operation of a compute rate, in joules: the board's power, idle power included,
+// over the rate. nullopt without a power, which only loads of a second and more have.
+std::optional<double> joules_per_operation(const Ceiling* row);
+std::string energy_unit(std::string_view rate_unit);  // "J/FLOP" of "FLOP/s"
 // "–" with the reason where the ceiling was not measured.
 Cell measured_cell(const DeviceView& device, std::string_view resource, Basis basis);
 Cell next_run_cell(const DeviceView& device, const Ceiling* row);

@@ -54,6 +54,20 @@ std::optional<std::string> power_note(const Checks& checks, const DeviceView& gp
   return std::nullopt;
 }
 
+// What an operation under load costs: "Under load the board takes 0.97 pJ/FLOP in BF16, ...".
+std::optional<std::string> energy_note(const DeviceView& gpu) {
+  std::vector<std::string> parts;
+  for (const Headline* headline : gpu.headlines) {
+    const Ceiling* row = gpu.ceiling(headline->resource, Basis::kSustained);
+    const auto energy = joules_per_operation(row);
+    if (!energy || headline->basis != Basis::kSustained) continue;
+    parts.push_back(fmt::format("{} in {}", format_rough(*energy, energy_unit(row->unit)),
+                                format_of(gpu, row->resource)));
+  }
+  if (parts.empty()) return std::nullopt;
+  return fmt::format("Under load the board takes {}.", joined(parts));
+}
+
 // A language model's rate by the slowest GPU's memory.
 std::optional<std::string> decoding(const Checks& checks, const Alike& group,
                                     const ResourceLabels& labels) {
@@ -199,7 +213,7 @@ Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels&
   add_notes(table,
             {computed ? std::optional(kComputedNote) : std::nullopt,
              unmeasured_note(*group.first().profile, left_out), power_note(checks, group.first()),
-             gemm_sizes(group), decoding(checks, group, labels)});
+             energy_note(group.first()), gemm_sizes(group), decoding(checks, group, labels)});
   return table;
 }
 

@@ -68,6 +68,20 @@ inline bool is_mps_server(const DeviceProcess& process) {
   return process.name.ends_with(kMpsServer);
 }
 
+// Counters of an NVLink since the driver was loaded. nullopt: the model has none.
+struct NvLinkCounters {
+  int link = 0;
+  std::optional<double> bytes = {};  // of data, both directions
+  // Up to NVLink 4; recoveries also of NVLink 5.
+  std::optional<std::int64_t> replays = {}, recoveries = {}, crc_errors = {};
+  // Of NVLink 5, of which nobody knows yet how far they grow on healthy links.
+  std::optional<std::int64_t> malformed_packets = {}, buffer_overruns = {}, receive_errors = {},
+                              integrity_errors = {}, discards = {}, effective_errors = {},
+                              symbol_errors = {};
+  std::optional<double> effective_ber = {}, symbol_ber = {};  // bit error ratios
+  bool operator==(const NvLinkCounters&) const = default;
+};
+
 // NVML's counters, read before and after the run; findings compare them.
 struct DeviceHealth {
   EccCounts ecc;
@@ -75,6 +89,9 @@ struct DeviceHealth {
   std::optional<bool> remap_pending, remap_failed;
   std::optional<double> temperature_c;
   std::optional<std::int64_t> pcie_replays;
+  std::optional<double> memory_temperature_c = {};
+  std::optional<double> temperature_margin_c = {};  // until the GPU slows down
+  std::vector<NvLinkCounters> nvlinks = {};
   bool operator==(const DeviceHealth&) const = default;
 };
 

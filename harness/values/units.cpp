@@ -104,6 +104,8 @@ std::string format_value(double value, std::string_view unit) {
   if (unit == "Hz") return format_clock(value);
   if (unit.ends_with("/s")) return format_rate(value, unit);
   if (!std::isfinite(value)) return std::string(kNotKnown);
+  if (unit.starts_with("J/"))
+    return fmt::format("{} p{}", format_number(value / bare_factor(unit)), unit);
   return unit.empty() ? format_number(value) : fmt::format("{} {}", format_number(value), unit);
 }
 
@@ -116,13 +118,13 @@ double rough(double value) {
 std::string format_rough(double value, std::string_view unit) {
   if (!std::isfinite(value)) return std::string(kNotKnown);
   const double rounded = rough(value);
+  if (unit.starts_with("J/")) return fmt::format("{:g} p{}", rounded / bare_factor(unit), unit);
   const Prefix& prefix = prefix_of(rounded, rate_prefixes(unit));
   return fmt::format("{:g} {}{}", rounded / prefix.factor, prefix.symbol, unit);
 }
 
 double bare_factor(std::string_view unit) {
-  const bool compute = unit.ends_with("OP/s") || unit.ends_with("OP/J");
-  return unit == "B/s" ? 1e9 : compute ? 1e12 : 1;
+  return unit == "B/s" ? 1e9 : is_compute(unit) ? 1e12 : unit.starts_with("J/") ? 1e-12 : 1;
 }
 
 std::string format_bare(double value, std::string_view unit) {

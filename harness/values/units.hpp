@@ -31,8 +31,8 @@ std::string format_rough(double value, std::string_view unit);
 double rough(double value);
 // Without a unit: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
-// Likewise, bandwidths in GB/s, operations in TFLOP/s or TOP/s, energies in TFLOP/J. Other rates
-// keep their unit.
+// Likewise, bandwidths in GB/s, operations in TFLOP/s or TOP/s, energies per operation or byte in
+// pJ. Other rates keep their unit.
 std::string format_bare(double value, std::string_view unit);
 double bare_factor(std::string_view unit);
 // Two digits beyond 9999: "3.4 × 10¹²".

@@ -86,12 +86,22 @@ def value(amount: float, unit: str) -> str:
         return clock(amount)
     if unit.endswith("/s"):
         return rate(amount, unit)
+    if unit.startswith("J/"):
+        return f"{number(amount / _bare_scale(unit))} p{unit}"
     return f"{number(amount)} {unit}".rstrip()
 
 
+def _bare_scale(unit: str) -> float:
+    if unit == "B/s":
+        return 1e9
+    return 1e12 if unit.endswith("OP/s") else 1e-12 if unit.startswith("J/") else 1
+
+
 def bare(amount: float, unit: str, *, rough: bool = False) -> str:
-    """Without the unit: bandwidths in GB/s, operations in TFLOP/s or TOP/s. Other rates keep it."""
-    scale = 1e9 if unit == "B/s" else 1e12 if unit.endswith(("OP/s", "OP/J")) else 1
+    """Without the unit: bandwidths in GB/s, operations in TFLOP/s or TOP/s, energies in pJ. Other
+    rates keep it.
+    """
+    scale = _bare_scale(unit)
     if scale == 1 and unit.endswith("/s"):
         return rate(amount, unit)
     return f"{_rounded(amount) / scale:g}" if rough else number(amount / scale)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from program import SOURCE, assert_usage_error, peakline, read, refused
@@ -75,6 +76,16 @@ def test_selection(run):
     assert planned(run, CUDA_VISIBLE_DEVICES="1") == {"GPU 1"}
     assert planned(run, CUDA_VISIBLE_DEVICES=FIRST) == {"GPU 0"}
     assert_usage_error(run("--device", "none", "--filter", "hbm"), "no GPU is measured")
+
+
+def test_a_prolog_has_time_for_eight_gpus(run, zoo):
+    """An estimate: no eight GPUs were timed. Four need 1.4 times theirs."""
+    plan = run("--dry-run", code=0, **zoo(*8 * ["h200-sxm"]))
+    (seconds,) = re.findall(r"on 10 devices, about (\d+) s", plan.stdout)
+    script = (SOURCE / "scripts/slurm/peakline-slurm").read_text()
+    (limit,) = re.findall(r"epilog_slurmd\) time_limit=(\d+)", script)
+    # Failing figures are measured again: at most all of them.
+    assert 1.4 * 2 * int(seconds) < int(limit)
 
 
 def test_mig_instances_are_the_devices(run, devices_of, zoo):

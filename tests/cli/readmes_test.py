@@ -23,6 +23,7 @@ FILES = (
     "reports/models.md",
     "reports/workload.md",
     "scripts/README.md",
+    "scripts/runbook.md",
 )
 PROFILES = ("node7-may", "node7-june", "node7", "node7-later", "profiles/node7", "profiles/node8")
 # Fakes for other programs (pip, ncu, a training script) and long measurements; they check the part
@@ -32,6 +33,7 @@ STAND_INS = {
     "peakline": """
         case "$*" in
           run*) exec "$PEAKLINE" "$@" --dry-run ;;
+          check*--output*) cp node7.json "${@: -1}" ;;
           benchmark*--device\\ host*) exec "$PEAKLINE" "$@" ;;
           benchmark*) exec "$PEAKLINE" "$@" --benchmark_list_tests ;;
           *) exec "$PEAKLINE" "$@" ;;
@@ -47,7 +49,12 @@ STAND_INS = {
     "nsys": """
         [[ $1 == profile && ${*: -2} == 'python train.py' ]] && exit
         [[ $1 == export ]] && cp "${6%.nsys-rep}.sqlite" "$5" """,
-    "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
+    "kubectl": "[[ $1 =~ ^(rollout|(un)?cordon|drain)$ || $2 == pod || ( $2 == -f && -f $3 ) ]]",
+    "scontrol": "[[ $* =~ ^update\\ NodeName=.*\\ State=(DRAIN\\ Reason=.+|RESUME)$ ]]",
+    "nvidia-smi": "[[ $* =~ ^(-q|--gpu-reset\\ -i\\ [0-9])$ ]]",
+    "dmesg": "",
+    "sha256sum": "[[ $* == *\\ SHA256SUMS ]]",
+    "gh": "[[ $1\\ $2 == attestation\\ verify ]]",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
@@ -110,11 +117,21 @@ def run_in(tmp_path):
     return lambda folder, line: subprocess.run(["bash", "-c", line], cwd=folder, **settings)
 
 
+def write_upgrade(folder):
+    """Runs before and after an upgrade, which only a reader has."""
+    profile = json.loads(REFERENCE.read_text())
+    for month, name in enumerate(("before", "after"), start=1):
+        (folder / name).mkdir()
+        profile["created"] = f"2026-{month:02}-01T12:00:00Z"
+        (folder / name / "node7.json").write_text(json.dumps(profile))
+
+
 @pytest.fixture
 def demo(tmp_path):
     """The files of `peakline demo`, which README.md uses."""
     folder = tmp_path / "demo"
     peakline("demo", folder, code=0)
+    write_upgrade(folder)
     return folder
 
 
@@ -124,6 +141,7 @@ def files(tmp_path):
     for name in ("reports", "scripts", "CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
         (tmp_path / name).symlink_to(SOURCE / name)
     profile = json.loads(REFERENCE.read_text())
+    write_upgrade(tmp_path)
     (tmp_path / "profiles").mkdir()
     for month, name in enumerate(PROFILES, start=5):
         profile["created"] = f"2026-{month:02}-01T12:00:00Z"

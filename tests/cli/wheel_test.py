@@ -73,6 +73,8 @@ def test_the_program_brings_its_libraries(environment: Path) -> None:
     for line in loaded.splitlines():
         assert brought in line or EVERYWHERE.search(line.split()[0]), line
     assert brought in loaded
+    files = [file.read_bytes() for file in (environment / "libexec/peakline").iterdir()]
+    assert len(files) == len(set(files))  # each by one of its names
 
 
 def test_it_measures_and_draws(environment: Path) -> None:

@@ -879,12 +879,13 @@ def faster(profile: Profile, rng: random.Random) -> Words | None:
 
 @mutation(benign=True)
 def usual_errors(profile: Profile, rng: random.Random) -> Words | None:
-    """Corrected errors, and rows that earlier runs remapped."""
+    """Corrected errors, and what earlier runs remapped and replayed."""
     gpu = rng.choice(profile["devices"])
     gpu["after"]["ecc"]["corrected"] += rng.randint(0, 5)
+    replays = rng.randint(0, 3)
     for side in ("before", "after"):
         gpu[side]["remapped_rows_correctable"] = 2
-    gpu["after"]["pcie_replays"] = rng.randint(0, 3)
+        gpu[side]["pcie_replays"] = replays
     gpu["after"]["temperature_c"] = rng.randint(30, 80)
     return HEALTHY
 

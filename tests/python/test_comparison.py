@@ -112,6 +112,31 @@ def test_a_phone_shows_ratio_and_verdict(document, tmp_path):
     assert 0 < ends["ratio"] < ends["verdict"] <= 390
 
 
+def test_a_fleets_page_draws_whom_a_reason_names(document):
+    device = document["devices"][0]
+    document["machines"] = [f"node{i}" for i in range(30)]
+    document["devices"] = [
+        device | {"machine": node, "device": "gpu0"} for node in document["machines"]
+    ]
+    document["sentence"] = "2 of 30 cards: node3 gpu0 (HBM read 4.1 % slower)"
+    document["gate"]["reasons"] = [
+        {"code": "slower", "name": f"{node}/gpu0/hbm.read/measured", "outcome": "fail"}
+        | {"text": "0.959 times as fast", "allowed": node == "node9"}
+        for node in ("node3", "node9", "node17")
+    ]
+    shift = {"label": "HBM read", "model": "NVIDIA H200", "cards": 30, "verdict": "same"}
+    document["fleet"] = [shift | {"ratio": 0.995, "ratio_low": 0.993, "ratio_high": 0.997}]
+    page = comparison_page(document)
+    assert "2 of 30 cards: node3 gpu0 (HBM read 4.1 % slower)." in page
+    headings = re.findall(r'<h2 id="[^"]*">([^<]*)', page)
+    assert [heading.partition(" · ")[0] for heading in headings] == [
+        "The fleet as a whole",
+        "node3",
+        "node17",
+    ]
+    assert "28 devices more" in page
+
+
 def test_other_models_and_hosts_are_not_judged(document):
     first, second = document["devices"]
     first["same_model"], second["shared_host"] = False, True

@@ -1,5 +1,6 @@
 """The documents: they lead where they say, and say what the program says."""
 
+import json
 import re
 import subprocess
 
@@ -91,7 +92,25 @@ def test_figures_of_python_examples_come_out():
             again = more and eval(code.rstrip().replace(")", f", {more[1]})"), names)
             assert not more or f"{again:.3g}" == more[2]
         checked += 1
-    assert checked == 6
+    assert checked == 7
+
+
+def stated_versions():
+    """The versions of all documents, as the code that prints them states them."""
+    paths = [*(ROOT / "harness").rglob("*.cpp"), *(ROOT / "reports/peakline").rglob("*.py")]
+    text = "\n".join(path.read_text() for path in paths)
+    keys = r'"schema"[,:] "(peakline-\w+)"\}?,\s*\{?"schema_version"[,:] (\d+)'
+    found = re.findall(keys, text) + re.findall(r'rows_document\("(peakline-\w+)", (\d+)', text)
+    for kind in ("profile", "population"):
+        schema = json.loads(text_of(ROOT / f"reports/peakline/{kind}.schema.json"))
+        found.append((f"peakline-{kind}", str(schema["properties"]["schema_version"]["const"])))
+    return found
+
+
+def test_versions_of_documents_are_the_codes():
+    listed = re.findall(r"(?m)^\| (peakline-\w+) \| (\d+) \|", text_of(ROOT / "COMPATIBILITY.md"))
+    assert len(listed) == 15
+    assert sorted(listed) == sorted(set(stated_versions()))
 
 
 def sources():
@@ -103,10 +122,52 @@ def sources():
     return re.sub(r'"\s*\n\s*"', "", text)
 
 
+def quoted(row):
+    return re.findall(r"`([^`]+)`", row)
+
+
 def test_troubleshooting_quotes_real_messages():
     rows = re.findall(r"(?m)^\| (.*?) \| ", (ROOT / "scripts/troubleshooting.md").read_text())
     of_others = {"peakline: command not found", "version 'GLIBC_…' not found", "ERR_NVGPUCTRPERM"}
-    quoted = {message for row in rows for message in re.findall(r"`([^`]+)`", row)} - of_others
-    assert len(quoted) > 15
+    messages = {message for row in rows for message in quoted(row)} - of_others
+    assert len(messages) > 15
     printed = sources()
-    assert [message for message in quoted if message not in printed] == []
+    assert [message for message in messages if message not in printed] == []
+
+
+# What an operator types, or a GPU's name.
+COMMANDS = re.compile(r"(nvidia-smi|lspci|peakline) |--|gpu3$")
+RUNBOOK = ROOT / "scripts/runbook.md"
+
+
+def test_runbook_quotes_what_is_printed():
+    rows = re.findall(r"(?m)^\|.*", prose(RUNBOOK))
+    words = {word.removeprefix("health/") for row in rows for word in quoted(row)}
+    printed = sources()
+    assert len(words) > 80
+    assert [word for word in words if not COMMANDS.match(word) and word not in printed] == []
+
+
+def codes_of_health():
+    """What follows health/ in names of rules that do not pass."""
+    folder = ROOT / "harness/conclude"
+    text = "".join(
+        path.read_text() for path in [*folder.glob("*.[ch]pp"), *folder.rglob("findings/*.cpp")]
+    )
+    # A finding whose severity is, or may be, an error.
+    severe = r"(?:Severity::kError|severity|gpu\.unusable)"
+    added = rf"(?:add|report)\(\s*(?:\"(\w+)\"|std::string\((k\w+)\)),\s*{severe}"
+    judged = (ROOT / "harness/judge/health.cpp").read_text()
+    constants = dict(re.findall(r"(k\w+) = \"(\w+)\"", text))
+    found = {code or constants[name] for code, name in re.findall(added, text)}
+    found |= {
+        constants[name] for name in re.findall(r"code == (k\w+)", judged) if name in constants
+    }
+    return found | set(re.findall(r"\"health/(\w+)\"", judged))
+
+
+def test_runbook_has_every_health_rule():
+    codes = codes_of_health() - {"broken_topic"}  # not judged
+    assert {"xid", "ecc_errors", "row_remap", "failed", "thermal_limit", "pairs"} < codes
+    named = {word for word in quoted(prose(RUNBOOK)) if word.startswith("health/")}
+    assert named == {f"health/{code}" for code in codes}

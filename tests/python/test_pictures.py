@@ -24,10 +24,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 from peakline.names import format_name
-from peakline.pictures import Canvas, inline_svg, pictures, render, sentence
-from peakline.pictures.canvas import spread
+from peakline.pictures import Canvas, inline_svg, kernel_roofline, pictures, render, sentence
+from peakline.pictures import style as looks
+from peakline.pictures.canvas import inches, round_values, spread
 from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
+from peakline.pictures.side_by_side import overlay
 from peakline.pictures.style import CARD, CSS_VARIABLES, FORMATS, INK, MUTED, SERIES, style
 from peakline.profile import HOST, NODE
 from peakline.report import build
@@ -156,10 +158,21 @@ def test_colours_have_contrast_in_both_themes():
             "--error",
             "--warning",
             "--info",
+            "--saved",
             *(f"--s{i + 1}" for i in range(len(SERIES))),
         ):
             assert contrast(theme[name], theme["--card"]) >= 4.5, name
     assert light["--card"] == CARD
+
+
+def test_each_colour_of_a_step_has_one_meaning():
+    units = [color for _, color in (*looks.LEVELS.values(), looks.TENSOR_CORES, looks.OTHER_UNITS)]
+    activities = [looks.KERNELS, looks.COLLECTIVES, looks.COPIES, looks.HOST_LAUNCHES, looks.SAVING]
+    colors = [*units, *(fill["color"] for fill in activities)]
+    assert len(set(colors)) == len(colors)
+    needed = [*map(looks.pale, units), *activities[:3]]
+    assert all(fill["alpha"] < looks.SAVING["alpha"] / 2 for fill in needed)
+    assert looks.SAVED not in [*SERIES, *(color for color, _ in FORMATS.values())]
 
 
 def simulate(color, kind):
@@ -256,6 +269,7 @@ def test_each_file_says_what_it_is_of(document, drawn):
 def test_numbers_stay_with_their_unit(page, drawn):
     expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
     assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
+    assert unbroken("833 TFLOP/s GPU 1") == "833_TFLOP/s GPU_1".replace("_", "\N{NO-BREAK SPACE}")
     said = escape(unbroken(drawn["waves"].headline))
     assert f'<p class="said">{said}</p>' in page
 
@@ -374,6 +388,62 @@ def test_formats_look_alike_in_all_pictures():
                         assert more or line.get_marker() in (mark, "None"), picture.key
                         seen.setdefault(name, set()).add(picture.key)
     assert {"roofline", "skinny", "data", "matrix-alignment"} <= seen["BF16"]
+
+
+def test_sustained_names_a_load_not_a_figure(drawn):
+    for picture in drawn.values():
+        said = f"{picture.title} {picture.how} {picture.headline}"
+        assert not re.search(r"sustained(?! load)", said, re.IGNORECASE), picture.key
+
+
+def test_the_memory_map_says_how_sizes_were_found(drawn):
+    shown = [t.get_text() for t in figure_of(drawn["memory-map"]).axes[0].get_yticklabels()]
+    assert "L2\n60 MiB, fast up to 56 MiB, 28 MiB near" in shown
+
+
+def test_no_mark_says_powers_of_ten(drawn):
+    found = [*drawn.values(), *pictures_of(ONE_GPU, HOST), *pictures_of(TWO_GPUS, NODE)]
+    found.append(overlay([(name, reference(ONE_GPU), GPU) for name in "ab"]))
+    for picture in found:
+        said = re.findall("<title>([^<]*)", inline_svg(picture, Canvas(), "p1-"))
+        assert not [text for text in said if re.search(r"\de[+-]\d", text)], picture.key
+
+
+def labelled(axis):
+    low, high = sorted(axis.get_view_interval())
+    texts = [text.get_text() for text in axis.get_ticklabels()]
+    places = zip(axis.get_majorticklocs(), texts, strict=True)
+    return [text for place, text in places if text and low <= place <= high]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_log_axes_have_three_labels(narrow):
+    kernel = Kernel("a", 1, 1.44e-3, {"tensor.bf16": 1.1e12}, {"hbm": 1.3e9})
+    placed = place(reference(ONE_GPU), [kernel])
+    found = [kernel_roofline.picture(reference(ONE_GPU), GPU, placed)]
+    for path, device in ((ONE_GPU, GPU), (ONE_GPU, HOST), (TWO_GPUS, NODE)):
+        found += pictures_of(path, device)
+    checked = 0
+    for picture in found:
+        for axes in figure_of(picture, Canvas(narrow)).axes:
+            if inches(axes)[0] < 1.5:  # no room
+                continue
+            lines = [line.get_xydata() for line in axes.get_lines()]
+            for which, axis in enumerate((axes.xaxis, axes.yaxis)):
+                if axis.get_scale() == "log":
+                    measured = {at[which] for line in lines for at in line}
+                    assert len(labelled(axis)) >= min(3, len(measured)), picture.key
+                    checked += 1
+    assert checked > 20
+
+
+@given(st.floats(1e-9, 1e18), st.floats(1.001, 1e12), st.integers(3, 8))
+def test_round_values_are_at_least_three(low, times, at_most):
+    values = round_values(low, low * times, at_most)
+    assert 3 <= len(values) <= 12
+    assert values == sorted(set(values))
+    assert low * 0.9999 <= values[0]
+    assert values[-1] <= low * times * 1.0001
 
 
 def test_what_varied_is_said_at_its_picture():

@@ -294,6 +294,21 @@ def test_ridges_are_those_of_the_profile(profile):
     assert profile.ridge("fp32", device="host") < profile.ridge("fp32")
 
 
+def test_energy_is_the_boards_power_over_the_rate(profile):
+    (gpu,) = profile.select_devices()
+    row = profile.ceiling(gpu, "tensor.bf16", "sustained")
+    assert profile.energy("bf16") == row.conditions.power_w / row.value
+    assert 0.3e-12 < profile.energy("fp8") < profile.energy("bf16") < 2e-12
+    for basis in ("burst", "published"):
+        with pytest.raises(peakline.PeakError, match="no power was read"):
+            profile.energy("bf16", basis=basis)
+    for power in (None, 0.0):
+        unknown = dataclasses.replace(
+            row, conditions=dataclasses.replace(row.conditions, power_w=power)
+        )
+        assert unknown.joules_per_operation is None
+
+
 def test_latency_is_that_of_the_memory_map(profile):
     (gpu,) = profile.select_devices()
     for level in profile.levels(gpu):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from conftest import DATA, ceiling
+from peakline.names import basis_name
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_text import advice, table
@@ -125,7 +126,7 @@ def test_advice_covers_the_whole_trace(profile):
     assert (
         "Compared with burst ceilings: the GPU was busy without a rest for 8.16 ms at most" in text
     )
-    assert "sustained ceilings apply from 1.00 s on." in text
+    assert "achievable ceilings apply from 1.00 s on." in text
     page = tables.kernels(profile, placed, "kernels")
     assert any(p.shares and max(p.shares.values()) < 0.01 for p in placed)
     assert "<small>." not in page
@@ -179,7 +180,7 @@ def test_load_length_chooses_the_ceilings(profile, seconds, rest, load):
     share = 2 * 256 * 512 * 128 / peak / seconds
     assert placed.shares["tensor.bf16"] == pytest.approx(share)
     text = " ".join(advice(profile, [placed]))
-    assert f"Compared with {load} ceilings" in text
+    assert f"Compared with {basis_name(load)} ceilings" in text
 
 
 def test_beaten_sustained_ceilings_mean_burst(profile):
@@ -194,7 +195,7 @@ def test_beaten_sustained_ceilings_mean_burst(profile):
     for p in placed.values():
         assert p.impossible == ()
         assert p.as_written.share == pytest.approx(0.98)
-    assert "Compared with sustained ceilings for slow:" in " ".join(
+    assert "Compared with achievable ceilings for slow:" in " ".join(
         advice(profile, list(placed.values()))
     )
     wrong = Kernel("wrong", 1, 1e-3, {"tensor.bf16": 1.06e-3 * burst}, **work)

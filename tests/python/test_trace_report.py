@@ -13,7 +13,7 @@ from peakline.pictures.waterfall import RULES, sawtooth, waterfall_pictures
 from peakline.report import build
 from peakline.text import escape
 from peakline.workload.analysis import analyze
-from peakline.workload.lanes import WAIT, lanes
+from peakline.workload.lanes import Look, lanes
 from peakline.workload.part import Part
 from peakline.workload.step_text import headline, lines, table
 
@@ -54,7 +54,9 @@ def test_ten_kernels_are_printed_unless_all(report, tmp_path):
     trace = str(CAUSES.parent / "h200_trace.json.gz")
 
     def shown(*options):
-        text = report.stdout(ONE_GPU, "--trace", trace, "-o", tmp_path / "out", "--overwrite", *options)
+        text = report.stdout(
+            ONE_GPU, "--trace", trace, "-o", tmp_path / "out", "--overwrite", *options
+        )
         return len(re.findall(r"^ {1,2}\d+  \S", text, re.MULTILINE)), text
 
     few, text = shown()
@@ -140,8 +142,9 @@ def test_a_step_has_lanes_with_its_waits():
     step = rank.steps[0]
     found = lanes(rank, step)
     assert list(found) == ["host", "launches", "stream 7", "nothing runs"]
-    waits = {name: sum(b.look == WAIT for b in bars) for name, bars in found.items()}
-    assert waits["host"] >= 32  # it waits 32 times a step
+    waits = [bar for bar in found["host"] if bar.look == Look.HOST_WAITS]
+    assert len(waits) >= 32  # it waits 32 times a step
+    assert {bar.look for bar in found["nothing runs"]} == {Look.WAIT}
     for bars in found.values():
         assert all(0 <= bar.start < bar.end <= step.length for bar in bars)
     idle = sum(bar.end - bar.start for bar in found["nothing runs"])

@@ -260,6 +260,16 @@ TEST(Check, FactsThatSpeakAgainstTheCardCount) {
        "fail gpu0/health/ecc_errors"},
       {[](DeviceFacts& d) { d.before.ecc.uncorrected = d.after.ecc.uncorrected = 2; },
        "fail gpu0/health/ecc_errors"},
+      {[](DeviceFacts& d) {
+         d.before.pcie_replays = 5'000'000;
+         d.after.pcie_replays = 5'000'001;
+       },
+       "warn gpu0/health/pcie_replays: The PCIe link sent 1 packet again"},
+      {[](DeviceFacts& d) {
+         d.before.nvlinks = {{.link = 3, .crc_errors = 1}};
+         d.after.nvlinks = {{.link = 3, .crc_errors = 2}};
+       },
+       "warn gpu0/health/nvlink_errors: Errors during the run on NVLink 3 (1 CRC error)"},
       {[](DeviceFacts& d) { d.fabric = "not started"; }, "warn gpu0/health/fabric_not_ready"},
       {[](DeviceFacts& d) { *d.l2_bytes /= 2; }, "fail gpu0/l2"},
       {[](DeviceFacts& d) { *d.memory_bus_bits /= 2; }, "fail gpu0/memory_bus"},
@@ -321,6 +331,19 @@ TEST(Check, AMistakeInPeaklineIsNoErrorOfTheCard) {
               add_finding(p, "broken_topic", Severity::kError, "Nothing is said of \"L2\"");
             })).verdict(),
             Outcome::kPass);
+}
+
+TEST(Check, LinksThatWearFailAVerifyingSoak) {
+  const Profile worn = changed([](Profile& p) {
+    DeviceFacts& gpu = p.devices[0];
+    gpu.before.nvlinks = {{.link = 3, .replays = 1}};
+    gpu.after.nvlinks = {{.link = 3, .replays = 4}};
+    p.measurements.push_back(
+        sample::measurement("soak.memory", {}, Quantity::kByteRate, 4e12, gpu.uuid));
+    p.measurements.back().launch = {{"differing_words", std::int64_t{0}}};
+  });
+  EXPECT_THAT(reasons(checked(worn)),
+              testing::Contains(testing::StartsWith("fail gpu0/health/nvlink_errors")));
 }
 
 // Four GPUs.

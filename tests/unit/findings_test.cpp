@@ -111,6 +111,17 @@ struct Cause {
   std::pair<const char*, const char*> evidence = {};  // name and value
 };
 
+// A counter of one of two links grows by 2 over 4 GB.
+Change wear(std::optional<std::int64_t> NvLinkCounters::*counter) {
+  return gpu([counter](DeviceFacts& d) {
+    d.before.nvlinks = {{.link = 6, .bytes = 0}, {.link = 7, .bytes = 1e9}};
+    for (NvLinkCounters& link : d.before.nvlinks) link.*counter = 41;
+    d.after.nvlinks = d.before.nvlinks;
+    *d.after.nvlinks[1].bytes += 4e9;
+    *(d.after.nvlinks[1].*counter) += 2;
+  });
+}
+
 TEST(Findings, AppearWithTheirCause) {
   const Cause causes[] = {
       {"power_limit_lowered", kWarning, gpu([](auto& d) { d.power_limit_w = 500; })},
@@ -148,6 +159,24 @@ TEST(Findings, AppearWithTheirCause) {
          d.after.remapped_rows_uncorrectable = 1;
        })},
       {"row_remap", kWarning, gpu([](auto& d) { d.after.remap_pending = true; })},
+      {"pcie_replays",
+       kWarning,
+       gpu([](auto& d) {
+         d.before.pcie_replays = 5'000'000;
+         d.after.pcie_replays = 5'000'003;
+       }),
+       {"replays_in_run", "3"}},
+      {"nvlink_errors",
+       kWarning,
+       wear(&NvLinkCounters::replays),
+       {"NVLink 7", "2 replays, 0.5 per GB"}},
+      {"nvlink_errors", kWarning, wear(&NvLinkCounters::recoveries)},
+      {"nvlink_errors", kWarning, wear(&NvLinkCounters::crc_errors)},
+      {"nvlink_errors", kError,
+       [](Profile& run) {
+         wear (&NvLinkCounters::replays)(run);
+         memory_soak(0.95)(run);
+       }},
       {"row_remap", kInfo, gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 2;
        })},
@@ -258,6 +287,23 @@ TEST(Findings, NeedEvidence) {
       {"row_remap", gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 0;
          d.after.remap_failed = false;
+       })},
+      {"pcie_replays",
+       gpu([](auto& d) { d.before.pcie_replays = d.after.pcie_replays = 5'000'000; })},
+      {"pcie_replays", gpu([](auto& d) {  // the driver was reloaded
+         d.before.pcie_replays = 3;
+         d.after.pcie_replays = 0;
+       })},
+      {"pcie_replays", gpu([](auto& d) {
+         d.before.pcie_replays.reset();
+         d.after.pcie_replays = 3;
+       })},
+      {"nvlink_errors", wear(&NvLinkCounters::symbol_errors)},
+      {"nvlink_errors", wear(&NvLinkCounters::receive_errors)},
+      {"nvlink_errors", gpu([](auto& d) { d.after.nvlinks = {{.link = 7, .replays = 3}}; })},
+      {"nvlink_errors", gpu([](auto& d) {
+         d.before.nvlinks = {{.link = 6, .replays = 1}};
+         d.after.nvlinks = {{.link = 7, .replays = 3}};
        })},
       {"xid", never_run_fails({13, 43})},
       {"other_process", gpu(serve_mps)},

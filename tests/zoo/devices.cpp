@@ -67,11 +67,15 @@ const std::vector<ZooDevice>& devices() {
   return kDevices;
 }
 
-DeviceFacts facts_of(const ZooDevice& device) {
+void answer_as(const std::filesystem::path& device) {
   // A library that is loaded is the one that its name finds from now on.
   static void* const kLibrary = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
   if (kLibrary == nullptr) throw std::runtime_error(dlerror());
-  setenv("FAKE_NVML_DEVICES", device.path().c_str(), 1);
+  setenv("FAKE_NVML_DEVICES", device.c_str(), 1);
+}
+
+DeviceFacts facts_of(const ZooDevice& device) {
+  answer_as(device.path());
   const auto of_nvml = cuda::Nvml("/nowhere").devices();
   const std::string& uuid = of_nvml.at(0).uuid;
   const auto properties = properties_of(device.stated("cuda"), uuid);

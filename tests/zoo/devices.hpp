@@ -24,6 +24,9 @@ struct ZooDevice {
 // All of them, in the order of their names.
 const std::vector<ZooDevice>& devices();
 
+// Makes NVML's library answer as the file's device, from its next start on.
+void answer_as(const std::filesystem::path& device);
+
 // As the program finds it: NVML's library is asked, the runtime's properties are the file's.
 DeviceFacts facts_of(const ZooDevice& device);
 

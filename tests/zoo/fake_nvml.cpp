@@ -1,7 +1,9 @@
 // A driver library that answers as devices of the zoo (tests/zoo) do, to be found in place of the
 // real one: what is said of drivers and devices can so be tested on every machine. What a file does
 // not state is not supported; what it states as 0 is answered with 0, and success, as drivers do
-// for what they do not know. Set by the environment:
+// for what they do not know. "counters" and "nvlinks": {"counters"} of a device state what counters
+// begin with, by name and by number of the field; each reading adds "growth", for fields on the
+// NVLink "worn" alone. Set by the environment:
 //   FAKE_NVML_DEVICES  the files of the devices, between colons; without it two that no CUDA
 //                      runtime knows, of which hardly anything is known
 //   FAKE_NVML_INIT     what nvmlInit answers (an nvmlReturn_t)
@@ -20,9 +22,11 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -57,6 +61,12 @@ std::vector<Json> read_devices() {
 
 std::vector<Json>& devices() {
   static std::vector<Json> all;
+  return all;
+}
+
+// How often each counter was read, by field and link.
+std::map<std::tuple<const Json*, unsigned, unsigned>, unsigned>& readings() {
+  static std::map<std::tuple<const Json*, unsigned, unsigned>, unsigned> all;
   return all;
 }
 
@@ -119,6 +129,7 @@ extern "C" {
 
 nvmlReturn_t nvmlInit_v2() {
   try {
+    readings().clear();
     devices() = read_devices();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "FAKE_NVML_DEVICES: %s\n", error.what());
@@ -349,6 +360,43 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned,
   return NVML_SUCCESS;
 }
 
+// A counter grows with each reading.
+nvmlReturn_t count(const Json* counter, nvmlFieldValue_t& field, bool grows) {
+  if (counter == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  const unsigned before = readings()[{counter, field.fieldId, field.scopeId}]++;
+  field.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+  field.value.ullVal = counter->at("start").get<unsigned long long>();
+  if (grows) field.value.ullVal += counter->value("growth", 0ull) * before;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvlink_counter(nvmlDevice_t device, nvmlFieldValue_t& field) {
+  const Json* counters = fact(device, "nvlinks", "counters");
+  const Json* worn = fact(device, "nvlinks", "worn");
+  if (counters == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  return count(find(*counters, std::to_string(field.fieldId).c_str()), field,
+               worn == nullptr || *worn == field.scopeId);
+}
+
+nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned* replays) {
+  nvmlFieldValue_t field{};
+  const nvmlReturn_t code = count(fact(device, "counters", "pcie_replays"), field, true);
+  if (code == NVML_SUCCESS) *replays = static_cast<unsigned>(field.value.ullVal);
+  return code;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t,
+                                      unsigned* celsius) {
+  return answer(fact(device, "temperature_c"), celsius);
+}
+nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device, nvmlMarginTemperature_t* margin) {
+  const Json* celsius = fact(device, "temperature_margin_c");
+  if (celsius == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  if (margin->version != nvmlMarginTemperature_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  margin->marginTemperature = celsius->get<int>();
+  return NVML_SUCCESS;
+}
+
 nvmlReturn_t c2c_status(nvmlDevice_t device, nvmlFieldValue_t& field) {
   const nvmlReturn_t code = answer(fact(device, "c2c", "enabled"), &field.value.uiVal);
   if (const Json* down = fact(device, "c2c", "down"))
@@ -360,7 +408,11 @@ nvmlReturn_t c2c_status(nvmlDevice_t device, nvmlFieldValue_t& field) {
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* fields) {
   for (int i = 0; i < count; ++i) {
     nvmlFieldValue_t& field = fields[i];
-    field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    field.nvmlReturn = nvlink_counter(device, field);
+    if (field.fieldId == NVML_FI_DEV_MEMORY_TEMP) {
+      field.nvmlReturn = answer(fact(device, "memory_temperature_c"), &field.value.uiVal);
+      field.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    }
     if (field.fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT)
       field.nvmlReturn = answer(fact(device, "nvlinks", "count"), &field.value.uiVal);
     if (field.fieldId == NVML_FI_DEV_C2C_LINK_COUNT)

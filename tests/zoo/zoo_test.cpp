@@ -17,6 +17,7 @@
 
 #include "bench/catalog.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/cuda/nvml.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
@@ -164,6 +165,75 @@ void can_be_written_and_read(const std::string& id, const Profile& run) {
   write_profile(run, path);
   EXPECT_EQ(read_profile(path).devices, run.devices);
   if (kept == nullptr) fs::remove(path);
+}
+
+// The health of a device with these answers of NVML, before and after.
+std::pair<DeviceHealth, DeviceHealth> health_of(const nlohmann::json& nvml) {
+  const fs::path file = fs::path(::testing::TempDir()) / "device.json";
+  std::ofstream(file) << nlohmann::json{{"reports", {{{"constructed", "here"}, {"nvml", nvml}}}}};
+  answer_as(file);
+  const cuda::Nvml library("/nowhere");
+  const std::string uuid = library.devices().at(0).uuid;
+  DeviceHealth before = library.health(uuid);
+  return {std::move(before), library.health(uuid)};
+}
+
+nlohmann::json counter(std::int64_t start, std::int64_t growth = 0) {
+  return {{"start", start}, {"growth", growth}};
+}
+
+TEST(Health, CountersOfLinksAreRead) {
+  const auto [before, after] = health_of({{"counters", {{"pcie_replays", counter(5'000'000, 3)}}},
+                                          {"memory_temperature_c", 71},
+                                          {"temperature_margin_c", -2},
+                                          {"nvlinks",
+                                           {{"count", 2},
+                                            {"worn", 1},
+                                            {"counters",
+                                             {{"138", counter(4, 8)},
+                                              {"139", counter(2)},
+                                              {"161", counter(7, 2)},
+                                              {"162", counter(0)},
+                                              {"163", counter(1)}}}}}});
+  EXPECT_EQ(before.pcie_replays, 5'000'000);
+  EXPECT_EQ(after.pcie_replays, 5'000'003);
+  EXPECT_EQ(before.memory_temperature_c, 71);
+  EXPECT_EQ(before.temperature_margin_c, -2);
+  NvLinkCounters link{.link = 0, .bytes = 6 * 1024, .replays = 7, .recoveries = 0, .crc_errors = 1};
+  NvLinkCounters worn = link;
+  worn.link = 1;
+  EXPECT_THAT(before.nvlinks, ::testing::ElementsAre(link, worn));
+  worn.bytes = 14 * 1024;
+  worn.replays = 9;
+  EXPECT_THAT(after.nvlinks, ::testing::ElementsAre(link, worn));
+}
+
+TEST(Health, Nvlink5CountsInFieldsOfItsOwn) {
+  const auto [before, after] = health_of({{"nvlinks",
+                                           {{"count", 1},
+                                            {"counters",
+                                             {{"202", counter(100)},
+                                              {"204", counter(11)},
+                                              {"208", counter(3)},
+                                              {"215", counter(0, 1)},
+                                              {"219", counter(2)},
+                                              {"220", counter(0x50f)},
+                                              {"221", counter(-1)},
+                                              {"222", counter(0xfff)}}}}}});
+  const NvLinkCounters link{.link = 0,
+                            .bytes = 111,
+                            .recoveries = 0,
+                            .receive_errors = 3,
+                            .effective_errors = 2,
+                            .effective_ber = 5e-15};
+  EXPECT_THAT(before.nvlinks, ::testing::ElementsAre(link));
+  EXPECT_EQ(after.nvlinks.at(0).recoveries, 1);
+}
+
+TEST(Health, WhatIsNotSupportedIsUnknown) {
+  const auto [health, again] =
+      health_of({{"memory_temperature_c", 0}, {"nvlinks", {{"count", 4}}}});
+  EXPECT_EQ(health, DeviceHealth());
 }
 
 TEST_P(Device, GoesTheWholeWay) {

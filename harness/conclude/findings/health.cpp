@@ -69,6 +69,61 @@ void row_remapping(const DeviceHealth& before, const DeviceHealth& after, Collec
   }
 }
 
+// A verifying soak is made to find links that corrupt data.
+Severity severity_of_errors(const DeviceView& device) {
+  return std::ranges::any_of(device.profile->measurements, compares_results) ? Severity::kError
+                                                                             : Severity::kWarning;
+}
+
+// "12 replays, 1 recovery event, 0.3 per GB"; empty: no counter has grown. Other counters grow on
+// healthy links.
+std::string growth_of(const NvLinkCounters& before, const NvLinkCounters& after) {
+  constexpr std::pair<std::optional<std::int64_t> NvLinkCounters::*, const char*> kJudged[] = {
+      {&NvLinkCounters::replays, "replay"},
+      {&NvLinkCounters::recoveries, "recovery event"},
+      {&NvLinkCounters::crc_errors, "CRC error"}};
+  std::int64_t sum = 0;
+  std::vector<std::string> parts;
+  for (const auto& [member, what] : kJudged) {
+    const std::int64_t n = increase(before.*member, after.*member);
+    if (n <= 0) continue;
+    sum += n;
+    parts.push_back(format_count(n, what));
+  }
+  constexpr double kGB = 1e9;
+  if (const double bytes = before.bytes && after.bytes ? *after.bytes - *before.bytes : 0;
+      sum > 0 && bytes > 0)
+    parts.push_back(fmt::format("{:.2g} per GB", static_cast<double>(sum) / bytes * kGB));
+  return joined(std::move(parts));
+}
+
+void link_errors(const DeviceView& device, Collector& out) {
+  const DeviceHealth &before = device.facts->before, &after = device.facts->after;
+  std::vector<std::string> links;
+  Evidence evidence;
+  for (const NvLinkCounters& link : after.nvlinks) {
+    const auto start = std::ranges::find(before.nvlinks, link.link, &NvLinkCounters::link);
+    if (start == before.nvlinks.end()) continue;
+    const std::string growth = growth_of(*start, link);
+    if (growth.empty()) continue;
+    evidence.emplace_back(fmt::format("NVLink {}", link.link), growth);
+    links.push_back(fmt::format("NVLink {} ({})", link.link, growth));
+  }
+  if (!links.empty())
+    out.add(std::string(kNvLinkErrors), severity_of_errors(device),
+            fmt::format("Errors during the run on {}: check seating, cables and nvidia-smi nvlink "
+                        "-e, since links wear out.",
+                        shortened(links)),
+            std::move(evidence));
+  if (const std::int64_t replays = increase(before.pcie_replays, after.pcie_replays); replays > 0)
+    out.add(std::string(kPcieReplays), severity_of_errors(device),
+            fmt::format("The PCIe link sent {} again during the run: check the card's seating, "
+                        "riser and cables.",
+                        format_count(replays, "packet")),
+            {{"replays_in_run", std::to_string(replays)},
+             {"replays_before", std::to_string(*before.pcie_replays)}});
+}
+
 // Whether NVIDIA's Xid catalog lists applications as a cause: memory page fault, graphics engine
 // exception, reset channel, ended program.
 bool may_be_of_a_program(std::int64_t xid) {
@@ -88,6 +143,7 @@ void health_findings(const DeviceView& device, Collector& out) {
   const DeviceFacts& gpu = *device.facts;
   ecc_errors(gpu.before.ecc, gpu.after.ecc, out);
   row_remapping(gpu.before, gpu.after, out);
+  link_errors(device, out);
   if (gpu.xids.empty()) return;
   const std::string codes = fmt::format("{}", fmt::join(gpu.xids, ", "));
   if (failed_where_never_run(device) && std::ranges::all_of(gpu.xids, may_be_of_a_program)) {

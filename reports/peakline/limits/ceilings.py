@@ -54,7 +54,7 @@ def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[Ceilin
     return bases, rows
 
 
-# Bases of the best measured ceiling, in order of preference; sustained is drawn beside it.
+# Bases of the best measured ceiling, in order of preference; achievable is drawn beside it.
 MEASURED = ("burst", "measured", "instruction", "sustained")
 
 

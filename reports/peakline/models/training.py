@@ -10,7 +10,7 @@ from peakline.profile.peaks import known_peaks
 
 Strategy = Literal["ddp", "fsdp"]
 
-# The best measured peak bounds a step; the sustained one is realistic under continuous load.
+# The best measured peak bounds a step; the achievable one is realistic under sustained load.
 _BEST = ("instruction", "burst", "measured", "sustained")
 _SUSTAINED = "sustained"
 # Bytes per parameter: 16-bit weights and gradients, read by both passes and written once.
@@ -36,7 +36,7 @@ class TrainBound:
     needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
     missing: tuple[str, ...]  # resources without a known rate, which are left out
     tokens_per_s: float  # of all GPUs at that time
-    # `seconds` at the sustained GEMM rate, and at the price that GEMMs and collectives at the same
+    # `seconds` at the achievable GEMM rate, and at the price that GEMMs and collectives at the same
     # time were measured to have; None without that rate.
     estimate_s: float | None
     overlap_s: float  # the part of `estimate_s` that is this price; 0 if it was not measured

@@ -27,6 +27,8 @@ _OVERALL = {
 
 _SEVERITY = {"fail": "error"}  # by outcome; what cannot be judged is no error
 
+_MOST_DRAWN = 12  # devices of a fleet
+
 # A device and one of its ceilings.
 _Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -44,10 +46,60 @@ def comparison_page(document: Mapping[str, Any]) -> str:
         f"faster.</p>{_reasons(document)}</header>"
     ]
     entries = []
-    for number, device in enumerate(document["devices"]):
-        entries.append((f"device-{number}", str(device["base"]), True))
+    if fleet := list(document.get("fleet", ())):
+        entries.append(("fleet", "The fleet as a whole", True))
+        body.append(_fleet(fleet))
+    drawn, others = _drawn(document)
+    for number, device in enumerate(drawn):
+        entries.append((f"device-{number}", _heading(device), True))
         body += _device(device, document["threshold"], number, numbers)
+    if others:
+        more = units.counted(len(others), "device")
+        body.append(f"<p>{more} more: their figures are in the document.</p>")
     return page(f"{title}, {word.lower()}", entries, body)
+
+
+def _drawn(document: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The devices with pictures, and the others: of a fleet those that a reason names, so that a
+    page of a thousand cards can be read."""
+    devices = list(document["devices"])
+    if not document.get("machines"):
+        return devices, []
+    named = tuple(r["name"] for r in document["gate"]["reasons"] if not r["allowed"])
+    drawn: list[Any] = []
+    others: list[Any] = []
+    for device in devices:
+        rules = f"{device['machine']}/{device['device']}/"
+        blamed = len(drawn) < _MOST_DRAWN and any(name.startswith(rules) for name in named)
+        (drawn if blamed else others).append(device)
+    return drawn, others
+
+
+def _heading(device: Mapping[str, Any]) -> str:
+    machine, base, new = device.get("machine"), str(device["base"]), str(device["new"])
+    name = base if base == new else f"{base} against {new}"
+    return f"{machine} · {name}" if machine else name
+
+
+def _fleet(shifts: Sequence[Mapping[str, Any]]) -> str:
+    """How far all cards of a model moved together, the largest shifts first."""
+    heads = ["figure", "model", "cards", "median ratio", "from", "to", "verdict"]
+    rows = [
+        [
+            cell(shift["label"]),
+            cell(shift["model"]),
+            figure(shift["cards"], "{:d}".format),
+            *(_ratio(shift[key]) for key in ("ratio", "ratio_low", "ratio_high")),
+            cell(verdict_name(shift["verdict"])),
+        ]
+        for shift in sorted(shifts, key=lambda shift: -abs(shift["ratio"] - 1))
+    ]
+    return (
+        '<h2 id="fleet">The fleet as a whole</h2>'
+        "<p>The median of all cards' ratios, with its 95 % interval: a shift that "
+        "they share is told apart from the scatter of each.</p>"
+        + card("fleet", table("fleet-shifts", heads, rows))
+    )
 
 
 def _files(document: Mapping[str, Any], side: str) -> str:
@@ -73,6 +125,8 @@ def _model(name: str) -> str:
 def answer(document: Mapping[str, Any]) -> str:
     """One sentence: which side is faster, by how much and where."""
     devices = document["devices"]
+    if document.get("machines"):
+        return with_signs(f"{document['sentence']}.")
     for device in devices:
         if not device["same_model"]:
             return _of_models(device)
@@ -135,6 +189,8 @@ def _reasons(document: Mapping[str, Any]) -> str:
             f"{str(reason['code']).replace('_', ' ')}: {reason['text']}",
         )
         for reason in document["gate"]["reasons"]
+        # The pictures of a fleet's devices have them.
+        if not (document.get("machines") and reason["code"] == "slower")
     ]
     rows += [
         (
@@ -159,9 +215,7 @@ def _printed(name: str, named: Mapping[str, str]) -> str:
 def _device(
     device: Mapping[str, Any], threshold: float, number: int, numbers: Iterator[int]
 ) -> Iterator[str]:
-    base, new = device["base"], device["new"]
-    heading = base if base == new else f"{base} against {new}"
-    yield f'<h2 id="device-{number}">{escape(heading)}</h2>'
+    yield f'<h2 id="device-{number}">{escape(_heading(device))}</h2>'
     if not device["same_model"]:
         yield "<p>Two models: their ratios are facts about them, not verdicts.</p>"
     elif device["shared_host"]:

@@ -11,6 +11,7 @@ from peakline.page.answers import verdict
 from peakline.page.html import card, cell, escape, table
 from peakline.page.pages import page
 from peakline.page.sections import folded_group
+from peakline.pictures import with_signs
 
 ENDS = ("lowest", "highest")
 # Ranges of a strip, in percent; larger deviations are broken devices.
@@ -78,7 +79,7 @@ def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 def _heading(group: Mapping[str, Any]) -> str:
     members = units.counted(len(group["members"]), _kind(group))
-    return f"{group['model']}, {group['mode']} runs: {members}"
+    return with_signs(f"{group['model']}, {group['mode']} runs: {members}")
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:

@@ -100,7 +100,7 @@ def report_page(
     entries += [("answers", "Answers", True), ("to-do", heading, True)]
     # Links between GPUs first: they are why one buys a node.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
-    gpus = [device for device in devices if device not in (HOST, NODE)] or [""]
+    gpus = [device for device in devices if device not in (HOST, NODE)] or [HOST]
     for number, device in enumerate(devices):
         heading = device_heading(profile, device)
         parts = _of_device(profile, device, number, pictures.get(device, []), numbers)

@@ -77,9 +77,9 @@ _BASES = {
     "datasheet": "the peak in the datasheet",
     "instruction": "matrix instructions alone",
     "burst": "from rest",
-    "sustained": "under unbroken load",
+    "sustained": "under sustained load",
     "model_burst": "GEMMs of transformer layers, from rest",
-    "model_shaped": "the same GEMMs under unbroken load",
+    "model_shaped": "the same GEMMs under sustained load",
 }
 
 

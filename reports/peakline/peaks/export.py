@@ -53,7 +53,7 @@ class Request:
         return self.memory(*(PUBLISHED if self.peak.published else ("measured",)))
 
     def achieved(self, peak: Peak | None) -> float:
-        """The measured share of a published peak, sustained if available. 1 for a measured peak,
+        """The achievable, or else measured, share of a published peak. 1 for a measured peak,
         and if nothing was measured."""
         if peak is None or not peak.published:
             return 1.0
@@ -191,9 +191,7 @@ def _torchao(request: Request) -> list[str]:
     if bandwidth is not None:
         lines.append(_bandwidth_line(bandwidth))
     if request.peak.published:
-        lines.append(
-            "# pct_achievable: measured, sustained where there is such a figure, of the peak"
-        )
+        lines.append("# pct_achievable: the achievable rate, or else the measured one, of the peak")
     return [
         *lines,
         "from torchao.testing.training.roofline_utils import gpu_name_to_specs",

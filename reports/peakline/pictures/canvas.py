@@ -336,9 +336,34 @@ def powers(base: float, low: float, high: float, at_most: int) -> list[float]:
     return [base**e for e in range(first, last + 1, step)]
 
 
-def decade_ticks(axis: Any, low: float, high: float, at_most: int = 8) -> None:
-    """Sets ticks at powers of ten: "1", "10", "100", "1 k" ... "1 P"."""
-    values = powers(10.0, math.log10(low), math.log10(high), at_most)
+FEWEST_TICKS = 3
+
+
+def round_values(low: float, high: float, at_most: int) -> list[float]:
+    """1, 2 and 5 times powers of ten between two values, fewer of them in a wide range, and equal
+    steps in a narrow one: at least three."""
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        values = [step * 10.0**e for e in exponents for step in steps]
+        values = [value for value in values if low <= value <= high]
+        if len(values) <= at_most + 1:
+            break
+    if len(values) < FEWEST_TICKS:
+        return _equal_steps(low, high)
+    return values[:: max(1, math.ceil(len(values) / (at_most + 1)))]
+
+
+def _equal_steps(low: float, high: float) -> list[float]:
+    """At least three round values between two that are not far apart."""
+    power = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
+    step = next(s * power for s in (5, 2, 1, 0.5) if high // (s * power) - low // (s * power) >= 3)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)]
+
+
+def engineering_ticks(axis: Any, low: float, high: float, at_most: int = 5) -> None:
+    """Sets ticks of a log axis at round values: "1", "10", "200", "1 k" ... "1 P"."""
+    values = round_values(low, high, at_most)
     plain_log_ticks(axis, values, [_engineering(v) for v in values])
 
 

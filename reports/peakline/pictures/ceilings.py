@@ -52,7 +52,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "The dashed line is what clock and unit counts allow, of a link what its packets allow. "
         "Circles were measured from rest, "
         "squares (achievable) under sustained load: the gap between the two is the price of "
-        "unbroken load. Hollow marks are the datasheet's peak (published), matrix instructions "
+        "that load. Hollow marks are the datasheet's peak (published), matrix instructions "
         "alone, and what the GEMMs of transformer layers reach from rest (model burst) and under "
         "sustained load (model).",
         draw,

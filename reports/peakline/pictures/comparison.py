@@ -9,15 +9,15 @@ from peakline.names import plain_label
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT, MUTED, SAVED, SERIES
+from peakline.pictures.style import FASTER, LIMIT, MUTED, SAVED, SERIES
 from peakline.text import short
 
 # Verdicts by severity: printed name, mark, fill and colour. Hollow marks are not verdicts.
 VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "slower": ("slower", "v", "full", SAVED),
     "unsteady": ("unsteady", "X", "full", SAVED),
-    "faster": ("faster", "^", "full", SERIES[3]),
-    "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
+    "faster": ("faster", "^", "full", FASTER),
+    "within_model": ("as cards differ", "D", "full", SERIES[4]),
     "inconclusive": ("too noisy to tell", "o", "none", MUTED),
     "not_judged": ("not judged", "s", "none", MUTED),
     "same": ("equal", "o", "full", SERIES[0]),
@@ -26,7 +26,7 @@ _MOST_OF_A_NAME = 40  # characters
 
 
 def verdict_name(verdict: str) -> str:
-    """The printed name of a verdict: "as cards of the model differ"."""
+    """The printed name of a verdict: "as cards differ"."""
     return VERDICTS[verdict][0] if verdict in VERDICTS else verdict.replace("_", " ")
 
 
@@ -36,7 +36,7 @@ def ceiling_name(row: Mapping[str, Any]) -> str:
 
 
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows by verdict: "7 as cards of the model differ, 27 the same"."""
+    """Rows by verdict: "7 as cards differ, 27 equal"."""
     found = [str(row["verdict"]) for row in rows]
     order = [*VERDICTS, *dict.fromkeys(found)]
     return ", ".join(

@@ -8,7 +8,7 @@ from peakline import units
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.inference import Serving, TokenBound, decode_bound
 from peakline.models.transformer import Transformer
-from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, engineering_ticks, note, plain_log_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, SERIES
 from peakline.profile import PeakError, Profile
@@ -65,7 +65,7 @@ def _draw(
     low = 10.0 ** math.floor(math.log10(min(rates)))
     high = max(rates) * 2
     axes.set_ylim(low, high)
-    decade_ticks(axes.yaxis, low, high)
+    engineering_ticks(axes.yaxis, low, high)
     most = bounds[1].largest_batch
     if most and most < max(bounds):
         axes.axvline(most, **LIMIT)

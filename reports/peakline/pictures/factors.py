@@ -26,7 +26,7 @@ _STEPS = {
     "turnaround": ("reads and writes take turns", SERIES[2]),
     "DRAM": ("refresh and opening rows", SERIES[5]),
 }
-_OF_LINK = ("flow control and host memory", SERIES[7])
+_OF_LINK = ("flow control and host memory", SERIES[6])
 
 
 # A resource, its label, and its ceilings that have factors.
@@ -56,7 +56,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Why not 100 %: from theoretical to measured",
         "The blue bar is what was measured; what stands right of it was lost on the way down from "
         "the theoretical value at the maximum clock. Where a row has two bars, the upper one is "
-        "burst and the lower one achievable (sustained). The limit of a link is what its packets "
+        "burst and the lower one achievable. The limit of a link is what its packets "
         "allow. The table below has every factor.",
         lambda canvas: _draw(canvas, rows),
         headline=_headline(rows),

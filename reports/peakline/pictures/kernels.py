@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from peakline import units
 from peakline.pictures.canvas import Axes, Canvas, Figure, enlarge, note, text_width
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import GRID, INK, LEVELS, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.style import (
+    INK,
+    LEVELS,
+    MUTED,
+    NOT_KNOWN,
+    OTHER_UNITS,
+    SAVING,
+    TENSOR_CORES,
+    Fill,
+    pale,
+)
 from peakline.pictures.titles import says
 from peakline.profile import Profile
 from peakline.workload.kernel_names import shortened
@@ -21,9 +31,7 @@ _AXIS = 36  # points for the time axis' ticks and name
 _SIDE = 0.15  # inches left and right of the panel
 _NAMED_LINES = 3
 # Colours by limiting unit.
-_KINDS = {**LEVELS, "tensor": ("tensor cores", SERIES[1])}
-_OTHER = ("issue slots, other pipes", SERIES[4])
-_UNKNOWN = ("not known", GRID)
+_KINDS = {**LEVELS, "tensor": TENSOR_CORES}
 _GAIN, _REWRITTEN = "at most to gain", "rewritten"
 
 
@@ -106,16 +114,16 @@ def _draw_row(
     room: float,
 ) -> None:
     seconds = (p.kernel.seconds or 0.0) / per
-    _, color = _kind(p.as_written)
+    _, fill = _kind(p.as_written)
     # The gain is also capped by ncu's summaries.
     share = 1 - p.as_written.gain if p.as_written else 0.0
     need = seconds * share if p.as_written else seconds
-    bar = axes.barh(row, need, height=_BAR, color=color, alpha=NEEDED_ALPHA)
+    bar = axes.barh(row, need, height=_BAR, **fill)
     bar[0].set_label(f"_kernel {number}")
     said = f"{number}: {p.kernel.name}: {_said(profile, p, False)}"
     says(bar[0], said)
     if need < seconds:
-        gain = axes.barh(row, seconds - need, left=need, height=_BAR, color=SAVED)
+        gain = axes.barh(row, seconds - need, left=need, height=_BAR, **SAVING)
         says(gain[0], said)
     if _has_stroke(p) and p.rewritten is not None:
         x = seconds * p.rewritten.share
@@ -151,31 +159,33 @@ def _fitted(text: str, room: float, font: float) -> str:
     return text
 
 
-def _kind(answer: Answer | None) -> tuple[str, str]:
+def _kind(answer: Answer | None) -> tuple[str, Fill]:
     if answer is None:
-        return _UNKNOWN
-    return _KINDS.get(same_unit(answer.units[0]), _OTHER) if answer.units else _OTHER
+        return "not known", NOT_KNOWN
+    unit = same_unit(answer.units[0]) if answer.units else ""
+    name, color = _KINDS.get(unit, OTHER_UNITS)
+    return name, pale(color)
 
 
-def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, str]]:
+def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, Fill]]:
     found = dict(_kind(p.as_written) for _, p in drawn)
-    extra = {}
+    extra: dict[str, Fill] = {}
     if any(p.as_written for _, p in drawn):
-        extra[_GAIN] = SAVED
+        extra[_GAIN] = SAVING
     if any(_has_stroke(p) for _, p in drawn):
-        extra[_REWRITTEN] = INK
+        extra[_REWRITTEN] = {"color": INK}
     return [*found.items(), *extra.items()]
 
 
-def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, str]], columns: int) -> None:
+def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, Fill]], columns: int) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles = [
-        Line2D([], [], color=color, lw=1.6, marker="|", markersize=9, linestyle="none", label=name)
+        Line2D([], [], **fill, lw=1.6, marker="|", markersize=9, linestyle="none", label=name)
         if name == _REWRITTEN
-        else Patch(color=color, alpha=1.0 if name == _GAIN else NEEDED_ALPHA, label=name)
-        for name, color in entries
+        else Patch(**fill, label=name)
+        for name, fill in entries
     ]
     canvas.legend_above(axes, columns, handles=handles, bbox_to_anchor=(0.0, 1.0), handlelength=1.4)
 

@@ -5,13 +5,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, Figure
+from peakline.pictures.canvas import Canvas, Figure, enlarge, inches
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.style import MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.style import (
+    COLLECTIVES,
+    COPIES,
+    HOST_LAUNCHES,
+    HOST_WAITS,
+    HOST_WORKS,
+    KERNELS,
+    SAVING,
+)
 from peakline.pictures.titles import says
 from peakline.text import listed
 from peakline.workload.analysis import Analysis
-from peakline.workload.lanes import COLLECTIVES, COPIES, KERNELS, LAUNCHES, WAIT, WORK, lanes
+from peakline.workload.lanes import Look, lanes
 from peakline.workload.part import Part
 from peakline.workload.timeline import Step
 from peakline.workload.waterfall import Waterfall
@@ -20,12 +28,13 @@ MOST_RANKS = 4
 _ROW, _BAR = 0.24, 0.8  # inches; share of a row
 
 _LOOKS = {
-    KERNELS: (SERIES[0], NEEDED_ALPHA),
-    COLLECTIVES: (SERIES[4], NEEDED_ALPHA),
-    COPIES: (SERIES[1], NEEDED_ALPHA),
-    WORK: (MUTED, 0.35),
-    LAUNCHES: (MUTED, 1.0),
-    WAIT: (SAVED, 1.0),
+    Look.KERNELS: KERNELS,
+    Look.COLLECTIVES: COLLECTIVES,
+    Look.COPIES: COPIES,
+    Look.WORK: HOST_WORKS,
+    Look.HOST_WAITS: HOST_WAITS,
+    Look.LAUNCHES: HOST_LAUNCHES,
+    Look.WAIT: SAVING,
 }
 
 
@@ -39,8 +48,8 @@ def picture(analysis: Analysis) -> Picture:
         "lanes",
         f"One {analysis.one} on a time axis: host, launches and streams",
         f"The {analysis.one} of median length, from its first activity on the device. Red is "
-        "waiting: the host for the device, a collective for other ranks, or a device on which "
-        f"nothing runs. Neighbours shorter than 1 % share a bar.{clocks}{others}",
+        "device time that could be saved: a collective waits for other ranks, or nothing runs. "
+        f"Neighbours shorter than 1 % share a bar.{clocks}{others}",
         lambda canvas: _draw(canvas, analysis, shown, steps),
         headline="; ".join(
             _said(analysis, place, step) for place, step in zip(shown, steps, strict=True)
@@ -79,14 +88,15 @@ def _draw(
     found = [lanes(analysis.ranks[i], step) for i, step in zip(shown, steps, strict=True)]
     used = {bar.look for of_rank in found for bars in of_rank.values() for bar in bars}
     entries = [look for look in _LOOKS if look in used]
-    head = canvas.head(len(entries), canvas.columns(entries)) + 0.2
+    columns = canvas.columns([look.value for look in entries])
+    name_room = 0.3 if len(found) > 1 else 0.1
     most = max(map(len, found))
     figure, panels = canvas.figure(
-        _ROW * most + 0.5 + head,
+        _ROW * most + 0.5 + name_room,
         len(found),
         left=canvas.room(itertools.chain.from_iterable(found), canvas.font - 0.5),
         right=0.15,
-        top=head,
+        top=name_room,
         columns=1,
     )
     longest = max(step.length for step in steps)
@@ -95,24 +105,17 @@ def _draw(
         canvas.rows(axes, list(of_rank))
         for row, bars in enumerate(of_rank.values()):
             for bar in bars:
-                color, alpha = _LOOKS[bar.look]
                 length = bar.end - bar.start
-                look: dict[str, Any] = {
-                    "height": _BAR,
-                    "color": color,
-                    "alpha": alpha,
-                    "linewidth": 0,
-                }
-                (drawn,) = axes.barh(row, length * scale, left=bar.start * scale, **look)
+                at: dict[str, Any] = {"left": bar.start * scale, "height": _BAR}
+                (drawn,) = axes.barh(row, length * scale, **at, **_LOOKS[bar.look])
                 share = units.percent(length / step.length)
                 says(drawn, f"{bar.text}: {units.time(length * 1e-9)}, {share} of the step")
         axes.set_xlim(0, longest * scale)
         axes.grid(axis="y", visible=False)
         name = analysis.named(place)
         canvas.labels(axes, f"{unit} from the first activity of the {analysis.one}", name)
-    handles = [Patch(color=_LOOKS[look][0], alpha=_LOOKS[look][1], label=look) for look in entries]
-    bottom = 1.0 + (0.2 / panels[0].get_position().height / float(figure.get_figheight()))
-    canvas.legend_above(
-        panels[0], canvas.columns(entries), handles=handles, bbox_to_anchor=(0.0, bottom)
-    )
+    handles = [Patch(**_LOOKS[look], label=look.value) for look in entries]
+    enlarge(figure, canvas.head(len(entries), columns), 0.0)
+    bottom = 1.0 + (name_room - 0.1) / inches(panels[0])[1]
+    canvas.legend_above(panels[0], columns, handles=handles, bbox_to_anchor=(0.0, bottom))
     return figure

@@ -56,7 +56,7 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate and clock over a sustained load, a panel per format."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
-    # Prefer the sources of sustained ceilings: layers of models are GEMMs of the same formats. Show
+    # Prefer sources of achievable ceilings: layers of models are GEMMs of the same formats. Show
     # the matrix units alone if there are any: the CUDA cores' formats have the same names.
     sources = {c.measurement for c in profile.ceilings if c.basis == "sustained"}
     rows = [m for m in rows if m.name in sources] or rows
@@ -77,7 +77,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "sustained",
         "Sustained load: rate and clock without a break",
-        "Each panel is one format, time on a log scale; above it the sustained rate, which is the "
+        "Each panel is one format, time on a log scale; above it the achievable rate, which is the "
         "mean over whole swings, and the power; below it M × N × K. The thin dashed line is the "
         "burst rate: it was measured at another time, from rest, and a line that begins below it "
         "was still held down by what ran before. The rate is a share of the theoretical one, the "
@@ -198,7 +198,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "soak",
-        "Soak: minutes of unbroken load",
+        "Soak: minutes of sustained load",
         "The first second is left out, in which the clock settles. The dashed line marks where the "
         "temperature settled; a rate that falls while it rises is what a run of a few seconds "
         "cannot show.",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Axes, Canvas, Figure, decade_ticks, note
+from peakline.pictures.canvas import Axes, Canvas, Figure, engineering_ticks, note
 from peakline.pictures.picture import MEMORY, Picture
 from peakline.pictures.style import CARD, SERIES
 from peakline.pictures.titles import says
@@ -46,8 +46,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Memory map: how far, how fast and how large each level is",
         "The first panel has the time from a load to its data; a hollow mark is the part of the L2 "
         "that is far from the SM. The second has what all SMs together read; of host memory, what "
-        "a copy engine brings over PCIe. Sizes are those the device states; measured is the "
-        "largest footprint of a cache that is read as fast as small ones, by latency or by rate.",
+        "a copy engine brings over PCIe. The first size is the one that the driver states. A "
+        "cache is fast up to the largest footprint that is read at the latency or at the rate of "
+        "small ones, whichever is larger; the pictures of latency and of caches show each.",
         draw,
         ("memory map",),
         group=MEMORY,
@@ -55,26 +56,12 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _size(level: MemoryLevel) -> str:
-    """The sizes of a level: "56 of 60 MiB measured, 28 MiB near"."""
-    size = _held_and_stated(level)
-    if size and level.per_sm:
-        size += " per SM"
-    near = f"{units.size(level.near_bytes)} near" if level.near_bytes else ""
-    return ", ".join(filter(None, (size, near)))
-
-
-def _held_and_stated(level: MemoryLevel) -> str:
-    """The measured and the stated size of a level: "56 of 60 MiB measured"."""
-    stated = units.size(level.size_bytes) if level.size_bytes else ""
-    if not level.held_bytes:
-        return stated
-    held = units.size(level.held_bytes)
-    if not stated:
-        return f"{held} measured"
-    unit = units.size_unit(level.held_bytes)[1]
-    if unit == units.size_unit(level.size_bytes or 0.0)[1]:
-        held = held.removesuffix(f" {unit}")
-    return f"{held} of {stated} measured"
+    """The sizes of a level: "60 MiB, fast up to 56 MiB, 28 MiB near"."""
+    each = " per SM" if level.per_sm else ""
+    sizes = {"{}": level.size_bytes, "fast up to {}": level.held_bytes, "{} near": level.near_bytes}
+    return ", ".join(
+        form.format(f"{units.size(size)}{each}") for form, size in sizes.items() if size
+    )
 
 
 def _line(level: MemoryLevel) -> str:
@@ -108,7 +95,7 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         above: dict[str, Any] = {"fontsize": canvas.font - 1, "ha": "center", "va": "bottom"}
         note(axes, units.time(near), (near * 1e9, y), (0, 4), **above)
         _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
-    decade_ticks(axes.xaxis, low, max(known) * 1e9)
+    engineering_ticks(axes.xaxis, low, max(known) * 1e9, 3)
     canvas.labels(axes, "ns, log scale", "latency of a load")
 
 
@@ -123,7 +110,7 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
         mark = axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
         says(mark[0], f"{level.label}: read at {units.rate(level.bytes_per_s, 'B/s')}")
         _label_beside(axes, canvas, rate, y, units.number(rate))
-    decade_ticks(axes.xaxis, low, max(known) / 1e9)
+    engineering_ticks(axes.xaxis, low, max(known) / 1e9, 3)
     canvas.labels(axes, "GB/s, log scale", "bandwidth of reads")
 
 

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, Figure, end_labels, plain_log_ticks
+from peakline.pictures.canvas import (
+    Canvas,
+    EndLabel,
+    Figure,
+    end_labels,
+    plain_log_ticks,
+    round_values,
+)
 from peakline.pictures.curves import Points, amount, highest, plot, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
@@ -159,24 +166,26 @@ def sizes(profile: Profile, device: str) -> Picture | None:
     ]
 
     def draw(canvas: Canvas) -> Figure:
-        texts = [f"{name} {line[-1][1] / 1e9:.0f}" for name, line in lines.items()]
+        drawn = {name: [(size, rate / 1e9) for size, rate in line] for name, line in lines.items()}
+        texts = [f"{name} {line[-1][1]:.0f}" for name, line in drawn.items()]
         marks = {f"links, {way}": limit for way, limit in _named_once(limits).items()}
         named = [*texts, *(f"{name} {limit:.0f}" for name, limit in marks.items())]
         figure, (axes,) = canvas.figure(3.4, right=canvas.room(named, canvas.font - 1))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         labels = []
-        for i, (name, line) in enumerate(lines.items()):
-            (end, rate), color = line[-1], plot(axes, line, i, label=name)
+        for i, (name, line) in enumerate(drawn.items()):
+            said = [f"{name}: {units.number(y)} GB/s, copies of {units.size(x)}" for x, y in line]
+            (end, rate), color = line[-1], plot(axes, line, i, said, label=name)
             labels.append(EndLabel(rate, texts[i], color, end))
         for name, limit in marks.items():
-            axes.axhline(limit * 1e9, label=name, **LIMIT)
-            labels.append(EndLabel(limit * 1e9, f"{name} {limit:.0f}", MUTED))
+            axes.axhline(limit, label=name, **LIMIT)
+            labels.append(EndLabel(limit, f"{name} {limit:.0f}", MUTED))
         xs = [x for line in lines.values() for x, _ in line]
         size_ticks(axes.xaxis, min(xs), max(xs), 3 if canvas.narrow else 7)
         bottom, top = axes.get_ylim()
-        decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
-        plain_log_ticks(axes.yaxis, decades, [f"{v / 1e9:g}" for v in decades])
+        rates = round_values(bottom, top, 5)
+        plain_log_ticks(axes.yaxis, rates, [f"{v:g}" for v in rates])
         canvas.labels(axes, "bytes of one copy", "GB/s")
         end_labels(axes, labels, canvas.font - 1)
         return figure

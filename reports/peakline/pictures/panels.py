@@ -7,6 +7,7 @@ from typing import Any
 
 from peakline import units
 from peakline.pictures.canvas import (
+    FEWEST_TICKS,
     Axes,
     Canvas,
     EndLabel,
@@ -15,6 +16,7 @@ from peakline.pictures.canvas import (
     inches,
     note,
     plain_log_ticks,
+    round_values,
     text_width,
 )
 from peakline.pictures.curves import integer_ticks, mark_end, plot, plot_marks, size_ticks
@@ -268,6 +270,9 @@ def _reaching(axis: Axis, low: float, high: float) -> tuple[float, float]:
     return low, high if axis.high is None else max(high, axis.high)
 
 
+_APART = 5  # points between two labels of an axis
+
+
 def _ticks(
     axes: Axes,
     which: str,
@@ -279,6 +284,9 @@ def _ticks(
     of: Any = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     at_most = 4 if canvas.narrow else 6
+    if which == "x" and axis.written == "size":
+        widest = text_width("128 KiB", canvas.font - 0.5) + _APART
+        at_most = max(FEWEST_TICKS, min(at_most, int(72 * inches(axes)[0] / widest)))
     if axis.written == "name":
         of.set_ticks(range(len(categories)), labels=list(categories))
     elif axis.scale == "linear":
@@ -295,7 +303,7 @@ def _ticks(
         powers = [x for x in shown if x > 0 and math.log2(x).is_integer()]
         integer_ticks(of, powers or shown, at_most + 2)
     else:
-        values = _round_values(low, high, at_most)
+        values = round_values(low, high, at_most)
         write = _time_tick if axis.written == "time" else "{:g}".format
         plain_log_ticks(of, values, [write(v) for v in values])
     if which == "x":
@@ -311,7 +319,7 @@ def _time_tick(seconds: float) -> str:
 
 
 def _thin(axes: Axes, canvas: Canvas) -> None:
-    """Drops every second label of the x axis, repeatedly, until the rest fit."""
+    """Drops labels of the x axis, at equal distances if three are left, until the rest fit."""
     room = 72 * inches(axes)[0]
     low, high = sorted(axes.get_xlim())
     ticks = [
@@ -319,24 +327,24 @@ def _thin(axes: Axes, canvas: Canvas) -> None:
         for place, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=False)
         if low <= place <= high and text.get_text()
     ]
-    widest = max((text_width(text, canvas.font - 0.5) for _, text in ticks), default=0.0)
+    widest = max((text_width(text, canvas.font - 0.5) for _, text in ticks), default=0.0) + _APART
     step = 1
-    while len(ticks[::step]) > 1 and len(ticks[::step]) * (widest + 5) > room:
+    while len(ticks[::step]) > 1 and len(ticks[::step]) * widest > room:
         step += 1
-    if step > 1:
-        axes.set_xticks([place for place, _ in ticks[::step]], [text for _, text in ticks[::step]])
-        axes.minorticks_off()
-
-
-def _round_values(low: float, high: float, at_most: int) -> list[float]:
-    """1, 2 and 5 times powers of ten between two values, or fewer of them."""
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        values = [step * 10.0**e for e in exponents for step in steps]
-        values = [value for value in values if low <= value <= high]
-        if len(values) <= at_most + 1:
-            break
-    return values[:: max(1, math.ceil(len(values) / (at_most + 1)))]
+    if step == 1:
+        return
+    chosen = ticks[::step]
+    if len(chosen) < FEWEST_TICKS:
+        at = axes.transData + axes.transAxes.inverted()
+        chosen, end = [], -math.inf
+        for place, text in ticks:
+            x = room * float(at.transform((place, 0.0))[0])
+            half = text_width(text, canvas.font - 0.5) / 2
+            if x - half >= end + _APART:
+                chosen.append((place, text))
+                end = x + half
+    axes.set_xticks([place for place, _ in chosen], [text for _, text in chosen])
+    axes.minorticks_off()
 
 
 # --- Rows

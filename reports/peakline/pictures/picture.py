@@ -114,8 +114,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def unbroken(text: str) -> str:
-    """A single-line text with no break between a number and what follows."""
-    return re.sub(r"(?<=\d) (?=\D)", _NO_BREAK, " ".join(text.split()))
+    """A single-line text with no break between a number and what follows, or a GPU's name."""
+    return re.sub(r"(?<=\d) (?=\D)|(?<=\bGPU) (?=\d)", _NO_BREAK, " ".join(text.split()))
 
 
 def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> list[str]:

@@ -11,7 +11,15 @@ from typing import Any
 from peakline import units
 from peakline.limits.ceilings import Limits, RooflineLimit, limits
 from peakline.names import format_name, level_of
-from peakline.pictures.canvas import Axes, Canvas, EndLabel, Figure, decade_ticks, end_labels, note
+from peakline.pictures.canvas import (
+    Axes,
+    Canvas,
+    EndLabel,
+    Figure,
+    end_labels,
+    engineering_ticks,
+    note,
+)
 from peakline.pictures.curves import amount, format_of, plot_marks
 from peakline.pictures.labels import short_label, write_labels
 from peakline.pictures.picture import Picture
@@ -228,8 +236,8 @@ def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None
     axes.set_yscale("log")
     axes.set_xlim(x)
     axes.set_ylim(y)
-    decade_ticks(axes.xaxis, *x)
-    decade_ticks(axes.yaxis, *y)
+    engineering_ticks(axes.xaxis, *x)
+    engineering_ticks(axes.yaxis, *y)
 
 
 def _draw(

@@ -12,6 +12,7 @@ from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture, stamp
 from peakline.pictures.roofline import first_roofs, frame, scaled, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
+from peakline.pictures.titles import says
 from peakline.profile import Ceiling, Profile
 
 
@@ -109,9 +110,12 @@ def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> Line2D:
         label=f"{name} {found.main.resource}",
         **style,
     )
+    says(slope, f"{name} {found.main.label}: {units.rate(bandwidth, 'B/s')}")
     for roof in found.roofs:
         ends = [roof.value / bandwidth, x_high]
-        axes.plot(ends, [roof.value] * 2, lw=1.4, label=f"{name} {roof.resource}", **style)
+        label = f"{name} {roof.resource}"
+        (line,) = axes.plot(ends, [roof.value] * 2, lw=1.4, label=label, **style)
+        says(line, f"{name} {roof.label}: {units.rate(roof.value, roof.best.unit)}")
     return slope
 
 

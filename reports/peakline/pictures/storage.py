@@ -4,7 +4,7 @@ import math
 
 from peakline import units
 from peakline.peaks.storage import ALL_AT_ONCE, InputNeed, input_bound, input_rates
-from peakline.pictures.canvas import Canvas, Figure, decade_ticks, note
+from peakline.pictures.canvas import Canvas, Figure, engineering_ticks, note
 from peakline.pictures.picture import LINKS, Picture
 from peakline.pictures.style import INK, LIMIT, SERIES
 from peakline.profile import HOST, NODE, Profile
@@ -72,7 +72,7 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
         axes.set_xscale("log")
         first, last = 10.0 ** math.floor(math.log10(low / 1.5)), high * 2
         axes.set_xlim(first, last)
-        decade_ticks(axes.xaxis, first, last, 3 if canvas.narrow else 8)
+        engineering_ticks(axes.xaxis, first, last, 2 if canvas.narrow else 5)
     else:
         axes.set_xlim(0, high * 1.05)
     if wanted:

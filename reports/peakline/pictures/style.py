@@ -15,7 +15,20 @@ CARD = "#ffffff"
 # The first three, which suffice for most pictures, differ with every common colour blindness;
 # marker and dash distinguish all, in grey too. Labels take their line's colour, so each has at
 # least 4.5:1 contrast on CARD.
-SERIES = ("#0067b1", "#b04a00", "#566270", "#007a5c", "#8a449c", "#7d6500", "#ab2f52", "#1a7691")
+SERIES = (
+    "#0067b1",
+    "#b04a00",
+    "#566270",
+    "#007a5c",
+    "#8a449c",
+    "#7d6500",
+    "#1a7691",
+    "#4f52b8",
+    "#4f7316",
+)
+# What can be saved, is slower, or fails: the strongest colour, which means nothing else.
+SAVED = "#ab2f52"
+FASTER = SERIES[3]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = (
     "solid",
@@ -34,16 +47,32 @@ FORMATS = {
     "fp16": (SERIES[3], "D"),
     "tf32": (SERIES[4], "v"),
     "fp64": (SERIES[5], "P"),
-    "int8": (SERIES[7], "X"),
+    "int8": (SERIES[6], "X"),
     "fp4": (INK, "*"),
     "nvfp4": (INK, "*"),
 }
-# Levels of memory, by what resources and counters call them.
-LEVELS = {"memory": ("device memory", SERIES[0]), "l2": ("L2", SERIES[3]), "l1": ("L1", SERIES[7])}
-# This colour marks what can be saved, is slower, or fails. No format has it; what is needed stands
-# pale beside it.
-SAVED = SERIES[6]
-NEEDED_ALPHA = 0.45
+Fill = dict[str, Any]
+
+
+def _fill(color: str, alpha: float = 1.0) -> Fill:
+    return {"color": color, "alpha": alpha, "linewidth": 0}
+
+
+def pale(color: str) -> Fill:
+    """The fill of what is needed, beside what can be saved."""
+    return _fill(color, 0.45)
+
+
+# Pictures of a step and of its kernels stand on one page, on which a colour has one meaning.
+SAVING = _fill(SAVED)
+NOT_KNOWN: Fill = {"facecolor": CARD, "edgecolor": MUTED, "linewidth": 0.8}
+KERNELS, COLLECTIVES, COPIES = pale(SERIES[0]), pale(SERIES[4]), pale(SERIES[1])
+# Waits cover the operators that wait.
+HOST_WORKS, HOST_LAUNCHES, HOST_WAITS = _fill(MUTED, 0.5), _fill(MUTED), _fill(GRID)
+# What limits kernels. Levels of memory, by what resources and counters call them:
+LEVELS = {"memory": ("device memory", SERIES[3]), "l2": ("L2", SERIES[6]), "l1": ("L1", SERIES[5])}
+TENSOR_CORES = ("tensor cores", SERIES[7])
+OTHER_UNITS = ("issue slots, other pipes", SERIES[8])
 
 DASHED = (0, (4, 3))
 # Style of limit lines.
@@ -58,6 +87,7 @@ CSS_VARIABLES = {
     MUTED: "--muted",
     GRID: "--grid",
     CARD: "--card",
+    SAVED: "--saved",
     **{color: f"--s{i + 1}" for i, color in enumerate(SERIES)},
 }
 

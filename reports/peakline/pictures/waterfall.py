@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from peakline import units
-from peakline.pictures import lanes
+from peakline.pictures import lanes, style
 from peakline.pictures.canvas import Canvas, Figure, text_width
 from peakline.pictures.picture import Picture, stamp
-from peakline.pictures.style import GRID, MUTED, NEEDED_ALPHA, SAVED, SERIES
+from peakline.pictures.style import FASTER, GRID, MUTED, SAVED, SAVING, Fill
 from peakline.pictures.titles import says
 from peakline.workload import change_text
 from peakline.workload.analysis import Analysis
@@ -21,7 +21,12 @@ from peakline.workload.waterfall import Waterfall
 _ROW = 0.3  # inches
 _BAR = 0.62  # of a row
 _UNKNOWN = (KERNELS[2], COLLECTIVES[2], COPIES[2], Part.BEFORE, Part.NOT_RECORDED)
-_COLORS = {KERNELS[0]: SERIES[0], COLLECTIVES[0]: SERIES[4], COPIES[0]: SERIES[1]}
+_FILLS = {
+    KERNELS[0]: style.KERNELS,
+    COLLECTIVES[0]: style.COLLECTIVES,
+    COPIES[0]: style.COPIES,
+    **dict.fromkeys(_UNKNOWN, style.NOT_KNOWN),
+}
 _BIN_NS = 1_000_000
 _MOST_BINS = 600
 
@@ -80,7 +85,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             "waterfall",
             "Where the time of a step goes: parts that add up to it",
             "Each bar begins where the one above ends, so the last ends with the step. Pale is the "
-            "least that this machine needs, red is what could be saved, grey is not known. "
+            "least that this machine needs, red is what could be saved, a frame is not known. "
             f"{RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
@@ -98,13 +103,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     ]
 
 
-def _color(part: Part) -> tuple[str, float]:
-    if part in _UNKNOWN:
-        return MUTED, 0.5
-    return (_COLORS[part], NEEDED_ALPHA) if part in _COLORS else (SAVED, 1.0)
-
-
-Bar = tuple[float, float, str, float]  # start, length, colour, alpha
+Bar = tuple[float, float, Fill]  # start and length
 
 
 def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
@@ -136,7 +135,7 @@ def _falling(rank: Waterfall, per: float) -> list[Bar]:
     bars = []
     begun = 0.0
     for part, time in microseconds(rank.parts, len(rank.steps)).items():
-        bars.append((begun, time / per, *_color(part)))
+        bars.append((begun, time / per, _FILLS.get(part, SAVING)))
         begun += time / per
     return bars
 
@@ -167,8 +166,8 @@ def cascades(canvas: Canvas, panels: Sequence[Cascade]) -> Figure:
         columns=1,
     )
     for axes, panel in zip(all_axes, panels, strict=True):
-        for row, (start, length, color, alpha) in enumerate(panel.bars):
-            look: dict[str, Any] = {"height": _BAR / taller, "color": color, "alpha": alpha}
+        for row, (start, length, fill) in enumerate(panel.bars):
+            look: dict[str, Any] = {"height": _BAR / taller, **fill}
             (bar,) = axes.barh(row, length, left=start, **look)
             says(bar, f"{panel.names[row]}: {panel.texts[row]}")
             if start:
@@ -198,7 +197,7 @@ def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
     return figure
 
 
-_LESS, _MORE = SERIES[0], SAVED
+_LESS, _MORE, _WHOLE = {"color": FASTER}, {"color": SAVED}, {"color": MUTED}
 _WORTH = 0.002  # of the longer step: smaller changes are one bar
 
 
@@ -231,12 +230,12 @@ def _draw_change(canvas: Canvas, change: Change) -> Figure:
         units.time(after),
     ]
     scale, unit = (1e3, "ms") if max(before, after) >= 2e-3 else (1e6, "µs")
-    bars = [(0.0, before * scale, MUTED, 1.0)]
+    bars = [(0.0, before * scale, _WHOLE)]
     at = before
     for _, seconds in shown:
-        bars.append((at * scale, seconds * scale, _MORE if seconds > 0 else _LESS, 1.0))
+        bars.append((at * scale, seconds * scale, _MORE if seconds > 0 else _LESS))
         at += seconds
-    bars.append((0.0, after * scale, MUTED, 1.0))
+    bars.append((0.0, after * scale, _WHOLE))
     figure = cascades(canvas, [Cascade("", names, texts, bars)])
     (axes,) = figure.axes
     axes.set_xlim(left=0)

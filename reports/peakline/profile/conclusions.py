@@ -77,6 +77,15 @@ class Ceiling:
     factors: tuple[Factor, ...] = ()  # their product is value / theoretical
 
     @property
+    def joules_per_operation(self) -> float | None:
+        """The energy of one operation of a compute rate, in joules: the board's power, idle power
+        included, over the rate. None without a power, which only loads of a second and more have.
+        """
+        if not self.unit.endswith("OP/s") or not self.conditions.power_w or self.value <= 0:
+            return None
+        return self.conditions.power_w / self.value
+
+    @property
     def packets(self) -> float:
         """The share of a link's raw rate that the headers of its packets leave; 1 where there are
         none.

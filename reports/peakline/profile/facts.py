@@ -99,6 +99,26 @@ class EccCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NvLinkCounters:
+    """Counters of an NVLink since the driver was loaded."""
+
+    link: int
+    bytes: float | None = None
+    replays: int | None = None
+    recoveries: int | None = None
+    crc_errors: int | None = None
+    malformed_packets: int | None = None
+    buffer_overruns: int | None = None
+    receive_errors: int | None = None
+    integrity_errors: int | None = None
+    discards: int | None = None
+    effective_errors: int | None = None
+    symbol_errors: int | None = None
+    effective_ber: float | None = None
+    symbol_ber: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     ecc: EccCounts = EccCounts()
     remapped_rows_correctable: int | None = None
@@ -107,6 +127,9 @@ class Health:
     remap_failed: bool | None = None
     temperature_c: float | None = None
     pcie_replays: int | None = None
+    memory_temperature_c: float | None = None
+    temperature_margin_c: float | None = None
+    nvlinks: tuple[NvLinkCounters, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -338,6 +338,23 @@ class Profile:
         of_memory = peak.basis if peak.published else "measured"
         return peak / self.bandwidth(memory or peak.memory, basis=of_memory, device=device)
 
+    def energy(
+        self, dtype: str, *, basis: str = "achievable", device: str | int | None = None
+    ) -> float:
+        """Joules per FLOP under load: the board's power, idle power included, over the rate.
+
+        dtype, basis, device: as in `peak`. Raises PeakError, also where no power was read: a load
+        of a second and more has one.
+        """
+        peak = self.peak(dtype, basis=basis, device=device)
+        rows = (
+            self.ceiling(uuid, peak.resource, peak.basis) for uuid in self.select_devices(device)
+        )
+        slowest = next(row for row in rows if row is not None and row.value == peak)
+        if slowest.joules_per_operation is None:
+            raise PeakError(f"the energy of {peak} is not known: no power was read")
+        return slowest.joules_per_operation
+
     def latency(self, memory: str, *, far: bool = False, device: str | int | None = None) -> float:
         """Seconds of a dependent load from a memory level: "l1", "shared", "l2", "hbm", "host".
 

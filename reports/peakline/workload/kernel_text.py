@@ -229,11 +229,11 @@ def _conditions(placements: Sequence[Placement]) -> str:
     if not sustained:
         return (
             f"Compared with burst ceilings: the GPU was busy without a rest for {longest} at most, "
-            f"and sustained ceilings apply from {units.time(SUSTAINED_FROM_S)} on."
+            f"and achievable ceilings apply from {units.time(SUSTAINED_FROM_S)} on."
         )
     which = "" if len(sustained) == len(placements) else f" for {names_of(sustained)}"
     return (
-        f"Compared with sustained ceilings{which}: the GPU had been busy without a rest for up to "
+        f"Compared with achievable ceilings{which}: the GPU had been busy without a rest for up to "
         f"{longest}, on average over a kernel's launches."
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -14,10 +15,20 @@ _MOST_STREAMS = 6
 _ALONE = 0.01  # of a step: shorter activities share a bar with their neighbours
 _NEAR = 0.001  # of a step: bars this close are one
 
-# Bars stand for these.
-KERNELS, COLLECTIVES, COPIES, LAUNCHES = "kernels", "collectives", "copies", "launches"
-WORK, WAIT = "host works", "waiting, or nothing runs"
-_KINDS = {Kind.COMPUTE: KERNELS, Kind.COLLECTIVE: COLLECTIVES, Kind.COPY: COPIES}
+
+class Look(Enum):
+    """What a bar stands for."""
+
+    KERNELS = "kernels"
+    COLLECTIVES = "collectives"
+    COPIES = "copies"
+    WORK = "host works"
+    LAUNCHES = "launches"
+    HOST_WAITS = "host waits"
+    WAIT = "idle, or waits for ranks"
+
+
+_KINDS = {Kind.COMPUTE: Look.KERNELS, Kind.COLLECTIVE: Look.COLLECTIVES, Kind.COPY: Look.COPIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,7 @@ class Bar:
 
     start: int
     end: int
-    look: str
+    look: Look
     text: str
 
 
@@ -46,7 +57,7 @@ def lanes(rank: Waterfall, step: Step) -> Lanes:
         found[f"stream {stream}"] = list(_of_stream(rank, step, inside[streams == stream]))
     starts, ends = rank.gaps[:2]
     gaps = (ends > step.start) & (starts < step.end)
-    found["nothing runs"] = _bars(step, starts[gaps], ends[gaps], WAIT, "nothing runs")
+    found["nothing runs"] = _bars(step, starts[gaps], ends[gaps], Look.WAIT, "nothing runs")
     return found
 
 
@@ -62,11 +73,15 @@ def _of_host(rank: Waterfall, step: Step, threads: Int) -> Lanes:
     launched = len(_within(step, launching["start"], launching["end"])[0])
     return {
         "host": [
-            *_bars(step, working["start"], working["end"], WORK, "host in operators"),
-            *_bars(step, waiting["start"], waiting["end"], WAIT, "host waits for the device"),
+            *_bars(step, working["start"], working["end"], Look.WORK, "host in operators"),
+            *_bars(step, waiting["start"], waiting["end"], Look.HOST_WAITS, "waits for the device"),
         ],
         "launches": _bars(
-            step, launching["start"], launching["end"], LAUNCHES, f"some of {launched} launches"
+            step,
+            launching["start"],
+            launching["end"],
+            Look.LAUNCHES,
+            f"some of {launched} launches",
         ),
     }
 
@@ -78,14 +93,14 @@ def _of_stream(rank: Waterfall, step: Step, activities: Int) -> Iterator[Bar]:
         mine = activities[rows["kind"][activities] == kind]
         starts, ends = rows["start"][mine], rows["end"][mine]
         long = ends - starts >= least
-        yield from _bars(step, starts[~long], ends[~long], look, f"short {look}")
+        yield from _bars(step, starts[~long], ends[~long], look, f"short {look.value}")
         for place in mine[long].tolist():
             start, end = int(rows["start"][place]), int(rows["end"][place])
             name = short_name(rank.timeline.name(place))
             # A collective waits first and transfers last.
             moves = max(start, end - rank.transfers.get(place, end - start))
             if moves > start:
-                yield from _bars(step, [start], [moves], WAIT, f"{name} waits for other ranks")
+                yield from _bars(step, [start], [moves], Look.WAIT, f"{name} waits for other ranks")
             yield from _bars(step, [moves], [end], look, name)
 
 
@@ -98,7 +113,7 @@ def _within(step: Step, starts: Sequence[int] | Int, ends: Sequence[int] | Int) 
 
 
 def _bars(
-    step: Step, starts: Sequence[int] | Int, ends: Sequence[int] | Int, look: str, text: str
+    step: Step, starts: Sequence[int] | Int, ends: Sequence[int] | Int, look: Look, text: str
 ) -> list[Bar]:
     """Bars of spans; those that nearly touch are one."""
     merged: list[list[int]] = []

@@ -28,7 +28,7 @@ _MOST = 1.05
 # Below this share of every unit, a kernel waits for something else.
 _ROUNDING = 0.001  # of shares
 _HALF = 0.5
-# Clocks have settled after this time, so sustained ceilings apply.
+# Clocks have settled after this time, so achievable ceilings apply.
 SUSTAINED_FROM_S = 1.0
 # The unit of counters and ceilings, where their names differ.
 _SAME = {
