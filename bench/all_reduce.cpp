@@ -53,10 +53,16 @@ CurveRule curve() {
 }
 
 std::string title(const TitleView& view) {
-  const auto smallest = [&](const char* id) { return view.text({.id = id, .name = "smallest"}); };
+  constexpr std::int64_t kToldBytes = 8 * kKiBytes;
+  // Sizes are multiples of a vector for each rank.
+  const auto told = [&](const char* id) {
+    for (const Figure* time : view.all({.id = id, .name = "time"}))
+      if (*int_param(time->by, "bytes") >= kToldBytes) return format_time(time->value);
+    throw Missing();
+  };
   std::string text =
-      fmt::format("A small all-reduce in a graph takes {} in one step, {} in two, {} by NCCL",
-                  smallest(kOneShot), smallest(kTwoShot), smallest(kNccl));
+      fmt::format("An all-reduce of {} in a graph takes {} in one step, {} in two, {} by NCCL",
+                  format_size(kToldBytes), told(kOneShot), told(kTwoShot), told(kNccl));
   const Figure *one = view.find({.id = kOneShot, .name = "nccl_from"}),
                *two = view.find({.id = kTwoShot, .name = "nccl_from"});
   if (one != nullptr && two != nullptr)

@@ -45,8 +45,11 @@ std::string caches_title(const TitleView& view) {
   const auto held = [&](const char* level) {
     return view.text({.role = role::kHeldByRate, .by = {{"level", level}}});
   };
-  return fmt::format("Reads keep the rate of the L1 up to {} per SM, and that of the L2 up to {}",
-                     held("l1"), held("l2"));
+  const std::string stated = view.facts == nullptr || !view.facts->l2_bytes
+                                 ? ""
+                                 : format_size(*view.facts->l2_bytes) + " as the driver states; ";
+  return fmt::format("L2: {}reads keep {} up to {}; the L1 keeps its rate up to {} per SM", stated,
+                     view.text({.name = "rate", .by = {{"level", "l2"}}}), held("l2"), held("l1"));
 }
 
 Picture caches_picture() {

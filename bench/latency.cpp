@@ -47,9 +47,12 @@ std::vector<ParamValue> footprints() {
 
 std::string latency_title(const TitleView& view) {
   const Params near = {{"level", "l2"}, {"part", "near"}};
+  const Figure* held = view.find({.role = role::kHeldByLatency, .by = {{"level", "l2"}}});
   return fmt::format("A load takes {} from device memory, {} from the near part of the L2",
                      view.text({.role = role::kLatency, .by = {{"level", "hbm"}}}),
-                     view.text({.role = role::kLatency, .by = near}));
+                     view.text({.role = role::kLatency, .by = near})) +
+         (held == nullptr ? ""
+                          : fmt::format("; by latency, the L2 holds {}", format_size(held->value)));
 }
 
 std::string memory_map_title(const TitleView& view) {

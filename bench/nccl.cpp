@@ -103,9 +103,16 @@ CurveRule curve_of(Collective collective) {
 
 std::string collectives_title(const TitleView& view) {
   const Figure* share = view.find({.id = "nccl.all_reduce", .name = "share_of_copies"});
-  return fmt::format("All-reduce takes at least {} and reaches {} of bus bandwidth",
-                     view.text({.id = "nccl.all_reduce", .name = "smallest"}),
-                     view.text({.id = "nccl.all_reduce", .name = "bus_bandwidth"})) +
+  const Figure* small = view.find(
+      {.id = "nccl.all_reduce", .name = "small_time", .by = {{"bytes", std::int64_t{8} << 10}}});
+  const Figure& rate = view.figure({.id = "nccl.all_reduce", .name = "bus_bandwidth"});
+  const auto rates = view.all({.id = "nccl.all_reduce", .name = "large_bandwidth"});
+  const auto bytes = static_cast<double>(*int_param(rates.back()->by, "bytes"));
+  return fmt::format(
+             "All-reduce takes at least {}{}, and reaches {} of bus bandwidth at {}",
+             view.text({.id = "nccl.all_reduce", .name = "smallest"}),
+             small == nullptr ? "" : fmt::format(", {} for 8 KiB", format_time(small->value)),
+             format_rate(rate.value, rate.unit), format_size(bytes)) +
          (share == nullptr ? ""
                            : fmt::format(", {} of what copies between all GPUs reach",
                                          format_percent(share->value)));

@@ -9,6 +9,7 @@
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/screen.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/conclude/curves.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/show.hpp"
@@ -33,16 +34,18 @@ std::string text_of(const Profile& profile, std::span<const TopicWord> words,
                     const ShowArguments& arguments) {
   if (arguments.json) return show_json(profile, checks_of(profile));
   const ShowOptions options = terminal_options();
-  if (!arguments.topic) return arguments.all ? show_all(profile, options) : screen_of(profile);
+  if (!arguments.topic && !arguments.all) return screen_of(profile);
+  const Checks checks = checks_of(profile);
+  if (!arguments.topic) return show_all(profile, options, &checks);
   const std::string wanted = shown(*arguments.topic);
   const std::vector<std::string> own = topics_of(profile);
   const auto [names, ambiguous, needs] = choose_topics(words, own, *arguments.topic);
   if (!ambiguous.empty())
     throw UsageError(fmt::format("--topic {}: is it {}?", wanted, fmt::join(ambiguous, " or ")));
-  if (names.empty())
+  if (names.empty() && needs.empty())
     throw UsageError(fmt::format("--topic {}: no such topic{} (there are {})", wanted,
                                  meant_topic(words, *arguments.topic), list(words)));
-  std::string text = show_topics(profile, names, arguments.all, options);
+  std::string text = show_topics(profile, names, arguments.all, options, &checks);
   if (!text.empty()) return text;
   const std::string more = !needs.empty()            ? fmt::format(": {}", needs)
                            : profile.mode == "quick" ? ": peakline run without --quick"
@@ -76,7 +79,11 @@ void add_show_command(CLI::App& app, const Program& program, Action& action) {
       "  peakline show node7.json --all | less -R\n"
       "  peakline show node7.json --json");
   set_action(show_app, action, [arguments, &program] {
-    return print(text_of(read_one(arguments->file), program.topics, *arguments), kExitOk);
+    Profile profile = read_one(arguments->file);
+    Registry registry;
+    program.catalog(registry, {});
+    use_own_numbers(profile, registry.benchmarks());
+    return print(text_of(profile, program.topics, *arguments), kExitOk);
   });
 }
 

@@ -81,12 +81,17 @@ class Topics {
 
   static std::string title_of(const Topic& topic, const DeviceView& device, const Curve& curve) {
     if (!topic.title) return {};
+    // What others did meanwhile is part of the answer.
+    const bool shared = std::ranges::any_of(device.profile->devices, [&](const DeviceFacts& gpu) {
+      return (device.is_node() || gpu.uuid == device.name()) && !other_users(gpu).empty();
+    });
     try {
-      return topic.title({.profile = *device.profile,
-                          .device = device.name(),
-                          .facts = device.facts,
-                          .view = device,
-                          .figures = curve.figures});
+      std::string title = topic.title({.profile = *device.profile,
+                                       .device = device.name(),
+                                       .facts = device.facts,
+                                       .view = device,
+                                       .figures = curve.figures});
+      return title.empty() || !shared ? title : title + "; other processes used the GPU meanwhile";
     } catch (const Missing&) {
       return {};
     }
@@ -123,6 +128,18 @@ std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks,
   for (const DeviceView& device : device_views(profile))
     append_device(device, benchmarks, curves, broken);
   return curves;
+}
+
+void use_own_numbers(Profile& profile, Benchmarks benchmarks) {
+  for (Curve& curve : profile.curves)
+    for (Figure& figure : curve.figures) {
+      const Benchmark* benchmark = find_benchmark(benchmarks, figure.id);
+      if (benchmark == nullptr || figure.unit != "1" || figure.number) continue;
+      for (const CurveRule& rule : benchmark->curves)
+        for (const FigureKind& kind : rule.figures)
+          if (rule.topic == curve.topic && kind.name == figure.name)
+            figure.number = kind.unit.number;
+    }
 }
 
 std::vector<CurvePoint> sweep(const CurveView& curve, std::string_view param) {

@@ -18,6 +18,9 @@ namespace peakline {
 std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks,
                                  std::vector<BrokenTopic>* broken = nullptr);
 
+// Tells how figures of older versions with the unit "1" are meant: as a share, factor or count.
+void use_own_numbers(Profile& profile, Benchmarks benchmarks);
+
 // --- For rules
 
 // x: the swept integer parameter.

@@ -12,7 +12,9 @@
 #include "harness/conclude/factors.hpp"
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/spec.hpp"
+#include "harness/judge/check.hpp"
 #include "harness/show/figures.hpp"
+#include "harness/show/verdict_line.hpp"
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -323,8 +325,8 @@ Table memory_map_table(const DeviceView& gpu) {
   Table table{.key = "memory_map",
               .title = "Memory map",
               .remark =
-                  "size as stated, the rest measured; GB/s of the fastest access (caches: by "
-                  "footprint); latency of the near part, if there are two"};
+                  "size as the driver states; holds, near part: by latency; GB/s of the fastest "
+                  "access (caches: by footprint); latency of the near part, if there are two"};
   // Bandwidths alone are in another table.
   if (std::ranges::none_of(gpu.memory_map, [](const MemoryLevel* l) { return !!l->latency_s; }))
     return table;
@@ -396,8 +398,9 @@ Table ridge_table(const DeviceView& device, const ResourceLabels& labels) {
                              .dispensable = static_cast<int>(column) - 1,
                              .bare = true});
   }
-  // Rows of a resource stand together.
+  // Rows of a resource stand together; those of first figures come first.
   std::map<std::string_view, std::size_t> order;
+  for (const Headline* first : device.headlines) order.try_emplace(first->resource, order.size());
   for (const RidgePoint& point : points) order.try_emplace(point.compute, order.size());
   std::map<std::pair<std::size_t, Basis>, Row> rows;
   for (const RidgePoint& point : points) {
@@ -442,7 +445,23 @@ Table instruction_table(const std::vector<const Curve*>& curves) {
   return table;
 }
 
-std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels) {
+namespace {
+
+// The figures' rows, and columns of a memory level or link, that fail.
+void mark_failing(Table& table, const DeviceView& device, const Checks& checks) {
+  const Alike alone{.names = {}, .devices = {&device}};
+  for (const FigureKey& failing : failing_figures(checks, device.name())) {
+    for (Row& row : table.rows)
+      if (row.key == to_string(failing)) add_verdict(row, checks, alone, failing);
+    for (Column& column : table.columns)
+      if (column.key == failing.resource) column.head += ' ' + verdict_word(Outcome::kFail);
+  }
+}
+
+}  // namespace
+
+std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels,
+                             const Checks* checks) {
   std::vector<Table> tables;
   if (device.is_host()) {
     tables = {host_table(device, labels)};
@@ -453,6 +472,8 @@ std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& lab
   tables.push_back(factors_table(device, labels));
   tables.push_back(ridge_table(device, labels));
   std::erase_if(tables, [](const Table& table) { return table.empty(); });
+  if (checks != nullptr)
+    for (Table& table : tables) mark_failing(table, device, *checks);
   return tables;
 }
 

@@ -10,6 +10,8 @@
 
 namespace peakline {
 
+struct Checks;  // harness/judge/check.hpp
+
 // The first figures.
 Table headlines_table(const DeviceView& device);
 // Compute ceilings by resource and basis: with the peaks at the maximum and the observed clock,
@@ -29,6 +31,7 @@ Table ridge_table(const DeviceView& device, const ResourceLabels& labels);
 // Instructions' measured and documented rates, and latencies, by figures of these curves.
 Table instruction_table(const std::vector<const Curve*>& curves);
 
-// All of a device besides topics, in the order of --all.
-std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels);
+// All of a device besides topics, in the order of --all. checks: mark the figures that fail.
+std::vector<Table> tables_of(const DeviceView& device, const ResourceLabels& labels,
+                             const Checks* checks = nullptr);
 }  // namespace peakline

@@ -220,6 +220,17 @@ void add_verdict(Row& row, const Checks& checks, const Alike& group, const Figur
   if (outcome != Outcome::kPass) row.verdict = verdict_word(outcome);
 }
 
+std::vector<FigureKey> failing_figures(const Checks& checks, std::string_view uuid) {
+  std::vector<FigureKey> failing;
+  for (const CheckedDevice* device : checks.devices())
+    if (device->uuid == uuid)
+      for (const Judged& rule : device->rules)
+        if (rule.outcome == Outcome::kFail && rule.name.figure &&
+            std::ranges::find(failing, *rule.name.figure) == failing.end())
+          failing.push_back(*rule.name.figure);
+  return failing;
+}
+
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
                                    const FigureKey& of) {
   for (const CheckedDevice* device : checks.devices()) {

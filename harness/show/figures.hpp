@@ -67,6 +67,9 @@ Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of
 // Adds it to the figure's row, unless it passes.
 void add_verdict(Row& row, const Checks& checks, const Alike& group, const FigureKey& of);
 
+// The figures of a device that fail.
+std::vector<FigureKey> failing_figures(const Checks& checks, std::string_view uuid);
+
 // The lowest healthy value of a figure, if known.
 std::optional<double> healthy_from(const Checks& checks, std::string_view uuid,
                                    const FigureKey& of);

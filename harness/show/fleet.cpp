@@ -25,14 +25,29 @@ std::string label_of(const FleetGroup& group, const std::string& resource, Basis
   return ceiling_label(group.labels.at(resource), basis);
 }
 
+// "node7 GPU 2"
+std::string lowest_on(const FleetGroup& group, const Distribution& row) {
+  const FleetMember* lowest = nullptr;
+  double least = 0;
+  for (const FleetMember& member : group.members)
+    for (const FleetCeiling& own : member.ceilings)
+      if (static_cast<const FigureKey&>(own) == row && (lowest == nullptr || own.value < least)) {
+        lowest = &member;
+        least = own.value;
+      }
+  return lowest == nullptr ? "" : lowest->node + ' ' + lowest->device;
+}
+
 Table distributions(const FleetGroup& group) {
   Table table{.key = "ceilings"};
-  table.columns = {{.key = "median", .head = "median"},
-                   {.key = "scatter", .head = "scatter"},
-                   {.key = "lowest", .head = "lowest"},
-                   {.key = "p5", .head = "p5", .dispensable = 1},
-                   {.key = "p95", .head = "p95", .dispensable = 1},
-                   {.key = "highest", .head = "highest"}};
+  table.columns = {
+      {.key = "median", .head = "median"},
+      {.key = "scatter", .head = "scatter"},
+      {.key = "lowest", .head = "lowest"},
+      {.key = "lowest_on", .is_text = true, .gap = 1, .dispensable = 2, .attached = true},
+      {.key = "p5", .head = "p5", .dispensable = 1},
+      {.key = "p95", .head = "p95", .dispensable = 1},
+      {.key = "highest", .head = "highest"}};
   for (const Distribution& row : group.ceilings) {
     const auto cell = [&](Format format, double value) {
       return number_cell(format, row.devices < 2 ? std::nullopt : std::optional(value));
@@ -44,7 +59,8 @@ Table distributions(const FleetGroup& group) {
         {.key = to_string(FigureKey{row.resource, row.basis}),
          .label = std::move(label),
          .cells = {value_cell(row.median, row.unit), cell(Format::kFineShare, row.deviation),
-                   change(row.lowest), change(row.p5), change(row.p95), change(row.highest)}});
+                   change(row.lowest), text_cell(row.devices < 2 ? "" : lowest_on(group, row)),
+                   change(row.p5), change(row.p95), change(row.highest)}});
   }
   return table;
 }
@@ -195,11 +211,14 @@ std::string sentence(const Fleet& fleet) {
   const FleetGroup* of = nullptr;
   std::map<std::string, Outcome> gpus;  // the worst of each card's modes
   std::set<std::string> machines;       // that are as bad
+  std::set<std::string> warned;         // GPUs that warn of themselves
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
       if (is_gpu(group)) {
         Outcome& outcome = gpus.try_emplace(member.card, Outcome::kPass).first->second;
         outcome = std::max(outcome, member.verdict());
+        if (verdict > Outcome::kWarn && member.verdict() == Outcome::kWarn && warns(member))
+          warned.insert(member.node + ' ' + member.device);
       }
       if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
       machines.insert(member.node);
@@ -217,7 +236,10 @@ std::string sentence(const Fleet& fleet) {
   return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
          describe_worst(rule, worst->rules) +
          as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
-         others_pass(passing, std::ssize(gpus));
+         others_pass(passing, std::ssize(gpus)) +
+         (warned.empty() ? ""
+                         : fmt::format("; {} with a warning: {}", warned.size(),
+                                       shortened({warned.begin(), warned.end()})));
 }
 
 // Names a machine instead of all its GPUs.

@@ -19,15 +19,16 @@ struct Checks;  // harness/judge/check.hpp
 std::string first_screen(const Profile& profile, const Checks& checks, const ShowOptions& options);
 
 // Everything: devices, ceilings with references, findings, ridge points, curves. Ends in a newline.
-// Missing figures are "–" with the reason.
-std::string show_all(const Profile& profile, const ShowOptions& options);
+// Missing figures are "–" with the reason. checks: mark figures that fail.
+std::string show_all(const Profile& profile, const ShowOptions& options,
+                     const Checks* checks = nullptr);
 
 // The profile's tables ("memory map") and topics ("caches").
 std::vector<std::string> topics_of(const Profile& profile);
 // Parts by name: their answers, then their figures, long tables in words unless `all`. "" without a
 // match.
 std::string show_topics(const Profile& profile, std::span<const std::string> names, bool all,
-                        const ShowOptions& options);
+                        const ShowOptions& options, const Checks* checks = nullptr);
 
 // JSON (schema "peakline-summary", version 2): tables of typed cells; `screen` is the first screen.
 std::string show_json(const Profile& profile, const Checks& checks);

@@ -60,8 +60,8 @@ json encode(const Screen& s) {
 }
 
 // By their keys.
-json tables_document(const DeviceView& device, const ResourceLabels& labels) {
-  std::vector<Table> tables = tables_of(device, labels);
+json tables_document(const DeviceView& device, const ResourceLabels& labels, const Checks& checks) {
+  std::vector<Table> tables = tables_of(device, labels, &checks);
   tables.insert(tables.begin(), headlines_table(device));
   json object = json::object();
   for (const Table& table : tables) object[table.key] = document_of(table);
@@ -91,7 +91,7 @@ std::string show_json(const Profile& profile, const Checks& checks) {
   for (const DeviceView& device : measured_devices(profile))
     devices.push_back({{"device", device.name()},
                        {"title", title_of(device)},
-                       {"tables", tables_document(device, labels)},
+                       {"tables", tables_document(device, labels, checks)},
                        {"curves", encode(device.curves)}});
   const auto [ok, skipped, failed] = count_points(profile);
   const json document = {{"schema", "peakline-summary"},

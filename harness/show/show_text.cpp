@@ -121,6 +121,19 @@ void add_varied(const DeviceView& device, const Curve& curve, std::vector<std::s
       names.push_back(m->name());
 }
 
+// Adds the ceilings behind a topic's figures that fail.
+void add_failing(const DeviceView& device, const Curve& curve, const Checks& checks,
+                 std::vector<std::string>& names) {
+  for (const FigureKey& failing : failing_figures(checks, device.name())) {
+    const Ceiling* row = device.ceiling(failing.resource, failing.basis);
+    const Measurement* m = row == nullptr ? nullptr : device.source(*row);
+    const std::string name = to_string(failing);
+    if (m != nullptr && std::ranges::find(names, name) == names.end() &&
+        std::ranges::find(curve.figures, m->id, &Figure::id) != curve.figures.end())
+      names.push_back(name);
+  }
+}
+
 // Explains the ceilings, a line each; only where all is asked for.
 constexpr std::string_view kFactors = "factors";
 
@@ -128,7 +141,7 @@ constexpr std::string_view kFindings = "findings";
 
 }  // namespace
 
-std::string show_all(const Profile& profile, const ShowOptions& options) {
+std::string show_all(const Profile& profile, const ShowOptions& options, const Checks* checks) {
   const std::vector<DeviceView> devices = measured_devices(profile);
   const ResourceLabels labels(profile);
   const std::size_t width = options.width;
@@ -140,7 +153,7 @@ std::string show_all(const Profile& profile, const ShowOptions& options) {
     // The other devices have no others.
     if (device.facts != nullptr) text += text_of(headlines_table(device), width);
     std::string more;
-    for (const Table& table : tables_of(device, labels)) {
+    for (const Table& table : tables_of(device, labels, checks)) {
       if (table.key == "mfu") continue;  // of other tables' figures
       const bool explains = table.key == "factors" || table.key == "ridge_points";
       const std::string of = text_of(table, width);
@@ -173,7 +186,7 @@ std::vector<std::string> topics_of(const Profile& profile) {
 }
 
 std::string show_topics(const Profile& profile, std::span<const std::string> names, bool all,
-                        const ShowOptions& options) {
+                        const ShowOptions& options, const Checks* checks) {
   const ResourceLabels labels(profile);
   const std::size_t width = options.width;
   const auto wanted = [&](std::string_view topic) {
@@ -190,8 +203,8 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
   if (wanted(kFindings)) text = finding_lines(profile, width);
   for (const DeviceView& device : measured_devices(profile)) {
     std::string answers, own;
-    std::vector<std::string> varied;
-    for (const Table& table : tables_of(device, labels)) {
+    std::vector<std::string> varied, failing;
+    for (const Table& table : tables_of(device, labels, checks)) {
       if (!wanted(spaced(table.key))) continue;
       const bool left_out = table.key == kFactors && !all && !only_factors;
       shortened = shortened || left_out;
@@ -202,12 +215,18 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
       if (!curve->title.empty())
         answers += hanging("  ", styled(Style::kBold, curve->title + "."), width);
       add_varied(device, *curve, varied);
+      if (checks != nullptr) add_failing(device, *curve, *checks, failing);
       const TopicFigures figures = topic_figures(*curve, most_rows);
       shortened = shortened || !figures.in_words.empty();
       if (!figures.tables.empty() || !figures.in_words.empty())
         own += '\n' + topic_text(figures, *curve, width);
     }
     if (own.empty() && answers.empty()) continue;
+    if (!failing.empty())
+      answers += hanging("  ",
+                         styled(Style::kRed, "Slower than healthy devices, so are conclusions: " +
+                                                 peakline::shortened(failing) + "."),
+                         width);
     if (!varied.empty())
       answers += hanging(
           "  ",

@@ -137,3 +137,17 @@ def test_a_program_without_its_files_says_so(tmp_path):
     assert done.returncode == 2
     assert f"{tmp_path}/share/peakline/demo" in done.stderr
     assert not (tmp_path / "try").exists()
+
+
+@pytest.mark.parametrize(
+    ("topic", "marked"),
+    [
+        ("ridge", "  HBM read FAIL  "),
+        ("bandwidth", "  HBM read FAIL  "),
+        ("graph", "other processes used the GPU meanwhile."),
+    ],
+)
+def test_topics_of_a_slow_card_are_marked(demo, topic, marked):
+    folder, _ = demo
+    shown = stdout_of("show", "profiles/node6.json", "--topic", topic, cwd=folder)
+    assert marked in " ".join(shown.split()) or marked in shown

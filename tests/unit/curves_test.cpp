@@ -43,6 +43,23 @@ TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
   EXPECT_EQ(throttled(), 1.44e9);
 }
 
+TEST(Curves, SayThatOthersUsedTheGpu) {
+  Profile p = sample::reference();
+  p.devices[0].processes = {{.pid = 7, .name = "python3", .memory_bytes = {}}};
+  for (const Curve& curve : derive_curves(p, sample::benchmarks())) {
+    const bool told = curve.title.ends_with("; other processes used the GPU meanwhile");
+    EXPECT_EQ(told, curve.device == p.devices[0].uuid && !curve.title.empty()) << curve.title;
+  }
+}
+
+TEST(Curves, NumbersOfOldProfilesAreThisPrograms) {
+  Profile p = sample::reference();
+  for (Curve& curve : p.curves)
+    for (Figure& figure : curve.figures) figure.number.reset();
+  use_own_numbers(p, sample::benchmarks());
+  EXPECT_EQ(p.curves, sample::reference().curves);
+}
+
 TEST(Curves, HaveNoFigureOfUnsoundPoints) {
   // Times of zero.
   EXPECT_THROW(figure_of(curve(run_with(each("launch.graph", [](auto& m) { m.value = 0; })).curves,

@@ -187,12 +187,13 @@ std::string topic(const Profile& profile, const std::string& name, std::size_t w
 TEST(ShowTopics, AreFoundByTheirNames) {
   const Profile profile = reference();
   for (const char* name : {"memory map", "Memory-Map", "MEMORY_MAP"})
-    EXPECT_THAT(topic(profile, name), HasSubstr("\nMemory map  size as stated"));
+    EXPECT_THAT(topic(profile, name), HasSubstr("\nMemory map  size as the driver states"));
   EXPECT_EQ(topic(profile, "memory"), "");
   EXPECT_EQ(topic(profile, ""), "");
   EXPECT_THAT(
       show_topics(profile, std::vector<std::string>{"links", "caches", "memory map"}, true, {}),
-      AllOf(HasSubstr("\nMemory map  size"), HasSubstr("\n  Reads keep the rate")));
+      AllOf(HasSubstr("\nMemory map  size"),
+            HasSubstr("\n  L2: 60 MiB as the driver states; reads keep ")));
 }
 
 TEST(ShowTopics, MfuNamesThePeaksThatThereAre) {
@@ -253,7 +254,9 @@ TEST(ChooseTopics, UsersWordsFindTopics) {
                                                                         {"bf16", "compute"},
                                                                         {"FP8", "compute"},
                                                                         {"tlb", "random"},
-                                                                        {"memcpy", "bandwidth"},
+                                                                        {"memcpy", "pcie"},
+                                                                        {"node", "nvlink"},
+                                                                        {"decoding", "decode"},
                                                                         {"numa", "host"},
                                                                         {"all-reduce", "nccl"},
                                                                         {"All Reduce", "nccl"},
