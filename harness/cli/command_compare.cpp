@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,28 @@ void keep_gpus(const std::vector<std::string>& files, const std::string& named,
   }
 }
 
+// Says when both sides hold the same run: once, though whole folders may.
+void note_same_runs(const CompareArguments& arguments, std::span<const Profile> base,
+                    std::span<const Profile> next) {
+  std::map<RunIdentity, std::size_t> runs;
+  for (std::size_t i = 0; i < base.size(); ++i) runs.emplace(identity_of(base[i]), i);
+  std::string first;
+  std::size_t more = 0;
+  for (std::size_t j = 0; j < next.size(); ++j) {
+    const auto same = runs.find(identity_of(next[j]));
+    if (same == runs.end()) continue;
+    if (!first.empty())
+      ++more;
+    else
+      first = fmt::format("{} and {}", arguments.base[same->second], arguments.next[j]);
+  }
+  if (first.empty()) return;
+  const std::string others = more == 0   ? ""
+                             : more == 1 ? "; so does one other pair"
+                                         : fmt::format("; so do {} other pairs", more);
+  note(fmt::format("{} hold the same run{}", first, others));
+}
+
 int compare_files(CompareArguments arguments) {
   // Two files need no separator.
   if (arguments.next.empty() && arguments.base.size() == 2) {
@@ -62,10 +86,7 @@ int compare_files(CompareArguments arguments) {
   arguments.base = profiles_in(arguments.base);
   arguments.next = profiles_in(arguments.next);
   std::vector<Profile> base = read_profiles(arguments.base), next = read_profiles(arguments.next);
-  for (std::size_t i = 0; i < base.size(); ++i)
-    for (std::size_t j = 0; j < next.size(); ++j)
-      if (identity_of(base[i]) == identity_of(next[j]))
-        note(fmt::format("{} and {} hold the same run", arguments.base[i], arguments.next[j]));
+  note_same_runs(arguments, base, next);
   if (const std::string& named = arguments.device; !named.empty()) {
     const std::size_t colon = named.find(':');
     keep_gpus(arguments.base, named.substr(0, colon), base);

@@ -140,6 +140,9 @@ def test_folders_hold_a_fleet(scaled, tmp_path):
     assert [Path(name).name for name in found["base_files"]] == ["node0.json", "node1.json"]
     slower = [r["name"] for r in found["gate"]["reasons"] if r["code"] == "slower"]
     assert "node1/gpu3/hbm.read/measured" in slower
+    itself = peakline("compare", tmp_path / "before", tmp_path / "before")
+    assert itself.stderr.endswith(" hold the same run; so does one other pair\n")
+    assert itself.stderr.count("\n") == 1
     (tmp_path / "empty").mkdir()
     refused("compare", tmp_path / "before", "--", tmp_path / "empty", words=["empty"])
 
