@@ -29,7 +29,7 @@ std::string device_name(const Runs& runs) {
                         : fmt::format("{} · {}", runs[0].name(), runs[0].model());
 }
 
-// With its machine, if there are several, and its card.
+// The name has the machine, if there are several, and the card.
 std::string full_name(const std::string& machine, const Runs& runs) {
   if (machine.empty()) return device_name(runs);
   const DeviceFacts* gpu = runs[0].facts;
@@ -165,7 +165,7 @@ std::vector<FleetShift> shifts_of(std::span<const DeviceComparison> devices, dou
   return shifts;
 }
 
-// What a machine's gate finds, under the machine's name.
+// Adds what a machine's gate finds, under the machine's name.
 void add_gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
               std::span<const Population> populations, Gate& all) {
   Gate found = gate(sides, compared, populations);

@@ -118,7 +118,7 @@ struct FleetShift : FigureKey {
 };
 // The device of rules about all cards.
 inline constexpr std::string_view kFleetDevice = "fleet";
-// With fewer cards, order statistics give no such interval.
+// Fewer cards give no such interval.
 inline constexpr std::size_t kFewestShifted = 6;
 
 // Why the new side does not pass; gate.cpp has the codes.

@@ -43,7 +43,7 @@ bool warns(std::string_view code) {
   return code == kFabricNotReady || code == kNvLinkErrors || code == kPcieReplays;
 }
 
-// Of measurements that failed: "2 measurements failed: hbm.read/bytes:1024, hbm.copy".
+// Names measurements that failed: "2 measurements failed: hbm.read/bytes:1024, hbm.copy".
 std::string short_form(const Finding& finding) {
   if (finding.code != kMeasurementsFailed) return {};
   std::vector<std::string> names;

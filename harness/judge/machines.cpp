@@ -96,7 +96,7 @@ MachinesOfSides machines_of(const std::vector<ProfileOfFile>& base,
                          .base = std::vector<std::size_t>(base.size(), 0),
                          .next = std::vector<std::size_t>(next.size(), 0)};
   if (named[0].size() < 2 && named[1].size() < 2) return result;
-  // Of machines whose name only one side has, the first one known to hold a card names them all.
+  // The first machine known to hold a card names all whose name only one side has.
   // Anonymized runs are first of a machine with a name.
   std::map<std::string, std::string> of_named, of_unknown;  // machines by card
   std::array<std::set<std::string>, 2> names_of;
