@@ -50,6 +50,16 @@ def test_the_terminal_gets_parts_that_add_up(report, profile, ceilings_path, tmp
         assert f'data-picture="{kind}"' in page
 
 
+def test_another_gpus_trace_is_held_against_the_profile(report, tmp_path):
+    trace = str(CAUSES.parent / "h200_trace.json.gz")
+    other = tmp_path / "other.json"
+    other.write_text(ONE_GPU.read_text().replace("NVIDIA H200", "NVIDIA H20"))
+    for profile, title in ((ONE_GPU, "goes on NVIDIA H200"), (other, "goes, against NVIDIA H20")):
+        report.stdout(profile, "--trace", trace, "-o", tmp_path / "out", "--overwrite")
+        page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+        assert f"<h1>Where the time of a step {title}</h1>" in page
+
+
 def test_ten_kernels_are_printed_unless_all(report, tmp_path):
     trace = str(CAUSES.parent / "h200_trace.json.gz")
 

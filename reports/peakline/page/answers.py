@@ -48,7 +48,7 @@ def own_answer(profile: Profile, screen: Screen | str, answer: str) -> str:
     below, without the colour of a pass, which would look like the answer's."""
     text = f'<p class="own">{escape(unbroken(with_signs(answer)))}</p>'
     if isinstance(screen, Screen) and screen.code == "pass":
-        passes = f"The machine itself passes peakline check: {screen.sentence}."
+        passes = f"The machine of the profile passes peakline check: {screen.sentence}."
         return f'{text}<p class="lead">{escape(passes)}</p>'
     return f'{text}<div class="small">{verdict_of(profile, screen)}</div>'
 

@@ -114,17 +114,19 @@ def work_page(
     # The page's answer stands at its top, not above its picture too.
     drawn = [dataclasses.replace(p, headline=p.headline.replace(answer, "")) for p in drawn]
     numbers = itertools.count(1)
-    title = f"Your kernels on {machine(profile)}"
+    subject = "Your kernels"
     body = []
     entries = []
     if isinstance(steps, Change):
-        title = f"What changed on {machine(profile)}"
+        subject = "What changed"
         body.append(of_change(steps, drawn, numbers))
     elif steps is not None:
-        title = f"Where the time of a step goes on {machine(profile)}"
+        subject = "Where the time of a step goes"
         body.append(of_steps(steps, drawn, numbers))
+    # Work of another GPU is only held against this one's figures.
+    title = f"{subject}{', against' if warning else ' on'} {machine(profile)}"
     if steps is not None:
-        entries.append(("steps", title.partition(" on ")[0], True))
+        entries.append(("steps", subject, True))
     for number, (device, items) in enumerate(pictures.items()):
         own = [p for p in items if p.key in _KERNELS]
         others = [p for p in items if p.key not in _KERNELS]
