@@ -112,7 +112,7 @@ std::vector<std::string> lost(const CompareResult& result) {
 
 std::string shift_text(const FleetShift& shift) {
   const auto [least, most] =
-      std::minmax(std::abs(1 - shift.ratio_low), std::abs(1 - shift.ratio_high));
+      std::minmax({std::abs(1 - shift.ratio_low), std::abs(1 - shift.ratio_high)});
   return fmt::format("{} {} ({:.1f} to {:.1f} %)", shift.label, percent_slower(shift.ratio),
                      least * 100, most * 100);
 }
