@@ -183,7 +183,7 @@ bool Newest::replaced(const std::string& card, const FleetProfile& by) const {
   });
 }
 
-// Of runs of one second, the one with the fewest GPUs counts.
+// The one with the fewest GPUs counts of runs of one second.
 std::pair<Age, std::ptrdiff_t> Newest::rank(std::size_t i) const {
   return {age(i), -std::ssize(profiles_[i].profile.devices)};
 }

@@ -21,7 +21,7 @@ struct DevicePair {
   std::string base_machine = {};  // as in MachineSides
 };
 
-// What both sides hold of one machine.
+// The profiles and devices that both sides hold of one machine.
 struct MachineSides {
   std::string machine = {};  // its name; "" if the sides are compared as one machine
   std::vector<const Profile*> base = {}, next = {};
@@ -50,7 +50,7 @@ void compare_curves(const DevicePair& pair, double threshold,
                     std::vector<ComparedFigure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 
-// Of one machine. compared: its pairs with verdicts.
+// Judges one machine. compared: its pairs with verdicts.
 Gate gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
           std::span<const Population> populations);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a comparison of many machines says beyond that of one.
+// The text that a comparison of many machines has beyond that of one.
 
 #include <cstddef>
 #include <string>

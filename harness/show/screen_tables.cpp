@@ -54,7 +54,7 @@ std::optional<std::string> power_note(const Checks& checks, const DeviceView& gp
   return std::nullopt;
 }
 
-// What an operation under load costs: "Under load the board takes 0.97 pJ/FLOP in BF16, ...".
+// The energy of operations under load: "Under load the board takes 0.97 pJ/FLOP in BF16, ...".
 std::optional<std::string> energy_note(const DeviceView& gpu) {
   std::vector<std::string> parts;
   for (const Headline* headline : gpu.headlines) {
