@@ -22,7 +22,7 @@ from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
 from peakline.profile.peaks import instruction_of
 
 _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
-_STATE_BYTES = 2
+STATE_BYTES = 2
 LINKS = "nvlink"
 _LARGEST_BATCH = 1 << 16  # in a search
 _ALL = 1 << 40  # so many tokens choose every expert
@@ -205,7 +205,7 @@ class Work:
     def kv_step(self, layer: Layer) -> float:
         """Bytes of cache and state that one token reads and writes."""
         elements = layer.cache_read(self.context) + layer.written if layer.heads else 0
-        return elements * self.formats.kv_bytes + layer.state * _STATE_BYTES
+        return elements * self.formats.kv_bytes + layer.state * STATE_BYTES
 
     def gemm_rate(self, precision: str) -> float:
         """FLOP/s of large GEMMs, measured from rest; without a measurement those of the precision
@@ -238,7 +238,7 @@ class Work:
         """Bytes of a sequence's KV cache and state, over all GPUs."""
         elements = sum(layer.kept(self.context) for layer in self.model.layers)
         states = sum(layer.state for layer in self.model.layers)
-        return elements * self.formats.kv_bytes + states * _STATE_BYTES
+        return elements * self.formats.kv_bytes + states * STATE_BYTES
 
     def result(self, flop: float, kv_bytes: float, *, tokens: int) -> TokenBound:
         """The bound of `tokens` in one pass, with the FLOPs of all GPUs and the KV bytes of one."""

@@ -1,5 +1,6 @@
 """The decoding bounds of a published model on a measured GPU, as one document."""
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from peakline.models.inference import (
     turning_batches,
     weights_stored,
 )
+from peakline.models.restoring import kv_restoring
 from peakline.models.transformer import Transformer
 from peakline.profile import PUBLISHED_BASES, PeakError, Profile
 
@@ -81,7 +83,7 @@ def decoding(
     and PeakError as `decode_bound` does.
     """
     model, serving = of.model, of.serving
-    rows, prefills, notes = [], [], dict[str, None]()
+    rows, prefills, restored, notes = [], [], [], dict[str, None]()
     for context in contexts:
         for batch in batches:
             one = dataclasses.replace(serving, batch=batch, context=context)
@@ -99,6 +101,9 @@ def decoding(
         prefills.append(
             {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
         )
+        with contextlib.suppress(PeakError):
+            found = kv_restoring(profile, model, dataclasses.replace(serving, context=context))
+            restored.append({"context": context, **dataclasses.asdict(found)})
     first = dataclasses.replace(serving, batch=batches[0], context=contexts[0])
     turns = turning_batches(profile, model, first)
     return {
@@ -111,6 +116,7 @@ def decoding(
         "formats": dataclasses.asdict(serving.formats),
         "decode": rows,
         "prefill": prefills,
+        "kv_restoring": restored,
         "turning_batches": {"context": first.context, **dataclasses.asdict(turns)},
         "achieved": _achieved(profile, model, first, rate) if rate else None,
         "disturbances": (disturbed := profile.disturbances(serving.device)),
@@ -195,6 +201,27 @@ def first_tokens(document: Mapping[str, Any]) -> str:
         f"{units.time(row['seconds'])} for {row['context']} tokens" for row in document["prefill"]
     )
     return f"First token, by the length of the prompt, no sooner than: {times}."
+
+
+_WAYS = {
+    "loop": "a copy call for each block",
+    "batch": "one call for all blocks",
+    "kernel": "a kernel",
+}
+
+
+def restoring(document: Mapping[str, Any]) -> str:
+    """The time of the KV cache from the host's memory; empty if it is not known."""
+    rows = document["kv_restoring"]
+    if not rows:
+        return ""
+    ways = " or ".join(dict.fromkeys(_WAYS[row["way"]] for row in rows))
+    times = ", ".join(f"{units.time(row['seconds'])} for {row['context']} tokens" for row in rows)
+    again = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
+    return (
+        f"KV cache back from the host, in blocks of {units.size(rows[0]['block_bytes'])} by "
+        f"{ways}: {times}. Computing it again takes at least {again} times as long."
+    )
 
 
 def turning(document: Mapping[str, Any]) -> str:
