@@ -38,7 +38,8 @@ class ProbeVerdict:
     outcome: "slow" if two measurements in a row found it. reason: for "slow" and "unknown". ratios:
     rates to the calibration's medians by name: "gemm" is FLOPs per SM clock cycle, "hbm.read" bytes
     per second. limits: the lowest healthy ratios. clock_hz, calibrated_clock_hz: SM clocks beside
-    the GEMMs. memory_left: bytes by which the probe enlarged what PyTorch reserves.
+    the GEMMs. measurements: 2 if the first one was slow. memory_left: bytes by which the probe
+    enlarged what PyTorch reserves.
     """
 
     outcome: Literal["healthy", "slow", "unknown"]
@@ -47,6 +48,7 @@ class ProbeVerdict:
     limits: Mapping[str, float] = field(default_factory=dict)
     clock_hz: float | None = None
     calibrated_clock_hz: float | None = None
+    measurements: int = 0
     memory_left: int = 0
 
 
@@ -173,6 +175,7 @@ class _Calibration:
             limits,
             last.clock_hz,
             statistics.median(clocks),
+            1 + len(before),
         )
 
     def document(self) -> str:

@@ -22,6 +22,7 @@ _SIDE = 4096
 _GEMM_FLOPS = 2 * _SIDE**3
 _SPIN_CYCLES = 200_000  # 0.1 ms, which events time to 0.5 %
 _PART_S = 0.75e-3  # GEMMs, and reads, of a group: shorter than a time slice of two processes
+_SHARE = 0.9  # of a probe's time; the rest is for its memory and the launches after it
 _BLOCKS = 10
 _DROPPED = 2  # slowest blocks of a measurement, so that a moment's copy in the job is no loss
 _LOAD_GEMMS = 50  # about 10 ms of an H100
@@ -134,7 +135,8 @@ class Work:
         groups = self._groups(Parts(4 * _BLOCKS, 1, 1))
         gemms, reads = (max(1, round(_PART_S / _middle(groups, n))) for n in ("gemm", "read"))
         parts = Parts(4 * _BLOCKS, gemms, reads)
-        one = sum(_middle(self._groups(parts), name) for name in _Group._fields)
+        timed = self._groups(parts)
+        one = sum(_middle(timed, name) for name in _Group._fields) / _SHARE
         if seconds < 2 * _BLOCKS * one:
             raise Unknown(f"{seconds:g} s is too short for this card: {2 * _BLOCKS * one:.2g} s")
         return parts._replace(groups=int(seconds / one))
