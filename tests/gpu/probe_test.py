@@ -31,14 +31,14 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 
 SHORT_S = 0.05
-ALARMS_S = 22  # of probes, idle and beside a busy host each
+ALARMS_S = 20  # of probes, idle and beside a busy host each
 # A neighbour's arguments, and the period in seconds in which it works for a millisecond or until
 # its queue is empty; None: it never rests.
 NEIGHBOURS = [
     (("pcie",), None),
-    (("memory",), 0.1),
     (("memory",), 0.05),
     (("memory",), 0.025),
+    (("memory",), 0.0125),
     (("memory",), None),
     (("sms", "8"), None),
 ]
@@ -127,7 +127,7 @@ def judged(where: str, verdicts: list[peakline.ProbeVerdict]) -> list[str]:
 
 
 def plain_rates() -> dict[str, float]:
-    """GEMMs and reads per second in 0.4 s of each, by one pair of events."""
+    """GEMMs and reads per second in 0.3 s of each, by one pair of events."""
     a = torch.zeros((SIDE, SIDE), dtype=torch.float16, device="cuda")
     out = torch.empty_like(a)
     words = torch.zeros(READ_BYTES // 4, device="cuda")
@@ -143,8 +143,8 @@ def plain_rates() -> dict[str, float]:
         return launches / (start.elapsed_time(end) * 1e-3)
 
     return {
-        "gemm": rate(lambda: torch.mm(a, a, out=out), 2500),
-        "hbm.read": rate(lambda: torch.sum(words), 1100),
+        "gemm": rate(lambda: torch.mm(a, a, out=out), 2000),
+        "hbm.read": rate(lambda: torch.sum(words), 900),
     }
 
 
