@@ -201,6 +201,8 @@ def detection(folder: Path, neighbour: str) -> list[str]:
             failures.append(f"{label}: a loss of {worst:.1%} is found in {found} of {PROBES}")
     if found_losses:
         print(f"smallest loss found in {FOUND} of {PROBES}: {min(found_losses):.1%}")
+    else:
+        failures.append("no neighbour is found")
     return failures
 
 
