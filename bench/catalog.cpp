@@ -50,6 +50,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_gemm_grouped(Registry&); register_gemm_grouped(registry); }
   { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
   { void register_beside(Registry&, const std::vector<int>&); register_beside(registry, input.gpus); }
+  { void register_energy(Registry&, bool, const std::vector<int>&); register_energy(registry, input.energy, input.gpus); }
   { void register_soak(Registry&, double, const std::vector<int>&); register_soak(registry, input.verified_soak_s, input.gpus); }
   // clang-format on
 }

@@ -55,11 +55,10 @@ void register_gemm_grouped(Registry& registry) {
         on_gpu([skewed](auto& bench) { gemm_grouped(bench, skewed); }));
   };
   add("gemm.grouped.even",
-      "BF16 products of 64 experts in one call, all with as many tokens, by tokens per expert",
-      false, {{kTopic, title}});
+      "BF16 products of 64 experts, all with as many tokens, by tokens per expert", false,
+      {{kTopic, title}});
   add("gemm.grouped.skewed",
-      "BF16 products of 64 experts in one call, tokens by a 1/rank law, by mean tokens per expert",
-      true, {});
+      "BF16 products of 64 experts, tokens by a 1/rank law, by mean tokens per expert", true, {});
 }
 
 }  // namespace peakline::bench

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +84,7 @@ class GroupedProduct {
   GroupedProduct(CudaBench& bench, const std::vector<int>& tokens)
       : cublas_(bench.remember<std::shared_ptr<Cublas>>("cublas",
                                                         [] { return std::make_shared<Cublas>(); })),
+        lt_(cublaslt(bench)),
         tokens_(tokens),
         rows_(std::reduce(tokens.begin(), tokens.end())) {
     GemmOperands::Counts counts;
@@ -101,6 +105,18 @@ class GroupedProduct {
     x_.from_host(x);
     w_.from_host(w);
     y_.from_host(y);
+    const std::set<int> distinct(tokens.begin(), tokens.end());
+    distinct_ = distinct.size();
+    for (const int count : distinct) {
+      auto gemm = std::make_unique<Gemm>(*lt_, gemm_format("bf16").types,
+                                         GemmShape{.m = count, .n = kN, .k = kK}, Layout::kTN);
+      const auto found = gemm->algorithms(kTriedAlgorithms);
+      const auto alone = std::ranges::find(found, std::size_t{0}, &GemmAlgorithm::workspace_bytes);
+      if (alone != found.end()) products_.emplace(count, Each{std::move(gemm), *alone});
+    }
+    for (std::size_t expert = 0; expert < tokens.size(); ++expert)
+      of_expert_.push_back({.x = x[expert], .w = w[expert], .y = y[expert]});
+    for (std::size_t i = 0; i < kStreams; ++i) joins_.emplace_back(cudaEventDisableTiming);
   }
 
   Work work() const {
@@ -110,8 +126,8 @@ class GroupedProduct {
             .flops = GemmShape{.m = rows_, .n = kN, .k = kK}.flops()};
   }
 
-  // In the terms of cuBLAS, which is column-major: Y^T = W X^T of each expert.
-  void enqueue(cudaStream_t stream) const {
+  // One call for all, in the terms of cuBLAS, which is column-major: Y^T = W X^T of each expert.
+  void enqueue_grouped(cudaStream_t stream) const {
     cublas_->use(stream);
     cublas_->run_groups(transposed_.data(), plain_.data(), n_.data(), tokens_.data(), k_.data(),
                         ones_.data(), w_.data(), CUDA_R_16BF, k_.data(), x_.data(), CUDA_R_16BF,
@@ -119,9 +135,34 @@ class GroupedProduct {
                         sizes_.data(), CUBLAS_COMPUTE_32F);
   }
 
-  std::string find_mismatch(CudaBench& bench) const {
+  // A call for each expert, on several streams, so that the products fill the GPU together.
+  void enqueue_each(cudaStream_t stream) const {
+    fork_.record(stream);
+    for (const cuda::Stream& other : streams_)
+      PEAKLINE_CUDA(cudaStreamWaitEvent(other.get(), fork_.get()));
+    for (std::size_t expert = 0; expert < tokens_.size(); ++expert) {
+      const auto& [gemm, algorithm] = products_.at(tokens_[expert]);
+      gemm->launch(algorithm, of_expert_[expert], streams_[expert % kStreams].get());
+    }
+    for (std::size_t i = 0; i < kStreams; ++i) {
+      joins_[i].record(streams_[i].get());
+      PEAKLINE_CUDA(cudaStreamWaitEvent(stream, joins_[i].get()));
+    }
+  }
+  // Whether cuBLASLt has an algorithm for each expert that shares no workspace with others.
+  bool has_each() const { return products_.size() == distinct_; }
+
+  CudaBench::Launch launch(bool each) const {
+    // A product each, and two entries for each stream that is forked and joined.
+    constexpr std::int64_t kOperations = kExperts + 4 * kStreams;
+    if (each)
+      return {[this](cudaStream_t stream) { enqueue_each(stream); }, {.operations = kOperations}};
+    return {[this](cudaStream_t stream) { enqueue_grouped(stream); }, {.operations = 4}};
+  }
+
+  std::string find_mismatch(CudaBench& bench, const CudaBench::Launch& launch) const {
     operands_->y().poison(bench.stream());
-    bench.launch_once([this](cudaStream_t stream) { enqueue(stream); });
+    bench.launch_once(launch);
     constexpr std::size_t kSampled = 256;
     std::mt19937_64 random(bench.seed());
     std::uniform_int_distribution<std::int64_t> any_row(0, rows_ - 1), any_column(0, kN - 1);
@@ -150,8 +191,22 @@ class GroupedProduct {
   }
 
  private:
+  static constexpr std::size_t kStreams = 8;
+  static constexpr int kTriedAlgorithms = 8;
+  struct Each {
+    std::unique_ptr<Gemm> gemm;
+    GemmAlgorithm algorithm;
+  };
+
   std::shared_ptr<Cublas> cublas_;
+  std::shared_ptr<CublasLt> lt_;
   std::vector<int> tokens_;
+  std::map<int, Each> products_;  // by tokens
+  std::size_t distinct_ = 0;      // numbers of tokens
+  std::vector<Gemm::Operands> of_expert_;
+  std::array<cuda::Stream, kStreams> streams_;
+  cuda::Event fork_{cudaEventDisableTiming};
+  std::vector<cuda::Event> joins_;
   std::int64_t rows_;
   std::unique_ptr<GemmOperands> operands_;
   std::vector<std::size_t> expert_of_;  // of each row
@@ -175,8 +230,13 @@ void gemm_grouped(CudaBench& bench, bool skewed) {
   bench.note("experts", std::int64_t{kExperts});
   bench.note("shape", GemmShape{.m = total, .n = kN, .k = kK}.name());
   bench.note("most_tokens", std::int64_t{tokens.front()});
-  bench.verify([&] { return product.find_mismatch(bench); });
-  bench.measure(product.work(), [&](cudaStream_t stream) { product.enqueue(stream); });
+  constexpr double kSearchSeconds = 0.05;
+  const auto launch_of = [&](std::size_t i) { return product.launch(i == 1); };
+  const bool each = product.has_each() && bench.search(2, launch_of, kSearchSeconds) == 1;
+  bench.note("calls", std::int64_t{each ? kExperts : 1});
+  const CudaBench::Launch launch = product.launch(each);
+  bench.verify([&] { return product.find_mismatch(bench, launch); });
+  bench.measure(product.work(), launch);
 }
 
 }  // namespace peakline::bench

@@ -150,7 +150,7 @@ void register_pcie_blocks(Registry& registry) {
        .work = "bytes of both directions, timed until both are done",
        .loads = Loads::kLink,
        .limit = host_link(2),
-       .points = points_over("block", multiples(kSmallest, kLargestBlock, 4), like)},
+       .points = points_over("block", {kSmallest, kToldBlock, kLargestBlock}, like)},
       on_gpu([](auto& bench) { move_blocks(bench, BlocksBy::kKernel); }));
   add({.id = "pcie.blocks.beside_read",
        .what = "Device memory read bandwidth while scattered blocks of 256 KiB move",

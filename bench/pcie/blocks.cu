@@ -195,7 +195,7 @@ class Mover {
 
 // The fewest SMs with which the kernel keeps its rate: the others are free for computation.
 unsigned fewest_sms(CudaBench& bench, BlocksWay way) {
-  constexpr std::size_t kBlock = std::size_t{64} << 10;
+  constexpr std::size_t kBlock = kernels::kMovedAtOnce;  // the smallest needs most
   constexpr double kKept = 0.95;
   constexpr std::size_t kSamples = 5;
   const std::string key = "pcie.blocks.sms." + std::to_string(static_cast<int>(way));
