@@ -21,6 +21,7 @@ from peakline import (
 )
 from peakline.limits.collectives import ALL_REDUCES
 from peakline.models.inference import all_reduces
+from peakline.models.served import decoding, served
 
 ROWS = list(csv.DictReader((DATA / "inference_truth.csv").open()))
 # (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
@@ -335,6 +336,11 @@ def test_experts_without_grouped_products_are_dense():
     one, many = (peakline.decode_kernels(reference(ONE_GPU), model, Serving(b)) for b in (1, 512))
     assert one.experts_s == many.experts_s == 0
     assert peakline.decode_kernels(with_groups(GROUPED), LLAMA_8B).experts_s == 0
+    said = "Library kernels lose as much in routed experts as the measured BF16 GEMMs"
+    of = served(CONFIGS / "qwen3-30b-a3b.json")
+    for profile, count in ((reference(ONE_GPU), 0), (with_groups(GROUPED), 1)):
+        notes = decoding(profile, of)["notes"]
+        assert sum(note.startswith(said) for note in notes) == count
     # 512 tokens of 8 experts each are 32 rows of an expert, which reading its weights still limits.
     weights = decode_bound(reference(ONE_GPU), model, Serving(512)).weight_bytes
     assert many.products_s < 1.5 * weights / ceiling("hbm.read", "measured")

@@ -42,9 +42,9 @@ def decode_kernels(
 
     A GEMM with M = 1 takes a + bytes / b, fitted to the profile's. Larger batches are slower by the
     measured curve over M in BF16, at the M with the same ratio of computing to reading: batch x
-    (FLOPs / P) / (bytes / P of BF16), with P the rate of large GEMMs from rest in each format, with
-    its scales ("fp8block", "fp8row" of `Formats`) if the profile has that. So formats are taken to
-    lose as much to small M as BF16 does.
+    (FLOPs of a token / P) / (bytes / P of BF16). P is the rate of large GEMMs from rest in each
+    format, with its scales ("fp8block", "fp8row" of `Formats`) if the profile has that. So formats
+    are taken to lose as much to small M as BF16 does.
 
     Routed experts of a layer take s x max(bytes / B, FLOPs / P): B reads memory, and s, at least 1,
     is by how much the measured BF16 GEMMs of 64 even groups (`gemm.grouped.even`) exceed the same

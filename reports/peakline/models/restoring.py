@@ -64,7 +64,7 @@ def kv_restoring(profile: Profile, model: Transformer, serving: Serving = _ONE) 
         curve = {
             int(size): size / row.value
             for row in profile.figures(work.device, id=f"{_ID}.{way}", name="rate", direction="h2d")
-            if isinstance(size := row.by.get("block"), int) and row.value > 0
+            if isinstance(size := row.by.get("block"), int) and size > 0 and row.value > 0
         }
         if curve:
             times[way] = sum(of / block * interpolated(curve, block) for of, block in moved)
