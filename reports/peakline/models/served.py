@@ -101,7 +101,7 @@ def decoding(
                 notes[_OF_KERNELS] = None
             if kernels and kernels.experts_s:
                 notes[_OF_EXPERTS] = None
-            rows.append(_row(step, one, kernels and kernels.tokens_per_s))
+            rows.append(_row(step, one, kernels.tokens_per_s if kernels else None))
         prefill = prefill_bound(profile, model, dataclasses.replace(serving, context=context))
         prefills.append(
             {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
