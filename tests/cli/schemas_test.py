@@ -108,6 +108,7 @@ def test_every_kind_of_document_is_tried():
 def test_documents_follow_their_schemas(printed, subtests):
     for (kind, line), document in printed.items():
         with subtests.test(line):
+            assert list(document)[:2] == ["schema", "schema_version"]
             assert document["schema"] == f"peakline-{kind}"
             checked(document)
 
