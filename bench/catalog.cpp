@@ -11,6 +11,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_host_storage(Registry&, bool); register_host_storage(registry, input.storage); }
   { void register_input(Registry&, bool); register_input(registry, input.storage); }
   { void register_pcie(Registry&); register_pcie(registry); }
+  { void register_pcie_blocks(Registry&); register_pcie_blocks(registry); }
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
   { void register_p2p_latency(Registry&, const std::vector<int>&); register_p2p_latency(registry, input.gpus); }
   { void register_p2p_concurrent(Registry&, const std::vector<int>&); register_p2p_concurrent(registry, input.gpus); }
@@ -46,8 +47,10 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_gemm_shapes(Registry&); register_gemm_shapes(registry); }
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
+  { void register_gemm_grouped(Registry&); register_gemm_grouped(registry); }
   { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
   { void register_beside(Registry&, const std::vector<int>&); register_beside(registry, input.gpus); }
+  { void register_energy(Registry&, bool, const std::vector<int>&); register_energy(registry, input.energy, input.gpus); }
   { void register_soak(Registry&, double, const std::vector<int>&); register_soak(registry, input.verified_soak_s, input.gpus); }
   // clang-format on
 }

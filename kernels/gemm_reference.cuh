@@ -40,6 +40,7 @@ __device__ inline void sum_products(X x, W w, std::int64_t k, double* result) {
     __syncthreads();
   }
   if (threadIdx.x == 0) *result = partial[0];
+  __syncthreads();  // the next sum uses the same memory
 }
 
 // reference[s] = sum over l < k of x(row[s], l) * w(column[s], l), in FP64. Reads k elements of

@@ -109,41 +109,70 @@ constexpr std::int64_t scale_offset(std::int64_t row, std::int64_t block, std::i
 }
 
 // A block format: its elements and the scale that each block shares.
+enum class ScaleType { kUe4m3, kUe8m0, kFp32 };
 struct BlockFormat {
   Minifloat element;
-  bool scale_is_power_of_two = false;  // UE8M0, else UE4M3
-  int block = 0;                       // elements along k
+  ScaleType scale_type = ScaleType::kUe4m3;
+  int block = 0;  // elements along k; 0: all of a line
+  int lines = 1;  // that share a scale
   int element_bits = 8;
 
+  // Of a scale of one byte.
   constexpr float scale(std::uint32_t code) const {
-    return scale_is_power_of_two ? decode_ue8m0(code) : decode(ue4m3(), code);
+    return scale_type == ScaleType::kUe8m0 ? decode_ue8m0(code) : decode(ue4m3(), code);
   }
   // Standard deviation of normal data; E2M1, which ends at 6, uses more of its range.
   constexpr float deviation() const { return element_bits == 4 ? 2.0F : 1.0F; }
-  constexpr std::int64_t blocks(std::int64_t k) const { return (k + block - 1) / block; }
+  constexpr std::int64_t blocks(std::int64_t k) const {
+    return block == 0 ? 1 : (k + block - 1) / block;
+  }
   // Code of element i of packed elements; of two in a byte the first is in the lower half.
   constexpr std::uint32_t code(const std::uint8_t* packed, std::int64_t i) const {
     return element_bits == 8 ? packed[i] : (packed[i / 2] >> (i % 2 * 4)) & 0xf;
   }
 };
 inline constexpr BlockFormat kNvfp4{
-    .element = kE2m1, .scale_is_power_of_two = false, .block = 16, .element_bits = 4};
+    .element = kE2m1, .scale_type = ScaleType::kUe4m3, .block = 16, .element_bits = 4};
 inline constexpr BlockFormat kMxfp8{
-    .element = kE4m3, .scale_is_power_of_two = true, .block = 32, .element_bits = 8};
+    .element = kE4m3, .scale_type = ScaleType::kUe8m0, .block = 32, .element_bits = 8};
 inline constexpr BlockFormat kMxfp8E5m2{
-    .element = kE5m2, .scale_is_power_of_two = true, .block = 32, .element_bits = 8};
+    .element = kE5m2, .scale_type = ScaleType::kUe8m0, .block = 32, .element_bits = 8};
+// FP32 scales, as models use them on Hopper: one a line, one for each 128 elements of a line
+// (activations), or one for each square of 128 x 128 (weights).
+inline constexpr BlockFormat kFp8Lines{.element = kE4m3, .scale_type = ScaleType::kFp32};
+inline constexpr BlockFormat kFp8Line128{
+    .element = kE4m3, .scale_type = ScaleType::kFp32, .block = 128};
+inline constexpr BlockFormat kFp8Square128{
+    .element = kE4m3, .scale_type = ScaleType::kFp32, .block = 128, .lines = 128};
 
-// A packed matrix whose rows run along k, with scales in the layout of scale_offset().
+// Index of the FP32 scale of a line's block, as cuBLASLt has them: scales of squares run along k,
+// padded to whole vectors of four; the others run along the `lines` of the matrix.
+constexpr std::int64_t fp32_scale_index(const BlockFormat& format, std::int64_t line,
+                                        std::int64_t block, std::int64_t lines, std::int64_t k) {
+  return format.lines > 1 ? line / format.lines * round_up(format.blocks(k), 4) + block
+                          : block * lines + line;
+}
+
+// A packed matrix whose rows run along k. Scales of one byte have the layout of scale_offset(),
+// those of FP32 that of fp32_scale_index().
 struct BlockMatrix {
   const std::uint8_t* elements;
   const std::uint8_t* scales;
   BlockFormat format;
   std::int64_t k;
+  std::int64_t lines = 0;  // needed for FP32 scales
 
   constexpr double at(std::int64_t line, std::int64_t l) const {
-    const std::int64_t block = l / format.block, blocks = format.blocks(k);
+    const std::int64_t block = format.block == 0 ? 0 : l / format.block;
     const float element = decode(format.element, format.code(elements, line * k + l));
-    return static_cast<double>(element) * format.scale(scales[scale_offset(line, block, blocks)]);
+    return static_cast<double>(element) * scale(line, block);
+  }
+  constexpr float scale(std::int64_t line, std::int64_t block) const {
+    if (format.scale_type != ScaleType::kFp32)
+      return format.scale(scales[scale_offset(line, block, format.blocks(k))]);
+    const std::uint8_t* at = scales + 4 * fp32_scale_index(format, line, block, lines, k);
+    return std::bit_cast<float>(at[0] | at[1] << 8 | at[2] << 16 |
+                                static_cast<std::uint32_t>(at[3]) << 24);
   }
 };
 

@@ -54,8 +54,17 @@ bool same(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
 }
 
 cublasLtMatmulMatrixScale_t scale_mode(const kernels::BlockFormat& format) {
-  return format.scale_is_power_of_two ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
-                                      : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+  switch (format.scale_type) {
+    case kernels::ScaleType::kUe8m0:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+    case kernels::ScaleType::kUe4m3:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+    case kernels::ScaleType::kFp32:
+      break;
+  }
+  return format.block == 0   ? CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
+         : format.lines == 1 ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+                             : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
 }
 
 // Alpha or beta, in the type that the computation takes.

@@ -57,7 +57,7 @@ struct GemmTypes {
   bool fast_accumulation = false;
   // X and W have one scale each in device memory, as FP8 requires.
   bool scaled = false;
-  // X and W have one scale per block of elements along k; nullptr: none.
+  // Blocks of X and W share scales; nullptr: none.
   const kernels::BlockFormat *x_blocks = nullptr, *w_blocks = nullptr;
 };
 

@@ -47,8 +47,15 @@ Quantity quantity_of(const ProductFormat& format) {
 }
 
 std::function<bool(const DeviceFacts&)> devices_of(const ProductFormat& format) {
-  if (!format.blocks) return {};
-  return [](const DeviceFacts& device) { return device.compute_major >= 10; };
+  switch (format.made_for) {
+    case MadeFor::kHopper:
+      return [](const DeviceFacts& device) { return device.compute_major == 9; };
+    case MadeFor::kBlackwell:
+      return [](const DeviceFacts& device) { return device.compute_major >= 10; };
+    case MadeFor::kAll:
+      break;
+  }
+  return {};
 }
 
 Limit limit_of(const ProductFormat& format) {

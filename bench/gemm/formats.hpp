@@ -12,11 +12,18 @@
 
 namespace peakline::bench {
 
+// The GPUs whose format it is in cuBLASLt.
+enum class MadeFor {
+  kAll,
+  kHopper,     // compute capability 9.0
+  kBlackwell,  // 10.0 and up
+};
+
 struct ProductFormat {
   const char* name;            // the last part of ids
   const char* what;            // operands, accumulation, output
   bool whole_numbers = false;  // the rate is in OP/s
-  bool blocks = false;         // blocks of elements share scales
+  MadeFor made_for = MadeFor::kAll;
   // The format whose fastest shape it takes: one of the same size and units.
   const char* shape_of = nullptr;
 };
@@ -50,6 +57,22 @@ inline constexpr std::array kProductFormats = {
     ProductFormat{
         .name = "fp8_accurate",
         .what = "Throughput of scaled FP8 products (e4m3 x e4m3), FP32 accumulation, BF16 output"},
+    ProductFormat{.name = "fp8_row",
+                  .what =
+                      "Throughput of FP8 products with a scale for each row, fast accumulation, "
+                      "BF16 output",
+                  .made_for = MadeFor::kHopper,
+                  .shape_of = "fp8"},
+    ProductFormat{.name = "fp8_block",
+                  .what = "Throughput of FP8 products with a scale for each 1 x 128 of X and 128 x "
+                          "128 of W, BF16 output",
+                  .made_for = MadeFor::kHopper,
+                  .shape_of = "fp8"},
+    ProductFormat{.name = "fp8_block_both",
+                  .what = "Throughput of FP8 products with a scale for each 1 x 128 of X and W, "
+                          "BF16 output",
+                  .made_for = MadeFor::kHopper,
+                  .shape_of = "fp8"},
     ProductFormat{
         .name = "int8",
         .what = "Throughput of INT8 matrix products on Tensor Cores, INT32 accumulation and output",
@@ -57,16 +80,16 @@ inline constexpr std::array kProductFormats = {
     ProductFormat{.name = "mxfp8",
                   .what = "Throughput of MXFP8 products (e4m3 x e4m3, a scale for each 32), FP32 "
                           "accumulation, BF16 output",
-                  .blocks = true},
+                  .made_for = MadeFor::kBlackwell},
     ProductFormat{.name = "mxfp8_e5m2",
                   .what = "Throughput of MXFP8 products (e4m3 x e5m2, a scale for each 32), FP32 "
                           "accumulation, BF16 output",
-                  .blocks = true,
+                  .made_for = MadeFor::kBlackwell,
                   .shape_of = "mxfp8"},
     ProductFormat{.name = "nvfp4",
                   .what = "Throughput of NVFP4 products (e2m1 x e2m1, a scale for each 16), FP32 "
                           "accumulation, BF16 output",
-                  .blocks = true}};
+                  .made_for = MadeFor::kBlackwell}};
 
 // The format of this name in kProductFormats; throws std::logic_error for others.
 const ProductFormat& product_format(std::string_view name);

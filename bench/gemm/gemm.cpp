@@ -20,7 +20,9 @@ constexpr const char *kOperandDataTopic = "operand data", *kVariants = "product 
 constexpr double kDataLoadSeconds = 0.3;
 
 struct Parts {
-  bool variant = false;  // of another format: only burst, timed briefly
+  bool variant = false;   // of another format: only burst, timed briefly
+  bool ceilings = true;   // of a variant: its rates are peaks of their own
+  bool sustained = true;  // of a variant
   bool quick = false;
   double load_s = kShortLoadSeconds;
   bool layouts = true;
@@ -40,6 +42,9 @@ std::vector<Point> gemm_points(const Parts& parts) {
   };
   if (parts.variant) {
     add("load", "burst", Phase::kBurst, Timing::kBrief, 1.2);
+    if (!parts.sustained) return points;
+    add("load", "sustained", Phase::kSustained, Timing::kSustained, parts.load_s + 0.2);
+    points.back().load_s = parts.load_s;
     return points;
   }
   for (Point& point : load_points(parts.load_s)) {
@@ -186,8 +191,9 @@ std::string soak_title(const TitleView& view) {
 }
 
 // In catalogue order.
-constexpr std::array kFormats = {"bf16",         "fp16", "tf32", "fp8", "fp8_e5m2",
-                                 "fp8_accurate", "int8", "fp64", "fp32"};
+constexpr std::array kFormats = {"bf16",           "fp16",         "tf32",    "fp8",
+                                 "fp8_e5m2",       "fp8_accurate", "fp8_row", "fp8_block",
+                                 "fp8_block_both", "int8",         "fp64",    "fp32"};
 
 std::vector<std::pair<std::string, std::string>> format_names() {
   std::vector<std::pair<std::string, std::string>> names;
@@ -253,32 +259,33 @@ Picture variants_picture() {
 void register_gemm(Registry& registry, double soak_s) {
   const auto add = [&](const char* name, const Parts& parts, std::vector<Topic> topics = {}) {
     const ProductFormat& format = product_format(name);
-    registry.add({.id = std::string("gemm.") + name,
-                  .what = format.what,
-                  .work = format.whole_numbers ? "2 x M x N x K operations per product"
-                                               : "2 x M x N x K FLOP per product",
-                  .quantity = quantity_of(format),
-                  .method_version = 3,
-                  .loads = Loads::kCores,
-                  .varies_with = VariesWith::kSearch,
-                  .limit = limit_of(format),
-                  .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
-                  .curves = {sustained_load_curve(format_label(name)),
-                             operand_data(name),
-                             variants(name),
-                             {kSoak,
-                              {{"rate", "FLOP/s"},
-                               {"clock", "Hz"},
-                               {"power", "W"},
-                               {"duration", "s"},
-                               {"equilibrium_after", "s"},
-                               {"equilibrium_temperature", "°C"}},
-                              summarize_soak}},
-                  .topics = std::move(topics),
-                  .runs_on = devices_of(format),
-                  .never_run = format.blocks,
-                  .points = gemm_points(parts)},
-                 on_gpu([name](auto& bench) { gemm_products(bench, name); }));
+    registry.add(
+        {.id = std::string("gemm.") + name,
+         .what = format.what,
+         .work = format.whole_numbers ? "2 x M x N x K operations per product"
+                                      : "2 x M x N x K FLOP per product",
+         .quantity = quantity_of(format),
+         .method_version = 3,
+         .loads = Loads::kCores,
+         .varies_with = VariesWith::kSearch,
+         .limit = limit_of(format),
+         .ceilings = parts.ceilings ? load_ceilings_of(format) : std::vector<CeilingRule>(),
+         .curves = {sustained_load_curve(format_label(name)),
+                    operand_data(name),
+                    variants(name),
+                    {kSoak,
+                     {{"rate", "FLOP/s"},
+                      {"clock", "Hz"},
+                      {"power", "W"},
+                      {"duration", "s"},
+                      {"equilibrium_after", "s"},
+                      {"equilibrium_temperature", "°C"}},
+                     summarize_soak}},
+         .topics = std::move(topics),
+         .runs_on = devices_of(format),
+         .never_run = format.made_for == MadeFor::kBlackwell,
+         .points = gemm_points(parts)},
+        on_gpu([name](auto& bench) { gemm_products(bench, name); }));
   };
   add("bf16",
       {.quick = true,
@@ -295,12 +302,15 @@ void register_gemm(Registry& registry, double soak_s) {
   // Normal data and zeros are the extremes; FP8 needs no others.
   add("fp8",
       {.quick = true, .load_s = kWholeLoadSeconds, .cleared = true, .data = {"normal", "zeros"}});
-  add("fp8_e5m2", {.variant = true});
-  add("fp8_accurate", {.variant = true});
+  add("fp8_e5m2", {.variant = true, .ceilings = false, .sustained = false});
+  add("fp8_accurate", {.variant = true, .ceilings = false, .sustained = false});
+  add("fp8_row", {.variant = true, .sustained = false});
+  add("fp8_block", {.variant = true});
+  add("fp8_block_both", {.variant = true, .sustained = false});
   add("int8", {});
   // Blocks run along k, which must be contiguous: only TN works.
   add("mxfp8", {.layouts = false});
-  add("mxfp8_e5m2", {.variant = true});
+  add("mxfp8_e5m2", {.variant = true, .ceilings = false, .sustained = false});
   add("nvfp4", {.layouts = false});
   add("fp64", {});
   add("fp32", {});

@@ -158,8 +158,7 @@ Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, st
 
 Scales::Scales(const kernels::BlockFormat& format, std::size_t bytes, std::uint64_t seed)
     : memory_(bytes) {
-  kernels::fill_scales<<<kAnyBlocks, kAnyThreads>>>(data(), bytes, format.scale_is_power_of_two,
-                                                    seed);
+  kernels::fill_scales<<<kAnyBlocks, kAnyThreads>>>(data(), bytes, format.scale_type, seed);
   PEAKLINE_CUDA(cudaGetLastError());
   PEAKLINE_CUDA(cudaDeviceSynchronize());
 }
@@ -173,22 +172,23 @@ void fill_blocks(const Numbers& elements, const kernels::BlockFormat& format,
   PEAKLINE_CUDA(cudaDeviceSynchronize());
 }
 
-std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
-                                       const std::vector<std::int64_t>& rows,
-                                       const std::vector<std::int64_t>& columns) {
+ReferenceSums reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
+                                 const std::vector<std::int64_t>& rows,
+                                 const std::vector<std::int64_t>& columns) {
   const DeviceBuffer<std::int64_t> row = on_device(rows), column = on_device(columns);
-  const DeviceBuffer<double> reference(rows.size());
+  const DeviceBuffer<double> reference(rows.size()), squares(rows.size());
   const auto matrix = [k](const BlockOperand& operand) {
     return kernels::BlockMatrix{
         .elements = reinterpret_cast<const std::uint8_t*>(operand.elements.data()),
         .scales = operand.scales.data(),
         .format = operand.format,
-        .k = k};
+        .k = k,
+        .lines = operand.lines};
   };
   kernels::block_gemm_reference<<<static_cast<unsigned>(rows.size()), kernels::kReferenceThreads>>>(
-      matrix(x), matrix(w), row.data(), column.data(), reference.data());
+      matrix(x), matrix(w), row.data(), column.data(), reference.data(), squares.data());
   PEAKLINE_CUDA(cudaGetLastError());
-  return reference.to_host();
+  return {reference.to_host(), squares.to_host()};
 }
 
 std::vector<double> elements(const Numbers& y, std::int64_t width,

@@ -75,10 +75,15 @@ struct BlockOperand {
   const Numbers& elements;
   const Scales& scales;
   const kernels::BlockFormat& format;
+  std::int64_t lines = 0;
 };
-std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
-                                       const std::vector<std::int64_t>& rows,
-                                       const std::vector<std::int64_t>& columns);
+// Sums of products, and the sums of the products' squares.
+struct ReferenceSums {
+  std::vector<double> sums, squares;
+};
+ReferenceSums reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
+                                 const std::vector<std::int64_t>& rows,
+                                 const std::vector<std::int64_t>& columns);
 
 // A product X W^T (m x n, summed over k). An element is right within `absolute` + `relative` x
 // |sum| of `scale` x its sum.

@@ -35,6 +35,25 @@ constexpr std::array kTypes = {
     TypesOfFormat{
         "fp8_accurate",
         {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false, true}},
+    TypesOfFormat{"fp8_row",
+                  {.x = CUDA_R_8F_E4M3,
+                   .w = CUDA_R_8F_E4M3,
+                   .y = CUDA_R_16BF,
+                   .fast_accumulation = true,
+                   .x_blocks = &kernels::kFp8Lines,
+                   .w_blocks = &kernels::kFp8Lines}},
+    TypesOfFormat{"fp8_block",
+                  {.x = CUDA_R_8F_E4M3,
+                   .w = CUDA_R_8F_E4M3,
+                   .y = CUDA_R_16BF,
+                   .x_blocks = &kernels::kFp8Line128,
+                   .w_blocks = &kernels::kFp8Square128}},
+    TypesOfFormat{"fp8_block_both",
+                  {.x = CUDA_R_8F_E4M3,
+                   .w = CUDA_R_8F_E4M3,
+                   .y = CUDA_R_16BF,
+                   .x_blocks = &kernels::kFp8Line128,
+                   .w_blocks = &kernels::kFp8Line128}},
     TypesOfFormat{"int8", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}},
     TypesOfFormat{"mxfp8",
                   {.x = CUDA_R_8F_E4M3,
@@ -108,14 +127,6 @@ double scale_of(const GemmTypes& types) {
   return types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
 }
 
-// Standard deviation of a product of two scaled elements. E2M1 elements are drawn twice as large,
-// and scales are about 1.3.
-double product_size(const GemmTypes& types) {
-  if (types.x_blocks == nullptr) return 1;
-  constexpr double kScale = 1.33;
-  return types.x_blocks->deviation() * types.w_blocks->deviation() * kScale * kScale;
-}
-
 Steps x_steps(const GemmShape& shape, Layout layout) {
   const bool k_first = layout == Layout::kTN || layout == Layout::kNN;
   return k_first ? Steps{.line = shape.k, .k = 1} : Steps{.line = 1, .k = shape.m};
@@ -141,7 +152,7 @@ const GemmFormat& usable_format(const CudaBench& bench, std::string_view name) {
   const GemmFormat& format = gemm_format(name);
   const DeviceFacts& device = bench.device();
   if (const auto usable = devices_of(format); usable && !usable(device))
-    throw Skipped(fmt::format("compute capability {}.{} has no block-scaled matrix units",
+    throw Skipped(fmt::format("cuBLASLt has no {} on compute capability {}.{}", format.name,
                               device.compute_major, device.compute_minor));
   return format;
 }
@@ -270,18 +281,22 @@ std::string Product::find_mismatch(std::uint64_t seed) const {
     columns.push_back(any_column(random));
   }
   const GemmTypes& types = format_.types;
-  const std::vector<double> expected =
+  // Without scales of blocks, the products' squares are 1 on average.
+  const ReferenceSums expected =
       types.x_blocks != nullptr
-          ? reference_elements({operands_->x(), operands_->x_scales(), *types.x_blocks},
-                               {operands_->w(), operands_->w_scales(), *types.w_blocks}, k, rows,
+          ? reference_elements({operands_->x(), operands_->x_scales(), *types.x_blocks, m},
+                               {operands_->w(), operands_->w_scales(), *types.w_blocks, n}, k, rows,
                                columns)
-          : reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
-                               w_steps(shape(), layout()), k, rows, columns);
+          : ReferenceSums{
+                reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
+                                   w_steps(shape(), layout()), k, rows, columns),
+                std::vector<double>(kSampledElements, static_cast<double>(k))};
   const std::vector<double> found = elements(operands_->y(), n, rows, columns);
   const double scale = scale_of(types);
   for (std::size_t s = 0; s < kSampledElements; ++s) {
-    const double right = scale * expected[s];
-    const double allowed = scale * product_size(types) * allowed_error(types, k) +
+    const double right = scale * expected.sums[s];
+    const double size = std::sqrt(expected.squares[s] / static_cast<double>(k));
+    const double allowed = scale * size * allowed_error(types, k) +
                            2 * output_rounding(types.y) * std::abs(right) *
                                static_cast<double>(types.compute != CUBLAS_COMPUTE_32I);
     if (!(std::abs(found[s] - right) <= allowed))

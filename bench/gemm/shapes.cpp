@@ -198,7 +198,7 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
                 .curves = std::move(sweep.curves),
                 .topics = std::move(sweep.topics),
                 .runs_on = devices_of(format),
-                .never_run = format.blocks,
+                .never_run = format.made_for == MadeFor::kBlackwell,
                 .points = std::move(sweep.points)},
                std::move(sweep.run));
 }

@@ -29,6 +29,7 @@ struct RunOptions {
   // Add a soak of equal length that compares every result.
   bool verified_soak = false;
   double verified_soak_s() const { return verified_soak ? soak_s : 0; }
+  bool energy = false;  // add loads of seconds that show what energy they take
   // An incompressible file to read, inherited by workers; -1: none.
   int storage_descriptor = -1;
   // For ncu, nsys and compute-sanitizer, under which a held stream stalls: single launches.

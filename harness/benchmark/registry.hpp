@@ -69,6 +69,7 @@ struct CatalogInput {
   int threads = 1;                 // usable on the host
   double soak_s = 0;               // duration of the soak; 0: none
   double verified_soak_s = 0;      // likewise, of the verifying soak after it
+  bool energy = false;             // loads of seconds that show what energy they take
   bool storage = false;            // there is a file to read
   std::vector<int> gpus = {0, 1};  // of the node, by index, at least two
 };

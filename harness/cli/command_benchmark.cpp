@@ -113,7 +113,8 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   RunOptions options = arguments.measure.run_options();
   CatalogInput input{.threads = host::usable_threads(),
                      .soak_s = options.soak_s,
-                     .verified_soak_s = options.verified_soak_s()};
+                     .verified_soak_s = options.verified_soak_s(),
+                     .energy = options.energy};
   if (chosen.name == kNodeDevice) input.gpus = options.gpus = options.visible_gpus = chosen.gpus;
   Registry registry;
   program.catalog(registry, input);

@@ -72,7 +72,7 @@ std::vector<LintedRule> linted(const std::string& file, const CheckArguments& ar
                                const Program& program) {
   Registry registry;
   // Rules may be about what only an option of `run` measures.
-  program.catalog(registry, {.soak_s = 1, .verified_soak_s = 1, .storage = true});
+  program.catalog(registry, {.soak_s = 1, .verified_soak_s = 1, .energy = true, .storage = true});
   const std::vector<Population> known = populations(arguments, {});
   std::vector<LintedRule> rules;
   for (const RuleChange& change : read_rules(file)) {

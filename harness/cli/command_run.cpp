@@ -292,6 +292,7 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
   CatalogInput input{.threads = host::usable_threads(),
                      .soak_s = arguments.measure.options.soak_s,
                      .verified_soak_s = arguments.measure.options.verified_soak_s(),
+                     .energy = arguments.measure.options.energy,
                      .storage = !arguments.storage.directory.empty()};
   const std::vector<int> node = gpus_of_node(start.devices);
   if (node.size() > 1) settings.options.gpus = input.gpus = node;

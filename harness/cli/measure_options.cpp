@@ -108,6 +108,9 @@ void MeasureOptions::add_to(CLI::App& app) {
                                 "After --soak, load the device for as long again and compare every "
                                 "word of every result; a wrong word makes the exit code 1")
                        ->needs(soak);
+  app.add_flag("--energy", options.energy,
+               "Add a minute of loads that show the energy of a byte and an operation, by the "
+               "board's own counter");
   app.add_flag_callback(
          "--no-verify", [this] { options.verify = false; },
          "Do not check results against a reference")

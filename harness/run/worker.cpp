@@ -21,8 +21,8 @@
 namespace peakline::bench {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunOptions, quick, max_noise, min_samples, seed, verify, soak_s,
-                                   verified_soak, storage_descriptor, profile, gpus, visible_gpus,
-                                   alone)
+                                   verified_soak, energy, storage_descriptor, profile, gpus,
+                                   visible_gpus, alone)
 
 namespace {
 
@@ -39,6 +39,7 @@ Registry registry_of(Catalog catalog, const RunOptions& options) {
   CatalogInput input{.threads = host::usable_threads(),
                      .soak_s = options.soak_s,
                      .verified_soak_s = options.verified_soak_s(),
+                     .energy = options.energy,
                      .storage = options.storage_descriptor >= 0};
   if (!options.gpus.empty()) input.gpus = options.gpus;
   Registry registry;

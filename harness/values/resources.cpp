@@ -102,6 +102,10 @@ std::span<const Resource> known_resources() {
       compute("tensor", "fp16_acc16", "FP16", "Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16", "Tensor Cores"),
       compute("tensor", "fp8", "FP8", "Tensor Cores"),
+      // Scales of rows or blocks, as models use FP8.
+      compute("tensor", "fp8_row", "FP8 row", "Tensor Cores", "tensor.fp8"),
+      compute("tensor", "fp8_block", "FP8 block", "Tensor Cores", "tensor.fp8"),
+      compute("tensor", "fp8_block_both", "FP8 block both", "Tensor Cores", "tensor.fp8"),
       compute("tensor", "int8", "INT8", "Tensor Cores"),
       // Scaled blocks of elements.
       compute("tensor", "mxfp8", "MXFP8", "Tensor Cores", "tensor.fp8"),

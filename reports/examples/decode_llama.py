@@ -7,13 +7,14 @@ Weights and KV cache are random, since their values do not matter for the time. 
 CUDA graph of plain PyTorch operations: 32 layers and the output head; --compile fuses the small
 ones. --all-reduce runs PyTorch's all-reduces over symmetric memory instead of NCCL's. The time of
 a row is also split by kind of kernel. A batch and context whose KV cache does not
-fit are skipped. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of this program
+fit are skipped. --energy reads the board's energy counter around seconds of steps. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of this program
 alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import dataclasses
 import json
 import math
@@ -35,6 +36,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 WARM_UPS = 3
 PROFILED = 3  # steps
+ENERGY_SECONDS = 4.0  # an H100 reads its power a quarter of the time only
 SPARE_BYTES = 2 << 30  # for activations and the allocator's rounding
 # PyTorch prefers cuDNN's attention, which gives each KV head of a sequence to one SM; flash
 # attention splits the cache of a sequence over all SMs.
@@ -262,6 +264,42 @@ def split(step: Callable[[], object]) -> dict[str, Any]:
     }
 
 
+class Energy:
+    """The energy counter of this rank's board."""
+
+    def __init__(self) -> None:
+        self._nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        self._device = ctypes.c_void_p()
+        uuid = f"GPU-{torch.cuda.get_device_properties().uuid}".encode()
+        if self._nvml.nvmlInit_v2() or self._nvml.nvmlDeviceGetHandleByUUID(
+            uuid, ctypes.byref(self._device)
+        ):
+            raise OSError("NVML does not find the GPU")
+
+    def joules(self) -> float:
+        millijoules = ctypes.c_ulonglong()
+        if self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._device, ctypes.byref(millijoules)):
+            raise OSError("the GPU has no energy counter")
+        return millijoules.value * 1e-3
+
+    def of_steps(self, step: Callable[[], object], seconds: float) -> tuple[float, int]:
+        """Joules and the number of steps between two steps of the counter, `seconds` apart."""
+        first: tuple[float, float, int] | None = None
+        steps, before = 0, self.joules()
+        while True:
+            step()
+            torch.cuda.synchronize()
+            steps += 1
+            now = self.joules()
+            if now == before:
+                continue
+            before = now
+            if first is None:
+                first = (time.perf_counter(), now, steps)
+            elif time.perf_counter() - first[0] >= seconds:
+                return now - first[1], steps - first[2]
+
+
 def fits(shape: Shape, batch: int, context: int, device: str) -> bool:
     if device != "cuda":
         return True
@@ -269,13 +307,19 @@ def fits(shape: Shape, batch: int, context: int, device: str) -> bool:
     return torch.cuda.mem_get_info()[0] > shape.kv_bytes(batch, context + 1) + SPARE_BYTES
 
 
-def decode_row(model: Model, batch: int, context: int) -> dict[str, Any]:
+def decode_row(
+    model: Model, batch: int, context: int, energy: Energy | None = None
+) -> dict[str, Any]:
     row: dict[str, Any] = {"kind": "decode", "batch": batch, "context": context}
     if not fits(model.shape, batch, context, model.device):
         return row | {"skipped": "the KV cache does not fit"}
     step = decode_step(model, batch, context)
     seconds = seconds_of(step, 50 if model.device == "cuda" else 3, model.device)
     row |= {"seconds": seconds, "tokens_per_s": batch / seconds}
+    if energy:
+        energy.of_steps(step, 1)  # settles
+        joules, steps = energy.of_steps(step, ENERGY_SECONDS)
+        row["joules_per_token"] = joules / steps / batch
     return row | split(step) if model.device == "cuda" else row
 
 
@@ -295,6 +339,7 @@ def main() -> int:
         help="between ranks, as in peakline-llm",
     )
     parser.add_argument("--compile", action="store_true", help="fuse small operations")
+    parser.add_argument("--energy", action="store_true", help="and the joules of a token")
     parser.add_argument("--cpu", action="store_true", help="a toy, to test this program")
     options = parser.parse_args()
     if not options.cpu and not torch.cuda.is_available():
@@ -327,12 +372,13 @@ def main() -> int:
             options.json.write_text(json.dumps(result, indent=2) + "\n")
 
     with torch.no_grad():
+        energy = Energy() if options.energy and not options.cpu else None
         most = max(options.batch) * shape.hidden
         all_reduce = AllReduce(options.all_reduce, most) if ranks > 1 else None
         model = Model(shape.split(ranks), device, all_reduce, options.compile)
         for context in contexts:
             for batch in options.batch:
-                add(decode_row(model, batch, context))
+                add(decode_row(model, batch, context, energy))
         seconds = prefill_seconds(model, contexts[-1])
         add({"kind": "prefill", "batch": 1, "context": contexts[-1], "seconds": seconds})
     if ranks > 1:

@@ -9,6 +9,9 @@ for a step of this shape (peakline.train_bound). The data are made-up sequences 
 steps of 1 to 8, so that a falling loss shows that the model learns. On a GPU the products run in
 BF16 on FP32 weights; needs PyTorch. Without a GPU it trains a toy on the CPU in FP32, against the
 host's profile.
+
+With --probe-every, a probe between two steps says whether the GPU is as fast as when it was
+calibrated: once, on the idle GPU, by python -c 'import peakline; peakline.probe.calibrate()'.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import argparse
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import needs_torch  # noqa: F401
@@ -164,10 +168,28 @@ def profiler(steps: int, path: str) -> torch.profiler.profile:
     )
 
 
+def probing(every: int) -> Callable[[int], None]:
+    """Prints a probe's verdict after each `every` steps."""
+
+    def after_step(number: int) -> None:
+        if number % every == 0:
+            verdict = peakline.probe()
+            ratios = ", ".join(f"{name} {ratio:.1%}" for name, ratio in verdict.ratios.items())
+            print(f"probe after step {number}: {verdict.outcome}: {verdict.reason or ratios}")
+
+    return after_step
+
+
 def train(
-    size: Size, steps: int, device: str, compiled: bool, trace: str | None = None
+    size: Size,
+    steps: int,
+    device: str,
+    compiled: bool,
+    trace: str | None = None,
+    after_step: Callable[[int], None] | None = None,
 ) -> list[tuple[float, float]]:
-    """(seconds, loss) of each step, warm-up included. trace: file for a trace of the last steps."""
+    """(seconds, loss) of each step, warm-up included. trace: file for a trace of the last steps.
+    after_step: called with the number of steps so far, as part of the last one's time."""
     torch.manual_seed(1)
     # FP32 weights: BF16 would round optimizer updates away.
     model = Gpt(size).to(device)
@@ -177,8 +199,8 @@ def train(
     tracing = profiler(steps, trace) if trace else None
     if tracing:
         tracing.start()
-    done = []
-    for _ in range(steps):
+    done: list[tuple[float, float]] = []
+    for number in range(1, steps + 1):
         tokens = counting(size, generator)
         start = time.perf_counter()
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
@@ -188,6 +210,8 @@ def train(
         optimizer.zero_grad(set_to_none=True)
         # item() waits for the device, so the clock covers the whole step.
         value = loss.item()
+        if after_step:
+            after_step(number)
         done.append((time.perf_counter() - start, value))
         if tracing:
             tracing.step()
@@ -206,10 +230,13 @@ def main() -> int:
     parser.add_argument("--warm-up", type=int, default=10, help="steps left out of the summary")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--trace", metavar="FILE", help="trace the last steps: .json or .json.gz")
+    parser.add_argument("--probe-every", type=int, metavar="N", help="probe the GPU each N steps")
     parser.add_argument("--cpu", action="store_true", help="train the toy on the CPU")
     options = parser.parse_args()
     if not 0 <= options.warm_up < options.steps:
         parser.error("--warm-up must be less than --steps")
+    if options.probe_every is not None and options.probe_every < 1:
+        parser.error("--probe-every must be at least 1")
     if options.trace and options.steps < PROFILED:
         parser.error(f"--trace needs {PROFILED} --steps or more")
 
@@ -249,7 +276,8 @@ def main() -> int:
         cells = [f"{share * 100:{len(share.name) - 2}.1f} %" for share in shares]
         print("  ".join([f"{label:>5}", f"{loss:6.3f}", f"{tokens / seconds:9.0f}", *cells]))
 
-    steps = train(size, options.steps, device, options.compile, options.trace)
+    probe = probing(options.probe_every) if options.probe_every else None
+    steps = train(size, options.steps, device, options.compile, options.trace, probe)
     for i, (seconds, loss) in enumerate(steps):
         if i < 2 or (i + 1) % 10 == 0:
             row(str(i + 1), loss, seconds)

@@ -80,6 +80,7 @@ from peakline.profile import (
     reference,
 )
 from peakline.training import StepTimer
+from peakline.training.probe import ProbeVerdict, probe
 
 __version__ = "0.1.0"  # CMake and the package's metadata read it here
 
@@ -105,6 +106,7 @@ __all__ = [
     "PeakError",
     "Population",
     "PopulationFigure",
+    "ProbeVerdict",
     "Product",
     "Profile",
     "ProfileError",
@@ -138,6 +140,7 @@ __all__ = [
     "peak_flops",
     "population",
     "prefill_bound",
+    "probe",
     "products",
     "reference",
     "train_bound",

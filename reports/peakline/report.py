@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from peakline.pictures.decode import decode_picture
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.waterfall import change_pictures, waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
+from peakline.profile.files import write_whole
 from peakline.workload.advice import advice
 from peakline.workload.analysis import Analysis
 from peakline.workload.change import Change
@@ -179,7 +179,7 @@ def write(
     directory.mkdir(parents=True, exist_ok=True)
     for path, content in zip(paths, files.values(), strict=True):
         try:
-            _replace(path, _signed(content, made_from) if path.suffix == ".html" else content)
+            write_whole(path, _signed(content, made_from) if path.suffix == ".html" else content)
         except OSError as error:  # has no name after a write, else the temporary file's
             raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
@@ -215,18 +215,3 @@ def _signed(page: bytes, made_from: str) -> bytes:
         return page
     digest = hashlib.sha256(made_from.encode("utf-8", "surrogateescape") + b"\0" + page)
     return page + _SIGNATURE + digest.hexdigest().encode() + b" -->\n"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".peakline-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp makes files private; a report gets the usual permissions.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

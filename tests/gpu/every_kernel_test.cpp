@@ -53,6 +53,7 @@ constexpr std::array kWorks = {
     KernelWork{"occupancy_read", 1, true, 1, 0},
     KernelWork{"occupancy_fma", 2, false, 1, 512},
     KernelWork{"sms_read", 2, false, 1, 0},
+    KernelWork{"move_blocks", 3, false, 1, 0},
     KernelWork{"random_gather", 1, true, 1, 0},
     KernelWork{"copy_tiles", 3, false, 1, 0},
     KernelWork{"copy_walk", 3, true, 1, 1 << 13},

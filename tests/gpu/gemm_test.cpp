@@ -14,8 +14,9 @@
 namespace peakline::bench {
 namespace {
 
-constexpr std::array kFormats = {"fp64", "fp32",     "tf32",         "bf16", "fp16",
-                                 "fp8",  "fp8_e5m2", "fp8_accurate", "int8"};
+constexpr std::array kFormats = {"fp64",    "fp32",      "tf32",           "bf16",
+                                 "fp16",    "fp8",       "fp8_e5m2",       "fp8_accurate",
+                                 "fp8_row", "fp8_block", "fp8_block_both", "int8"};
 // Dimensions differ, so that swapping any two shows.
 constexpr GemmShape kShape{.m = 384, .n = 256, .k = 1152};
 
@@ -47,14 +48,36 @@ TEST_F(GemmTest, EveryFormatAndLayoutIsRight) {
     for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTN, Layout::kTT}) {
       const Product product(bench_, format, kShape, data, layout);
       const auto algorithms = product.gemm().algorithms(4);
-      const bool blocks = device.compute_major >= 10;
-      const bool expected = layout == Layout::kTN && format.blocks ? blocks
-                            : format.types.scaled                  ? fp8 && layout == Layout::kTN
-                                                                   : !format.blocks;
+      const auto usable = devices_of(format);
+      const bool tn = layout == Layout::kTN;
+      const bool expected = usable ? usable(device) && tn : format.types.scaled ? fp8 && tn : true;
       EXPECT_TRUE(!algorithms.empty() || !expected) << name << ' ' << to_string(layout);
       for (const GemmAlgorithm& algorithm : algorithms)
         EXPECT_EQ(product.find_mismatch(bench_, algorithm), "")
             << name << ' ' << to_string(layout) << ' ' << algorithm.describe();
+    }
+  }
+}
+
+// Scales of blocks next to the right ones: all that differs is which scale an element gets.
+TEST_F(GemmTest, ScalesOfOtherBlocksAreFound) {
+  for (const char* name : {"fp8_row", "fp8_block", "fp8_block_both"}) {
+    const GemmFormat& format = gemm_format(name);
+    if (!devices_of(format)(cuda::device_facts())) GTEST_SKIP() << "FP32 scales need Hopper";
+    const auto data = operands(format, kernels::Distribution::kNormal);
+    const Product product(bench_, format, kShape, data);
+    const auto algorithms = product.gemm().algorithms(1);
+    ASSERT_FALSE(algorithms.empty()) << name;
+    constexpr std::size_t kAlignment = 16;
+    for (const bool of_x : {true, false}) {
+      const Gemm::Operands shifted{.x = data->x().data(),
+                                   .w = data->w().data(),
+                                   .y = data->y().data(),
+                                   .x_scales = data->x_scales().data() + (of_x ? kAlignment : 0),
+                                   .w_scales = data->w_scales().data() + (of_x ? 0 : kAlignment)};
+      bench_.launch_once(
+          [&](cudaStream_t stream) { product.gemm().launch(algorithms.front(), shifted, stream); });
+      EXPECT_NE(product.find_mismatch(bench_.seed()), "") << name << ' ' << of_x;
     }
   }
 }

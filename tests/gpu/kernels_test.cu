@@ -382,21 +382,24 @@ TEST(GemmReference, OfBlocksIsTheHostsSum) {
     const auto x_on = on_device(x), w_on = on_device(w);
     const auto x_scales_on = on_device(x_scales), w_scales_on = on_device(w_scales);
     const std::vector<std::int64_t> rows{0, 199, 33}, columns{0, 149, 128};
-    const DeviceBuffer<double> found(rows.size());
+    const DeviceBuffer<double> found(rows.size()), found_squares(rows.size());
     kernels::block_gemm_reference<<<3, kernels::kReferenceThreads>>>(
         {x_on.data(), x_scales_on.data(), format, kK},
         {w_on.data(), w_scales_on.data(), format, kK}, on_device(rows).data(),
-        on_device(columns).data(), found.data());
-    const auto sums = found.to_host();
+        on_device(columns).data(), found.data(), found_squares.data());
+    const auto sums = found.to_host(), square_sums = found_squares.to_host();
     const kernels::BlockMatrix left{x.data(), x_scales.data(), format, kK};
     const kernels::BlockMatrix right{w.data(), w_scales.data(), format, kK};
     for (std::size_t s = 0; s < rows.size(); ++s) {
-      double expected = 0, sizes = 0;
+      double expected = 0, sizes = 0, squares = 0;
       for (std::int64_t k = 0; k < kK; ++k) {
-        expected += left.at(rows[s], k) * right.at(columns[s], k);
-        sizes += std::abs(left.at(rows[s], k) * right.at(columns[s], k));
+        const double product = left.at(rows[s], k) * right.at(columns[s], k);
+        expected += product;
+        sizes += std::abs(product);
+        squares += product * product;
       }
       EXPECT_NEAR(sums[s], expected, 1e-12 * sizes) << s;
+      EXPECT_NEAR(square_sums[s], squares, 1e-12 * squares) << s;
     }
   }
 }
@@ -419,7 +422,7 @@ TEST(GemmReference, BlocksAreFilledWithNumbersOfTheFormat) {
     const auto n = static_cast<double>(count);
     EXPECT_NEAR(sum / n, 0, 0.05);
     EXPECT_NEAR(std::sqrt(squares / n), format.deviation(), 0.05 * format.deviation());
-    kernels::fill_scales<<<32, 256>>>(data.data(), kBytes, format.scale_is_power_of_two, 6);
+    kernels::fill_scales<<<32, 256>>>(data.data(), kBytes, format.scale_type, 6);
     for (const std::uint8_t code : data.to_host()) {
       ASSERT_GE(format.scale(code), 0.5F);
       ASSERT_LE(format.scale(code), 2.0F);

@@ -61,7 +61,7 @@ def at_work(neighbour: str, arguments: tuple[str, ...]):
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n", f"neighbour {arguments} did not start"
         try:
-            yield
+            yield process
             assert process.poll() is None, f"neighbour {arguments} ended early"
         finally:
             process.kill()

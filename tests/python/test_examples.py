@@ -58,6 +58,15 @@ def test_training_logs_shares_of_peaks(ceilings_path):
     assert float(found[3]) == pytest.approx(100 * rate / bound.tokens_per_s, rel=0.02)
 
 
+def test_training_goes_on_when_a_probe_cannot_judge(ceilings_path):
+    steps = ["--steps", "4", "--warm-up", "1", "--probe-every", "2"]
+    done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if line.startswith("probe")]
+    unknown = "unknown: PyTorch finds no GPU"
+    assert said == [f"probe after step {number}: {unknown}" for number in (2, 4)]
+
+
 def test_training_refuses_profile_without_peak(write):
     document = only(document_of())
     document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "cpu.fp32"]

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     Profile profile = read_profile(files[0]);
     if (anonymize) profile = anonymized(std::move(profile));
     bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1),
+                              .energy = true,
                               .storage = profile.host.storage.has_value()};
     if (profile.devices.size() > 1) {
       input.gpus.clear();

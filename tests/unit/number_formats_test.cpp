@@ -180,7 +180,7 @@ TEST(BlockMatrix, FindsEachElementAndItsScale) {
     const BlockMatrix matrix{elements.data(), scales.data(), format, kK};
     for (const std::int64_t row : {0, 1, 31, 32, 97, 127, 128, 130})
       for (std::int64_t k = 0; k < kK; ++k) {
-        const double scale = format.scale_is_power_of_two
+        const double scale = format.scale_type == ScaleType::kUe8m0
                                  ? std::pow(2.0, scale_of(row, k / format.block) - 127)
                                  : by_definition(ue4m3(), scale_of(row, k / format.block));
         ASSERT_DOUBLE_EQ(matrix.at(row, k), by_definition(format.element, code_of(row, k)) * scale)

@@ -1,9 +1,10 @@
-"""Reads files into documents, or raises one error that says what is wrong."""
+"""Reads files into documents, or raises one error that says what is wrong; writes them whole."""
 
 from __future__ import annotations
 
 import io
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,3 +55,19 @@ def bundled(folder: str, what: str, model: str) -> Path:
     if path is None:
         raise ProfileError(f"no {what} of {short(model)!r}; there is: {', '.join(files)}")
     return path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes or replaces a file: beside its place, then renamed."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".peakline-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # mkstemp makes files private; files get the usual permissions.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -20,7 +20,7 @@ def device_state() -> str:
         pynvml: Any = importlib.import_module("pynvml")
     except ImportError:
         return "not known, since pynvml (nvidia-ml-py) is not installed"
-    uuid = _uuid()
+    uuid = device_uuid()
     if not uuid:
         return "not known, since PyTorch does not say which GPU is in use"
     try:
@@ -33,12 +33,14 @@ def device_state() -> str:
         return f"not known: NVML says {error}"
 
 
-def _uuid() -> str:
-    """The device that PyTorch uses, "" if unknown; NVML ignores CUDA_VISIBLE_DEVICES."""
+def device_uuid(index: int | None = None) -> str:
+    """PyTorch's device of this index, by default the current one; "" if unknown. NVML ignores
+    CUDA_VISIBLE_DEVICES."""
     try:
         import torch
 
-        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        chosen = torch.cuda.current_device() if index is None else index
+        properties = torch.cuda.get_device_properties(chosen)
         return f"GPU-{properties.uuid}"
     except (ImportError, AttributeError, AssertionError, RuntimeError):
         return ""

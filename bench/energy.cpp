@@ -1,0 +1,158 @@
+// What energy does the board take for a byte moved and an operation done?
+
+#include "bench/pairs.hpp"
+#include "bench/pcie/ways.hpp"
+#include "bench/question.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline::bench {
+
+void energy_idle(CudaBench& bench);
+// The loads are those of other questions, which measure them as long as these points say.
+void hbm_read(CudaBench& bench);
+void hbm_write(CudaBench& bench);
+void l2_read(CudaBench& bench);
+void l1_read(CudaBench& bench);
+void shared_read(CudaBench& bench);
+void fma_fp32(CudaBench& bench);
+void copy_locked_memory(CudaBench& bench, pcie::Memory memory, pcie::Direction direction);
+void sms_link(NodeBench& bench, bool reads);
+
+namespace {
+
+constexpr const char *kTopic = "energy", *kLinkTopic = "energy of links", *kIdle = "energy.idle";
+// H100s read their power a quarter of the time only (arXiv 2312.02741): over shorter loads, the
+// reading depends on when it fell.
+constexpr double kLoadSeconds = 3;
+constexpr std::int64_t kHbmBytes = std::int64_t{8} << 30;
+constexpr std::int64_t kPercentOfL2 = 40;
+
+// Energy of a byte or operation: the board's power under load over the rate, and the same of what
+// the load adds to the power of the idle board.
+void summarize(const CurveView& curve, Figures& figures) {
+  if (curve.points.empty() || !curve.points.front()->conditions.power_w) return;
+  const Measurement& m = *curve.points.front();
+  const double power = *m.conditions.power_w;
+  figures.add("power", power);
+  figures.add("gross", power / *m.value);
+  const Measurement* idle = curve.measurement(kIdle);
+  if (idle != nullptr && idle->conditions.power_w)
+    figures.add("net", (power - *idle->conditions.power_w) / *m.value);
+}
+
+CurveRule energy(const char* topic, const char* per) {
+  return {topic, {{"power", "W"}, {"gross", per}, {"net", per}}, summarize};
+}
+
+CurveRule idle_power() {
+  return {kTopic, {{"power", "W"}}, [](const CurveView& curve, Figures& figures) {
+            if (!curve.points.empty() && curve.points.front()->conditions.power_w)
+              figures.add("power", *curve.points.front()->conditions.power_w);
+          }};
+}
+
+std::string title(const TitleView& view) {
+  const auto net = [&](const char* id, const char* unit) {
+    return format_rate(view.value({.id = id, .name = "net"}), unit);
+  };
+  return fmt::format(
+      "The board takes {:.0f} W idle; on top of that, {} of device memory read, {} of "
+      "the L2, {} of FP32 FMAs",
+      view.value({.id = kIdle, .name = "power"}), net("energy.hbm_read", "J/B"),
+      net("energy.l2_read", "J/B"), net("energy.fma_fp32", "J/FLOP"));
+}
+
+std::string link_title(const TitleView& view) {
+  return fmt::format("The GPU that reads over NVLink takes {}",
+                     format_rate(view.value({.id = "energy.nvlink_read", .name = "gross"}), "J/B"));
+}
+
+Point load(Params params = {}) {
+  return {.params = std::move(params),
+          .phase = Phase::kWarm,
+          .timing = Timing::kSustained,
+          .quick = true,
+          .seconds = kLoadSeconds + 1,
+          .load_s = kLoadSeconds};
+}
+
+}  // namespace
+
+void register_energy(Registry& registry, bool wanted, const std::vector<int>& gpus) {
+  if (!wanted) return;
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.option = "--energy";
+    registry.add(std::move(benchmark), std::move(run));
+  };
+  constexpr double kIdleSeconds = 14;  // its rest included
+  Point idle = load();
+  idle.seconds = kIdleSeconds;
+  add({.id = kIdle,
+       .what = "Power of the idle board with a CUDA context (--energy), ten seconds after load",
+       .work = "a wait of 50 ms; the power stands in the conditions",
+       .quantity = Quantity::kTime,
+       .curves = {idle_power()},
+       .topics = {{kTopic, title}},
+       .points = {idle}},
+      on_gpu([](auto& bench) { energy_idle(bench); }));
+  const auto bytes = [&](const char* id, const char* what, Loads loads, Limit limit, Params params,
+                         Run run) {
+    add({.id = id,
+         .what = what,
+         .work = "bytes moved, counted once",
+         .quantity = Quantity::kByteRate,
+         .loads = loads,
+         .limit = std::move(limit),
+         .curves = {energy(kTopic, "J/B")},
+         .points = {load(std::move(params))}},
+        std::move(run));
+  };
+  const auto on_chip = [] {
+    return only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the caches");
+  };
+  bytes("energy.hbm_read", "Device memory reads under load (--energy)", Loads::kMemory,
+        device_memory_bandwidth(), {{"width", 16}, {"bytes", kHbmBytes}},
+        on_gpu([](auto& bench) { hbm_read(bench); }));
+  bytes("energy.hbm_write", "Device memory writes under load (--energy)", Loads::kMemory,
+        device_memory_bandwidth(), {{"width", 16}, {"bytes", kHbmBytes}},
+        on_gpu([](auto& bench) { hbm_write(bench); }));
+  bytes("energy.l2_read", "L2 reads past the L1 under load (--energy)", Loads::kMemory, on_chip(),
+        {{"percent_of_l2", kPercentOfL2}}, on_gpu([](auto& bench) { l2_read(bench); }));
+  bytes("energy.l1_read", "L1 reads under load (--energy)", Loads::kCores, on_chip(), {},
+        on_gpu([](auto& bench) { l1_read(bench); }));
+  bytes("energy.shared_read", "Shared memory reads under load (--energy)", Loads::kCores, on_chip(),
+        {}, on_gpu([](auto& bench) { shared_read(bench); }));
+  const Params copy = {{"bytes", static_cast<std::int64_t>(pcie::kLargest)}};
+  bytes("energy.pcie_h2d", "Copies from pinned host memory under load (--energy)", Loads::kLink,
+        host_link(1), copy, on_gpu([](auto& bench) {
+          copy_locked_memory(bench, pcie::Memory::kPinned, pcie::Direction::kToDevice);
+        }));
+  bytes("energy.pcie_d2h", "Copies to pinned host memory under load (--energy)", Loads::kLink,
+        host_link(1), copy, on_gpu([](auto& bench) {
+          copy_locked_memory(bench, pcie::Memory::kPinned, pcie::Direction::kToHost);
+        }));
+  add({.id = "energy.fma_fp32",
+       .what = "FP32 FMAs of the CUDA cores under load (--energy)",
+       .work = "2 FLOP per FMA and thread",
+       .quantity = Quantity::kFlopRate,
+       .loads = Loads::kCores,
+       .limit = compute_peak({"cuda_core.fp32"}),
+       .curves = {energy(kTopic, "J/FLOP")},
+       .points = {load()}},
+      on_gpu([](auto& bench) { fma_fp32(bench); }));
+  Point link = load({{"pair", pair_name({gpus[0], gpus[1]})}, {"sms", "all"}});
+  link.phase = Phase::kNodeLoad;
+  link.gpus = {gpus[0], gpus[1]};
+  add({.id = "energy.nvlink_read",
+       .what = "Reads from another GPU under load (--energy); the energy is the reading board's",
+       .work = "bytes over the link, counted once",
+       .quantity = Quantity::kByteRate,
+       .loads = Loads::kLink,
+       .limit = peer_link(1),
+       .curves = {energy(kLinkTopic, "J/B")},
+       .topics = {{kLinkTopic, link_title}},
+       .points = {link}},
+      on_node([](auto& bench) { sms_link(bench, true); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,64 @@
+// What do products in groups reach, as the experts of a mixture run them?
+
+#include "bench/gemm/curves.hpp"
+#include "bench/gemm/formats.hpp"
+#include "bench/question.hpp"
+
+namespace peakline::bench {
+
+void gemm_grouped(CudaBench& bench, bool skewed);
+
+namespace {
+
+constexpr const char* kTopic = "grouped products";
+// From a decoding batch to a prefill: tokens that each expert gets on average.
+constexpr std::array<std::int64_t, 4> kTokens = {16, 64, 256, 1024};
+
+// Rates by tokens per expert, and their share of one large product's, per clock.
+void summarize(const CurveView& curve, Figures& figures) {
+  for (const CurvePoint& point : sweep(curve, "tokens")) {
+    const Params by = {{"tokens", std::llround(point.x)}};
+    figures.add("rate", point.value(), by);
+    if (const auto share = share_of_burst(*point.m, curve, "bf16"))
+      figures.add("share_of_burst", *share, by);
+  }
+}
+
+std::string title(const TitleView& view) {
+  constexpr std::int64_t kTold = 256;
+  const auto share = [&](const char* id) {
+    return format_percent(
+        view.value({.id = id, .name = "share_of_burst", .by = {{"tokens", kTold}}}));
+  };
+  return fmt::format(
+      "GEMMs of 64 experts with {} tokens each reach {} of one large GEMM, {} if tokens are skewed",
+      kTold, share("gemm.grouped.even"), share("gemm.grouped.skewed"));
+}
+
+}  // namespace
+
+void register_gemm_grouped(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, bool skewed, std::vector<Topic> topics) {
+    registry.add(
+        {.id = id,
+         .what = what,
+         .work = "2 x tokens x N x K FLOP, of all experts together",
+         .quantity = Quantity::kFlopRate,
+         .loads = Loads::kCores,
+         .limit = limit_of(product_format("bf16")),
+         .curves = {{kTopic,
+                     {{"rate", "FLOP/s", {"tokens"}}, {"share_of_burst", unit::kShare, {"tokens"}}},
+                     summarize}},
+         .topics = std::move(topics),
+         .points =
+             points_over("tokens", values_of(kTokens), {.phase = Phase::kWarm, .seconds = 0.2})},
+        on_gpu([skewed](auto& bench) { gemm_grouped(bench, skewed); }));
+  };
+  add("gemm.grouped.even",
+      "BF16 products of 64 experts, all with as many tokens, by tokens per expert", false,
+      {{kTopic, title}});
+  add("gemm.grouped.skewed",
+      "BF16 products of 64 experts, tokens by a 1/rank law, by mean tokens per expert", true, {});
+}
+
+}  // namespace peakline::bench
