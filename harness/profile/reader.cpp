@@ -14,6 +14,7 @@
 #include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/rows.hpp"
+#include "harness/profile/versions.hpp"
 
 namespace peakline {
 namespace profile_format {
@@ -156,15 +157,25 @@ void derive_from_words(Profile& profile) {
       m.never_run = true;
 }
 
-void check_version(const Node& node) {
+// Converts a file of this schema to the newest version. why_old: advice on files that are too old.
+void update(Document& document, std::string_view name, std::string_view schema,
+            const Versions& versions, std::string_view why_old) {
+  const Node root{{.key = name}, document.root};
+  Members members(root);
+  members.get("schema").require(schema);
+  const Node node = members.get("schema_version");
   int version = 0;
   decode(node, version, {.range = Range::kPositive});
-  if (version < kProfileSchemaVersion)
-    node.fail(fmt::format("{} is older than the {} that this peakline reads: revision {} reads it",
-                          version, kProfileSchemaVersion, kReadsEarlierVersions));
-  if (version > kProfileSchemaVersion)
+  const int oldest =
+      versions.conversions.empty() ? versions.newest : versions.conversions.front().from;
+  if (version < oldest)
+    node.fail(fmt::format("{} is older than the {} that this peakline reads{}", version, oldest,
+                          why_old));
+  if (version > versions.newest)
     node.fail(fmt::format("{} is newer than the {} that this peakline reads: use a newer one",
-                          version, kProfileSchemaVersion));
+                          version, versions.newest));
+  for (const Conversion& conversion : versions.conversions)
+    if (conversion.from >= version) conversion.convert(std::get<Object>(document.root.of));
 }
 
 }  // namespace
@@ -189,35 +200,39 @@ template SoftwareFacts from_line(std::string_view, std::string_view);
 
 using namespace profile_format;
 
-Profile profile_from_json(std::string_view text, std::string_view name) {
+Profile profile_format::profile_from_json(std::string_view text, std::string_view name,
+                                          const Versions& versions) {
   Document document;
   parse(text, name, document);
   const Node root{{.key = name}, document.root};
-  if (!root.value.get<Object>()) root.fail("not a peakline profile");
-  Members members(root);
-  const auto schema = members.find("schema");
-  if (!schema) root.fail("not a peakline profile");
-  schema->require(kProfileSchema);
-  check_version(members.get("schema_version"));
+  if (!root.value.get<Object>() || !Members(root).find("schema"))
+    root.fail("not a peakline profile");
+  update(document, name, kProfileSchema, versions,
+         fmt::format(": revision {} reads it", kReadsEarlierVersions));
   Profile profile;
   decode(root, profile, {});
   derive_from_words(profile);
-  if (!members.find("asked")) profile.asked = asked_of(profile.command);
+  if (!Members(root).find("asked")) profile.asked = asked_of(profile.command);
   return profile;
 }
 
-std::vector<Population> populations_from_json(std::string_view text, std::string_view name) {
+std::vector<Population> profile_format::populations_from_json(std::string_view text,
+                                                              std::string_view name,
+                                                              const Versions& versions) {
   Document document;
   parse(text, name, document);
-  const Node root{{.key = name}, document.root};
-  Members members(root);
-  members.get("schema").require(kPopulationSchema);
-  const Node version = members.get("schema_version");
-  if (number(version.value) != kPopulationSchemaVersion)
-    version.expected(std::to_string(kPopulationSchemaVersion));
+  update(document, name, kPopulationSchema, versions, "");
   PopulationFile file;
-  decode(root, file, {});
+  decode(Node{{.key = name}, document.root}, file, {});
   return std::move(file.populations);
+}
+
+Profile profile_from_json(std::string_view text, std::string_view name) {
+  return profile_format::profile_from_json(text, name, kProfileVersions);
+}
+
+std::vector<Population> populations_from_json(std::string_view text, std::string_view name) {
+  return profile_format::populations_from_json(text, name, kPopulationVersions);
 }
 
 bool is_population(std::string_view text) {

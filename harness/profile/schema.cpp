@@ -174,8 +174,7 @@ std::string pretty(const Json& value, std::size_t indent, std::size_t taken) {
 
 // The schema of files that hold a T. what: first sentence of its description.
 template <Structure T>
-Json file_schema(std::string_view name, int version, std::string_view title,
-                 std::string_view what) {
+Json file_schema(std::string_view kind, std::string_view name, int version, std::string_view what) {
   const T structure;
   SchemaWriter file;
   fields(file, structure);
@@ -191,7 +190,8 @@ Json file_schema(std::string_view name, int version, std::string_view title,
       "no two x-unique rows have all keys in common; x-limits hold for the file.",
       what);
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", title},
+                 {"$id", fmt::format("urn:peakline:{}:{}", kind, version)},
+                 {"title", fmt::format("peakline {}", kind)},
                  {"description", description},
                  {"type", "object"},
                  {"required", required},
@@ -208,7 +208,7 @@ Json file_schema(std::string_view name, int version, std::string_view title,
 using namespace profile_format;
 
 std::string profile_schema() {
-  Json schema = file_schema<Profile>(kProfileSchema, kProfileSchemaVersion, "peakline profile",
+  Json schema = file_schema<Profile>("profile", kProfileSchema, kProfileSchemaVersion,
                                      "One run of peakline on one machine.");
   schema["x-earlier-versions-read-by"] = kReadsEarlierVersions;
   Json labels = Json::object();
@@ -221,8 +221,8 @@ std::string profile_schema() {
 
 std::string population_schema() {
   const Json schema =
-      file_schema<PopulationFile>(kPopulationSchema, kPopulationSchemaVersion,
-                                  "peakline population", "What healthy GPUs of a model measure.");
+      file_schema<PopulationFile>("population", kPopulationSchema, kPopulationSchemaVersion,
+                                  "What healthy GPUs of a model measure.");
   return pretty(schema, 0, 0) + "\n";
 }
 

@@ -7,16 +7,9 @@ import resource
 import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
-from program import PATIENCE_S, PEAKLINE, SOURCE, refused, stdout_of
-
-# Commands of the Python package, which is not installed beside the program under test.
-PYTHON = {
-    f"peakline-{name}": [sys.executable, "-m", "peakline", name]
-    for name in ("report", "mfu", "llm")
-}
+from program import PEAKLINE, of_package, peakline, refused, stdout_of
 
 
 def command_lines(text):
@@ -50,14 +43,8 @@ def test_every_command_that_it_prints_runs(demo, subtests):
     for line in lines:
         with subtests.test(line):
             command, *arguments = shlex.split(line)
-            done = subprocess.run(
-                [*PYTHON.get(command, [PEAKLINE]), *arguments],
-                cwd=folder,
-                env=os.environ | {"PYTHONPATH": str(SOURCE / "reports")},
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_S,
-            )
+            run = peakline if command == "peakline" else of_package(command)
+            done = run(*arguments, cwd=folder)
             # Some machines do not meet the site's own limit.
             assert done.returncode == (1 if "--rules" in arguments else 0), done.stderr
             assert done.stdout

@@ -25,6 +25,7 @@ from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
+from schemas import checked  # noqa: E402
 
 PEAKLINE = os.environ.get("PEAKLINE", "peakline")  # wheel_test.py sets its own
 SANITIZED = "PEAKLINE_SANITIZED" in os.environ
@@ -59,8 +60,25 @@ def stdout_of(*arguments: Any, code: int = 0, **options: Any) -> str:
 
 
 def document(*arguments: Any, code: int = 0, **options: Any) -> Any:
-    """The JSON that a command prints."""
-    return json.loads(stdout_of(*arguments, "--json", code=code, **options))
+    """The JSON that a command prints, checked against its schema."""
+    return checked(json.loads(stdout_of(*arguments, "--json", code=code, **options)))
+
+
+def of_package(name: str) -> Callable[..., Any]:
+    """Runs a command of the Python package ("peakline-report"), which is not installed beside the
+    program under test."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        module = [sys.executable, "-m", "peakline", name.removeprefix("peakline-")]
+        paths = os.environ | {"PYTHONPATH": str(SOURCE / "reports")}
+        result = subprocess.run(
+            [*module, *map(str, arguments)],
+            **{"capture_output": True, "text": True, "timeout": PATIENCE_S, "env": paths} | options,
+        )
+        assert result.returncode == 0, result.stderr
+        return result
+
+    return run
 
 
 def assert_usage_error(result: Any, *words: Any) -> None:

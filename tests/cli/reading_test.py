@@ -72,11 +72,6 @@ def test_populations_of_the_program_follow_the_schema(schema):
         validate(json.loads(file.read_text()))
 
 
-def test_kinds_of_schema():
-    assert stdout_of("schema") == stdout_of("schema", "profile")
-    refused("schema", "rain", words=["KIND", "profile", "population"])
-
-
 def test_a_folder_may_have_gzipped_profiles(tmp_path):
     plain, zipped = tmp_path / "a.json", tmp_path / "a.json.gz"
     plain.write_bytes(GOLDEN.read_bytes())

@@ -49,6 +49,7 @@ from peakline.pictures.canvas import Figure  # noqa: E402
 from peakline.report import build  # noqa: E402
 from peakline.workload.analysis import Analysis, analyze  # noqa: E402
 from peakline.workload.part import Part  # noqa: E402
+from schemas import checked  # noqa: E402
 
 if not Path(peakline.__file__).is_relative_to(ROOT):
     installed = f"{peakline.__file__} is another tree's"
@@ -220,8 +221,8 @@ class Command:
         return out
 
     def document(self, *arguments: object) -> Any:
-        """The JSON that the command prints."""
-        return json.loads(self.stdout(*arguments, "--json"))
+        """The JSON that the command prints, checked against its schema."""
+        return checked(json.loads(self.stdout(*arguments, "--json")))
 
     def refused(self, *arguments: object) -> str:
         """The error of unusable input: one line, without output."""

@@ -7,6 +7,7 @@ import subprocess
 import peakline
 import pytest
 from conftest import CONFIGS, ROOT, text_of
+from schemas import FILES
 
 REPORTS_README = ROOT / "reports/README.md"
 README_WORDS = 1300  # five minutes
@@ -58,6 +59,14 @@ def test_a_broken_link_is_found(tmp_path):
     assert broken_links(document) == ["b.md", "#three", "a.md#one"]
 
 
+def test_gallery_shows_every_picture_drawn():
+    drawn = {path.name: path for path in (ROOT / "reports/gallery").iterdir()}
+    shown = re.findall(r"\(gallery/(\S+)\)", text_of(REPORTS_README))
+    assert sorted(shown) == sorted(drawn)
+    assert all(path.stat().st_size <= 150_000 for path in drawn.values())
+    assert 1 < len(drawn) <= 10
+
+
 def test_readme_is_read_in_five_minutes():
     assert len((ROOT / "README.md").read_text().split()) <= README_WORDS
 
@@ -96,14 +105,16 @@ def test_figures_of_python_examples_come_out():
 
 
 def stated_versions():
-    """The versions of all documents, as the code that prints them states them."""
+    """The versions of all documents, as the code that prints them and their schemas state them."""
     paths = [*(ROOT / "harness").rglob("*.cpp"), *(ROOT / "reports/peakline").rglob("*.py")]
     text = "\n".join(path.read_text() for path in paths)
     keys = r'"schema"[,:] "(peakline-\w+)"\}?,\s*\{?"schema_version"[,:] (\d+)'
     found = re.findall(keys, text) + re.findall(r'rows_document\("(peakline-\w+)", (\d+)', text)
-    for kind in ("profile", "population"):
-        schema = json.loads(text_of(ROOT / f"reports/peakline/{kind}.schema.json"))
-        found.append((f"peakline-{kind}", str(schema["properties"]["schema_version"]["const"])))
+    for kind, file in FILES.items():
+        schema = json.loads(file.read_text())
+        for form in schema.get("oneOf", [schema]):
+            version = form["properties"]["schema_version"]["const"]
+            found.append((f"peakline-{kind}", str(version)))
     return found
 
 

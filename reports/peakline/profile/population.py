@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from peakline.profile import files, rules, schema
+from peakline.profile import files, rules, schema, versions
 from peakline.profile.build import build
 from peakline.profile.conclusions import Basis
 from peakline.profile.errors import FieldError, expected
@@ -146,9 +146,10 @@ def _populations(document: Any) -> tuple[Population, ...]:
     for key in ("schema", "schema_version"):
         if key not in document:
             raise FieldError(f'"{key}" is missing')
-        wanted = schema.document("population")["properties"][key]["const"]
-        if document[key] != wanted:
-            raise expected(json.dumps(wanted), document[key], key)
+    wanted = schema.document("population")["properties"]["schema"]["const"]
+    if document["schema"] != wanted:
+        raise expected(json.dumps(wanted), document["schema"], "schema")
+    versions.update(document, "population")
     schema.check(document, "population")
     rules.check(document, "population")
     return tuple(build(Population, row) for row in document["populations"])

@@ -6,9 +6,9 @@ import dataclasses
 import os
 from typing import Any
 
-from peakline.profile import files, rules, schema
+from peakline.profile import files, rules, schema, versions
 from peakline.profile.build import build
-from peakline.profile.errors import FieldError, expected, shown
+from peakline.profile.errors import FieldError
 from peakline.profile.profile import Profile
 
 SCHEMA = "peakline-profile"
@@ -33,27 +33,7 @@ def reference(model: str) -> Profile:
 def _profile(document: Any) -> Profile:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise FieldError(f'not a peakline profile: "schema" must be "{SCHEMA}"')
-    _check_version(document.get("schema_version"))
+    versions.update(document, "profile")
     schema.check(document, "profile")
     rules.check(document, "profile")
     return build(Profile, document)
-
-
-def _check_version(version: Any) -> None:
-    newest = schema.document("profile")["properties"]["schema_version"]["const"]
-    # JSON does not distinguish 1 from 1.0.
-    if type(version) not in (int, float) or version < 1 or version % 1:
-        raise expected(str(newest), version, "schema_version")
-    if version < newest:
-        revision = schema.document("profile")["x-earlier-versions-read-by"]
-        raise FieldError(
-            f"{shown(version)} is older than the {newest} that this peakline reads: "
-            f"revision {revision} reads it",
-            "schema_version",
-        )
-    if version > newest:
-        raise FieldError(
-            f"{shown(version)} is newer than the {newest} that this peakline reads: "
-            "update the peakline package",
-            "schema_version",
-        )
