@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import peakline
 from conftest import GPU, ONE_GPU, reference
-from peakline.profile.conclusions import Basis, Curve, Figure
+from peakline.profile.conclusions import Basis
 from peakline.profile.measurement import Work
 
 
@@ -24,20 +24,19 @@ def with_ceilings(rates: Mapping[str, Mapping[Basis, float]]) -> peakline.Profil
 def with_blocks(rates: Mapping[str, Mapping[int, float]]) -> peakline.Profile:
     """The profile of one GPU, with these B/s of scattered blocks H2D, by way and bytes of one."""
     base = reference(ONE_GPU)
-    figures = [
-        Figure(
+    like = base.of(GPU, "pcie.h2d.pinned")[0]
+    made = [
+        dataclasses.replace(
+            like,
             id=f"pcie.blocks.{way}",
-            name="rate",
-            by={"block": block, "direction": direction},
+            params={"block": block, "direction": direction},
             value=rate * factor,
-            unit="B/s",
         )
         for way, of in rates.items()
         for block, rate in of.items()
         for direction, factor in (("h2d", 1.0), ("d2h", 100.0))
     ]
-    curve = Curve(device=GPU, topic="scattered blocks", figures=tuple(figures))
-    return dataclasses.replace(base, curves=(*base.curves, curve))
+    return dataclasses.replace(base, measurements=(*base.measurements, *made))
 
 
 def with_groups(rows: Mapping[int, tuple[float, float, float]]) -> peakline.Profile:

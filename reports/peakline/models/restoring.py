@@ -62,9 +62,9 @@ def kv_restoring(profile: Profile, model: Transformer, serving: Serving = _ONE) 
     times = {}
     for way in WAYS:
         curve = {
-            int(size): size / row.value
-            for row in profile.figures(work.device, id=f"{_ID}.{way}", name="rate", direction="h2d")
-            if isinstance(size := row.by.get("block"), int) and size > 0 and row.value > 0
+            block: block / m.value
+            for m in profile.of(work.device, f"{_ID}.{way}")
+            if m.params.get("direction") == "h2d" and m.value and (block := m.integer("block"))
         }
         if curve:
             times[way] = sum(of / block * interpolated(curve, block) for of, block in moved)
