@@ -19,13 +19,13 @@ constexpr std::int64_t kMaxStrideBytes = 256;
 std::string alignment_title(const TitleView& view) {
   std::vector<std::string> offsets, strides;
   for (const std::int64_t width : {4, 16}) {
-    const Figure& worst =
-        view.least({.id = "alignment.offset", .name = "share", .by = {{"width", width}}});
+    const Figure& worst = view.least(
+        {.id = "alignment.offset", .name = "share_of_aligned", .by = {{"width", width}}});
     offsets.push_back(fmt::format("{} ({} bytes)", format_percent(worst.value), width));
   }
   for (const std::int64_t stride : {2, 4, 8, 64})
     if (const Figure* share = view.find({.id = "alignment.stride",
-                                         .name = "share",
+                                         .name = "share_of_aligned",
                                          .by = {{"width", std::int64_t{4}}, {"stride", stride}}}))
       strides.push_back(fmt::format("{} (stride {})", format_percent(share->value), stride));
   if (strides.empty()) throw Missing();
@@ -40,7 +40,7 @@ Picture alignment_picture() {
     return {.over = param,
             .x = {.label = label, .written = Written::kInteger, .scale = scale},
             .y = percent_axis(against, 105),
-            .series = {{"{} bytes", {.id = id, .figure = "share"}, "width"}}};
+            .series = {{"{} bytes", {.id = id, .figure = "share_of_aligned"}, "width"}}};
   };
   return {.key = "alignment",
           .subject = "Alignment: offset and stride",
@@ -77,7 +77,7 @@ CurveRule worst_share(const std::string& param, std::int64_t aligned, const Figu
     Share worst;
     for (const Share& share : shares_of_aligned(points, static_cast<double>(aligned))) {
       if (const auto width = int_param(share.point->m->params, "width"))
-        figures.add("share", share.share,
+        figures.add("share_of_aligned", share.share,
                     {{"width", *width}, {param, std::llround(share.point->x)}});
       if (share.point->x == static_cast<double>(aligned)) continue;
       if (worst.point == nullptr || share.share < worst.share) worst = share;
@@ -89,7 +89,7 @@ CurveRule worst_share(const std::string& param, std::int64_t aligned, const Figu
     figures.add("furthest", std::ranges::max(points, {}, &CurvePoint::x).x);
   };
   return {kTopic,
-          {{"share", unit::kShare, {"width", param}},
+          {{"share_of_aligned", unit::kShare, {"width", param}},
            {"worst_at", unit},
            {"worst_share", unit::kShare},
            {"furthest", unit}},

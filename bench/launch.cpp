@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTopic = "kernel launch";
 
 // Compares a node of a graph with a kernel of a full stream, and tells from how many nodes on the
-// graph's fixed cost is worth it.
+// graph's fixed cost is worth it, if that many were measured.
 std::string launch_title(const TitleView& view) {
   const FigureQuery stream{.id = "launch.back_to_back"},
       node{.id = "launch.graph", .name = "per_item"};
@@ -27,6 +27,16 @@ std::string launch_title(const TitleView& view) {
       fmt::format("the host submits a launch in {}", view.text({.id = "launch.submit"}));
   if (saved <= 0) return fmt::format("A graph saves nothing: {}; {}", compared, submit);
   const double from = view.value({.id = "launch.graph", .name = "fixed"}) / saved;
+  const std::vector<const Figure*> graphs =
+      view.all({.id = "launch.graph", .name = "time_per_item"});
+  const Figure& largest = **std::ranges::max_element(
+      graphs, {}, [](const Figure* f) { return *int_param(f->by, "nodes"); });
+  const std::int64_t nodes = *int_param(largest.by, "nodes");
+  if (from > static_cast<double>(nodes))
+    return fmt::format(
+        "No graph of up to {} nodes saves time: {} a kernel instead of {} back to "
+        "back; {}",
+        nodes, format_value(largest.value, largest.unit), view.text(stream), submit);
   return fmt::format("A graph of {:.0f} nodes or more saves time: {}; {}",
                      std::max(1.0, std::ceil(from)), compared, submit);
 }

@@ -124,16 +124,17 @@ CurveRule concurrent_curve(std::string topic, Quantity quantity, const AloneReso
     }
     std::erase_if(loaded, [](const Loaded& gpu) { return !gpu.share; });
     if (loaded.empty()) return;
-    figures.add("share", median_share(loaded));
-    figures.add("least_share", *std::ranges::min_element(loaded, {}, &Loaded::share)->share);
+    figures.add("share_of_alone", median_share(loaded));
+    figures.add("least_share_of_alone",
+                *std::ranges::min_element(loaded, {}, &Loaded::share)->share);
   };
   const std::string unit(unit_of(quantity));
   return {std::move(topic),
           {{"total", unit},
            {"rate_of_gpu", unit, {"gpu"}},
            {"kept", unit::kShare, {"gpu"}},
-           {"share", unit::kShare},
-           {"least_share", unit::kShare}},
+           {"share_of_alone", unit::kShare},
+           {"least_share_of_alone", unit::kShare}},
           summarize};
 }
 

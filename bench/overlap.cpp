@@ -29,8 +29,8 @@ std::vector<Point> points() {
 }
 
 std::string overlap_title(const TitleView& view) {
-  const auto both =
-      view.all({.id = "overlap.h2d_d2h", .name = "share", .by = {{"memory", "pinned"}}});
+  const auto both = view.all(
+      {.id = "overlap.h2d_d2h", .name = "share_of_hidden_rate", .by = {{"memory", "pinned"}}});
   return fmt::format(
       "Pinned copies to the device hide behind a kernel from {} on; both ways at once keep {} of "
       "their rate",
@@ -78,7 +78,7 @@ CurveRule hidden_copies() {
         const auto share = overlap_share(*m);
         if (!share) continue;
         const Params by = {{"memory", memory}, {"chunk", std::llround(chunk)}};
-        figures.add("share", *share, by);
+        figures.add("share_of_hidden_rate", *share, by);
         figures.add("rate", *m->value, by);
         figures.add("hidden_rate", *m->value / *share, by);
         if (*share < kHidden)
@@ -90,7 +90,7 @@ CurveRule hidden_copies() {
     }
   };
   return {kTopic,
-          {{"share", unit::kShare, {"memory", "chunk"}},
+          {{"share_of_hidden_rate", unit::kShare, {"memory", "chunk"}},
            {"rate", "B/s", {"memory", "chunk"}},
            {"hidden_rate", "B/s", {"memory", "chunk"}},
            {"hidden_from", "B", {"memory"}}},

@@ -10,7 +10,7 @@ void summarize_sustained_load(const std::string& of, const CurveView& curve, Fig
   const auto course = m == nullptr ? std::nullopt : load_course(m->series.time_s, m->series.rate);
   if (!course) return;
   const Params by = {{"of", of}};
-  figures.add("swing", course->swing, by);
+  figures.add("rate_swing", course->swing, by);
   if (m->flags.unstable)
     figures.add("not_settled_after", m->series.time_s.back(), by);
   else
@@ -23,7 +23,7 @@ CurveRule sustained_load_curve(std::string of) {
   return {kSustainedLoad,
           {{"settled_after", "s", {"of"}},
            {"not_settled_after", "s", {"of"}},
-           {"swing", unit::kShare, {"of"}}},
+           {"rate_swing", unit::kShare, {"of"}}},
           [of = std::move(of)](const CurveView& curve, Figures& figures) {
             summarize_sustained_load(of, curve, figures);
           }};

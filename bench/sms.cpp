@@ -48,7 +48,7 @@ void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
   for (const auto& [sms, rate] : rates) {
     const Params by = {{"sms", std::llround(sms)}};
     figures.add("rate", rate, by);
-    figures.add("share", rate / *whole, by);
+    figures.add("share_of_all_sms", rate / *whole, by);
   }
   // Near the highest rate here, a fraction of a percent decides how many SMs it takes.
   const double highest = kSureOf * std::ranges::max(rates, {}, &Amount::rate).rate;
@@ -64,7 +64,7 @@ CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") 
   return {
       topic,
       {{"rate", std::string(unit_of(quantity)), {"sms"}},
-       {"share", unit::kShare, {"sms"}},
+       {"share_of_all_sms", unit::kShare, {"sms"}},
        {"sms_for", unit::kCount, {"percent"}}},
       [ceiling](const CurveView& view, Figures& figures) { summarize(ceiling, view, figures); }};
 }
@@ -97,9 +97,9 @@ Picture picture() {
           .panels = {{.over = "sms",
                       .x = {.label = "SMs at work", .written = Written::kInteger, .low = 0},
                       .y = percent_axis("% of the best rate measured", 100),
-                      .series = {{"memory", {.id = "sms.hbm", .figure = "share"}},
-                                 {"L2", {.id = "sms.l2", .figure = "share"}},
-                                 {"GEMM", {.id = "sms.gemm", .figure = "share"}}},
+                      .series = {{"memory", {.id = "sms.hbm", .figure = "share_of_all_sms"}},
+                                 {"L2", {.id = "sms.l2", .figure = "share_of_all_sms"}},
+                                 {"GEMM", {.id = "sms.gemm", .figure = "share_of_all_sms"}}},
                       .marks = {{.label = "90 %", .value = 0.9}}}}};
 }
 

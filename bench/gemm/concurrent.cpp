@@ -20,7 +20,7 @@ constexpr const char* kTopic = "GPUs at once";
 
 std::string title(const TitleView& view) {
   const auto share = [&](const char* id) {
-    return format_percent(view.value({.id = id, .name = "share"}));
+    return format_percent(view.value({.id = id, .name = "share_of_alone"}));
   };
   return fmt::format("Beside all others a GPU keeps {} of its memory bandwidth, {} of BF16 GEMMs",
                      share("hbm.concurrent"), share("gemm.concurrent"));

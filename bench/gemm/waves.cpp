@@ -59,7 +59,7 @@ void note_sawtooth(const std::vector<WavePoint>& points, Figures& figures) {
     const auto m = *int_param(point.m->params, "m");
     figures.add("ideal_share", point.ideal, {{"m", m}});
     if (const auto share = share_per_clock(*point.m, *fullest->m))
-      figures.add("share", *share * fullest->ideal, {{"m", m}});
+      figures.add("share_of_full_waves", *share * fullest->ideal, {{"m", m}});
   }
 }
 
@@ -105,7 +105,7 @@ void register_gemm_waves(Registry& registry) {
                        wave_points(),
                        {{kTopic,
                          {{"ideal_share", unit::kShare, {"m"}},
-                          {"share", unit::kShare, {"m"}},
+                          {"share_of_full_waves", unit::kShare, {"m"}},
                           {"waves_before", unit::kCount},
                           {"waves_after", unit::kCount},
                           {"share_past_edge", unit::kShare},

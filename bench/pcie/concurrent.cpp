@@ -11,7 +11,9 @@ void copy_beside_other_gpus(CudaBench& bench, bool to_device, bool to_host);
 namespace {
 
 std::string concurrent_title(const TitleView& view) {
-  const auto share = [&](const char* id) { return view.value({.id = id, .name = "least_share"}); };
+  const auto share = [&](const char* id) {
+    return view.value({.id = id, .name = "least_share_of_alone"});
+  };
   return fmt::format(
       "With all GPUs copying, a host link keeps {} of its rate one way, {} both ways",
       format_percent(std::min(share("pcie.concurrent.h2d"), share("pcie.concurrent.d2h"))),

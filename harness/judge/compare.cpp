@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -219,6 +221,28 @@ std::string_view CompareResult::verdict() const {
   return any_ceiling(Verdict::kSame) ? "same" : "cannot_judge";
 }
 
+std::optional<Lean> lean_of(std::span<const DeviceComparison> devices, double threshold) {
+  constexpr double kCertain = 0.99;
+  std::vector<double> ratios, cards;
+  for (const DeviceComparison& device : devices)
+    for (const CeilingComparison& c : device.ceilings)
+      if (c.verdict == Verdict::kInconclusive && !c.too_noisy()) {
+        ratios.push_back(c.ratio);
+        cards.push_back(c.between_cards.value_or(0));
+      }
+  if (ratios.empty()) return std::nullopt;
+  Lean lean = {.inconclusive = ratios.size(), .ratio = median(ratios)};
+  lean.figures = static_cast<std::size_t>(std::ranges::count_if(
+      ratios, [&](double ratio) { return lean.slower() ? ratio < 1 : ratio > 1; }));
+  const std::size_t others = lean.inconclusive - lean.figures;
+  // Two standard deviations of the difference between two cards.
+  const double least = threshold / 2 + 2 * std::numbers::sqrt2 * median(cards);
+  if (std::abs(lean.ratio - 1) < least || others >= lean.figures ||
+      median_interval_coverage(lean.inconclusive, others + 1, lean.figures) < kCertain)
+    return std::nullopt;
+  return lean;
+}
+
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options) {
   CompareResult result;
@@ -239,6 +263,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     }
   }
   judge_all(result.devices, ceilings, curves, options.threshold);
+  result.lean = lean_of(result.devices, options.threshold);
   std::size_t device = 0;
   for (const MachineSides& sides : machines) {
     const std::size_t first = device;

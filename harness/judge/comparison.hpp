@@ -59,6 +59,13 @@ struct CeilingComparison : FigureKey {
   std::size_t slow_runs = 0;
   double slowest_run = 1;
   double believed_low = 1, runs_differ = 0;  // as in Judgement
+
+  // Inconclusive, and neither more runs nor a threshold that hides no real losses would settle it.
+  bool too_noisy() const {
+    constexpr double kHighestThreshold = 0.05;
+    return verdict == Verdict::kInconclusive && !runs_to_settle &&
+           threshold_to_settle.value_or(1) > kHighestThreshold;
+  }
 };
 
 // The points of a benchmark on both sides. Ratios are of speed: above 1, `next` is faster.
@@ -116,6 +123,16 @@ struct FleetShift : FigureKey {
   // kSlower, kFaster: the interval lies beyond the threshold; kSame: within it.
   Verdict verdict = Verdict::kInconclusive;
 };
+// Inconclusive figures that mostly point one way: by the sign test at 1 %, and in the median by at
+// least half the threshold, beyond how far two cards of the model differ if there are two. No
+// reason of the gate, since figures of one card share clock, heat and power.
+struct Lean {
+  std::size_t figures = 0, inconclusive = 0;  // `figures` of those not too noisy point that way
+  double ratio = 1;                           // median of all these
+
+  bool slower() const { return ratio < 1; }
+};
+
 // The device of rules about all cards.
 inline constexpr std::string_view kFleetDevice = "fleet";
 // Fewer cards give no such interval.
@@ -140,6 +157,7 @@ struct CompareResult {
   std::size_t cards = 0;                   // GPUs of either side
   std::vector<DeviceComparison> devices;
   std::vector<FleetShift> shifts = {};
+  std::optional<Lean> lean = {};
   std::vector<std::string> only_base, only_next;  // devices
   std::vector<std::string> kept_in = {};          // files of kept runs
   Gate gate;

@@ -132,29 +132,37 @@ std::vector<std::string> as_bad_as(const Worst& worst, const Checks& checks) {
   return names;
 }
 
+// "node2 gpu0 (H100)": the file's name tells one of several machines.
+std::string name_of(const CheckedFile& file, std::string_view device, std::string_view model,
+                    const Checks& checks) {
+  return who(checks.files.size() > 1 ? stem_of(file.file) : "", device, model);
+}
+std::string name_of(const Worst& worst, const Checks& checks) {
+  const CheckedDevice& device = *worst.device;
+  return name_of(*worst.file, worst.rule->name.device,
+                 device.uuid == kNodeDevice ? "" : device.model, checks);
+}
+
 // "; 1 more machine fails: node3; 5 of 7 other GPUs pass"
 std::string of_others(const Checks& checks, const Worst& worst) {
-  std::map<std::string_view, Outcome> gpus;  // the worst of a card's runs
-  for (const CheckedDevice* device : checks.devices()) {
-    if (device->uuid == kNodeDevice || device->uuid == worst.device->uuid) continue;
-    Outcome& outcome = gpus.try_emplace(device->uuid, Outcome::kPass).first->second;
-    outcome = std::max(outcome, verdict(device->rules));
-  }
-  const std::int64_t others = std::ssize(gpus);
-  const std::int64_t passing = std::ranges::count_if(
-      gpus, [](const auto& gpu) { return gpu.second < Outcome::kCannotJudge; });
-  if (worst.device->uuid == kNodeDevice && passing == others && passing > 0)
+  std::map<std::string_view, std::pair<std::string, Outcome>> gpus;  // the worst of a card's runs
+  for (const CheckedFile& file : checks.files)
+    for (const CheckedDevice& device : file.result.devices) {
+      if (device.uuid == kNodeDevice || device.uuid == worst.device->uuid) continue;
+      auto& [name, outcome] =
+          gpus.try_emplace(device.uuid, name_of(file, device.name, "", checks), Outcome::kPass)
+              .first->second;
+      outcome = std::max(outcome, verdict(device.rules));
+    }
+  std::map<std::string, Outcome> others;
+  for (const auto& [card, gpu] : gpus) others.insert(gpu);
+  const bool all_pass =
+      std::ranges::all_of(others, [](const auto& gpu) { return gpu.second < Outcome::kWarn; });
+  if (worst.device->uuid == kNodeDevice && all_pass && !others.empty())
     return "; each GPU by itself passes";
   return as_bad(checks.verdict(), checks.files.size() > 1 ? "machine" : "GPU",
                 as_bad_as(worst, checks)) +
-         others_pass(passing, others);
-}
-
-// "node2 gpu0 (H100)": the file's name tells one of several machines.
-std::string name_of(const Worst& worst, const Checks& checks) {
-  const CheckedDevice& device = *worst.device;
-  return who(checks.files.size() > 1 ? stem_of(worst.file->file) : "", worst.rule->name.device,
-             device.uuid == kNodeDevice ? "" : device.model);
+         others_pass(checks.verdict(), others);
 }
 
 // A line per group, with its worst outcome.

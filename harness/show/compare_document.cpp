@@ -47,6 +47,10 @@ json encode(const CurveComparison& c);
 json encode(const FleetShift& s);
 json encode(const DeviceComparison& d);
 
+json encode(const Lean& lean) {
+  return {{"figures", lean.figures}, {"inconclusive", lean.inconclusive}, {"ratio", lean.ratio}};
+}
+
 json reason(const Judged& r) {
   json document = encode(r);
   document["allowed"] = r.passes();
@@ -120,6 +124,7 @@ std::string compare_json(const CompareResult& result) {
                          {"machines", result.machines},
                          {"cards", result.cards},
                          {"fleet", encode(result.shifts)},
+                         {"lean", result.lean ? encode(*result.lean) : json(nullptr)},
                          {"devices", encode(result.devices)},
                          {"only_base", result.only_base},
                          {"only_new", result.only_next}};

@@ -79,17 +79,14 @@ struct Settling {
   std::vector<std::string> varying;  // by neither
 };
 Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
-  // A higher threshold would hide real losses elsewhere.
-  constexpr double kHighestThreshold = 0.05;
   Settling result;
   for (const CeilingComparison* c : inconclusive) {
-    const double needed = c->threshold_to_settle.value_or(INFINITY);
     if (c->runs_to_settle) {
       ++result.by_runs;
       result.runs = std::max(result.runs, *c->runs_to_settle);
-    } else if (needed <= kHighestThreshold) {
+    } else if (!c->too_noisy()) {
       ++result.by_threshold;
-      result.threshold = std::max(result.threshold, needed);
+      result.threshold = std::max(result.threshold, *c->threshold_to_settle);
     } else {
       const std::string name = to_string(FigureKey(*c));
       // Several GPUs may have it.
@@ -360,7 +357,7 @@ Counts counts_of(const CompareResult& result) {
           counts.furthest = c;
         break;
       case Verdict::kInconclusive:
-        if (!settling({c}).varying.empty()) {
+        if (c->too_noisy()) {
           counts.varying.push_back(c);
           continue;
         }
@@ -375,9 +372,16 @@ Counts counts_of(const CompareResult& result) {
   return counts;
 }
 
+// "13 of 14 inconclusive figures are slower, by 2.1 % in the median".
+std::string leaning(const Lean& lean) {
+  return fmt::format("{} of {} inconclusive figures are {}, by {} in the median", lean.figures,
+                     lean.inconclusive, lean.slower() ? "slower" : "faster",
+                     format_percent(std::abs(lean.ratio - 1)));
+}
+
 // "26 figures equal, 5 differ as cards do (most: FP32 GEMM achievable -7.1 %), 15 inconclusive
 // (7 runs a side say more); PCIe both ways is too noisy to tell".
-std::string counted(const Counts& counts, bool with_equal) {
+std::string counted(const Counts& counts, const std::optional<Lean>& lean, bool with_equal) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const std::string& how) {
     if (count > 0)
@@ -391,10 +395,13 @@ std::string counted(const Counts& counts, bool with_equal) {
         fmt::format(" {} as cards do ({}{} {})", counts.as_cards == 1 ? "differs" : "differ",
                     counts.as_cards == 1 ? "" : "most: ", counts.furthest->label,
                     format_signed_percent(counts.furthest->ratio - 1)));
-  add(counts.open,
-      " inconclusive" + (counts.runs > 0 ? fmt::format(" ({} runs a side say more)", counts.runs)
-                                         : std::string()));
+  const std::string more =
+      counts.runs > 0 ? fmt::format(" ({} runs a side say more)", counts.runs) : "";
   std::vector<std::string> all;
+  if (lean)
+    all.push_back(leaning(*lean) + more);
+  else
+    add(counts.open, " inconclusive" + more);
   if (!parts.empty()) all.push_back(joined(parts));
   if (counts.curves > 0)
     all.push_back(format_count(counts.curves, "curve") +
@@ -403,18 +410,20 @@ std::string counted(const Counts& counts, bool with_equal) {
   return joined(all, "; ");
 }
 
-// "node8 is as fast as node7 within 3.5 %: 12 figures equal, ..."
+// "node8 is as fast as node7 within 3.5 %: 12 figures equal, ...", or where figures lean "node8
+// differs from node7 by at most 3.5 %: 13 of 14 ..."
 std::string as_fast(const CompareResult& result) {
   const Counts counts = counts_of(result);
   if (counts.judged == 0) return "no figure could be judged";
-  if (counts.equal + counts.as_cards + counts.open == 0) return counted(counts, true);
+  if (counts.equal + counts.as_cards + counts.open == 0) return counted(counts, {}, true);
   const auto [base, next] = side_names(result);
-  const std::string within =
-      counts.bound > 0 ? fmt::format(" within {:.1f} %", std::ceil(1000 * counts.bound - 1e-9) / 10)
-                       : "";
-  return fmt::format("{}{} is as fast as {}{}: {}",
-                     is_fleet(result) ? fleet_size(result) + ": " : "", next, base, within,
-                     counted(counts, true));
+  return fmt::format("{}{} {} {}{}: {}", is_fleet(result) ? fleet_size(result) + ": " : "", next,
+                     result.lean ? "differs from" : "is as fast as", base,
+                     counts.bound == 0
+                         ? ""
+                         : fmt::format(" {} {:.1f} %", result.lean ? "by at most" : "within",
+                                       std::ceil(1000 * counts.bound - 1e-9) / 10),
+                     counted(counts, result.lean, true));
 }
 
 // "; node8 by itself has a warning: gpu0/health/thermal_limit".
@@ -481,7 +490,7 @@ std::string main_point(const CompareResult& result) {
   }
   if (verdict != "faster") return as_fast(result) + own_warnings(result);
   const auto [base, next] = side_names(result);
-  const std::string others = counted(counts, false);
+  const std::string others = counted(counts, result.lean, false);
   return fmt::format("{} is faster than {} in {} of {} by more than {:.1f} %, slower in none{}{}",
                      next, base, counts.faster, format_count(counts.judged, "figure"),
                      result.threshold * 100, others.empty() ? "" : "; " + others,

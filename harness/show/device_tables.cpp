@@ -25,7 +25,6 @@ namespace {
 // Rates from here on count as at their limit, given the precision of the clock.
 constexpr double kAtTheLimit = 0.995;
 
-// A datasheet that equals the computed peak after rounding adds nothing.
 constexpr double kSameFigure = 0.005;
 
 bool tried(const DeviceView& device, std::string_view resource, Basis basis) {
@@ -91,17 +90,16 @@ Row compute_row(const DeviceView& device, const Resource& of, Basis basis) {
   };
   const auto observed = clock_hz ? theoretical_flops(gpu, of.name, *clock_hz) : std::nullopt;
   Row shown{.key = to_string(FigureKey{of.name, basis}), .label = placed(of).format};
-  Cell state = peak_cell(published, of.unit,
-                         datasheet == nullptr ? std::nullopt : datasheet->conditions.sm_clock_hz);
+  // A datasheet that equals the computed peak after rounding has its share, too.
   const bool same = published && peak && std::abs(*published / *peak - 1) < kSameFigure;
-  if (same) state.mark = CellMark::kSame;
   const Cell next = next_run_cell(device, row);
   const std::string why = row == nullptr ? "" : why_not_all(*row, theoretical);
   shown.cells = {text_cell(basis_label(basis)),
                  measured_cell(device, of.name, basis),
                  value_cell(peak, of.unit),
                  share_cell(value, peak),
-                 std::move(state),
+                 peak_cell(published, of.unit,
+                           datasheet == nullptr ? std::nullopt : datasheet->conditions.sm_clock_hz),
                  same ? text_cell("") : share_cell(value, published),
                  peak_cell(observed, of.unit, clock_hz),
                  share_cell(value, observed),
@@ -222,8 +220,8 @@ Table mfu_table(const DeviceView& gpu, const ResourceLabels& labels) {
   Table table{.key = "mfu",
               .title = "Peaks for MFU, TFLOP/s",
               .remark =
-                  "burst: large GEMMs from rest; achievable: the same, sustained; "
-                  "model: a transformer's layers, sustained"};
+                  "burst: large GEMMs from rest; achievable: the same under load; "
+                  "model: a transformer's layers under load"};
   // Ranks of columns: a narrow terminal drops the highest first.
   enum { kNever, kShares, kBurst };
   table.columns = {{.key = "published", .head = "published", .bare = true}};

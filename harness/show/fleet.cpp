@@ -25,7 +25,7 @@ std::string label_of(const FleetGroup& group, const std::string& resource, Basis
   return ceiling_label(group.labels.at(resource), basis);
 }
 
-// "node7 GPU 2"
+// "node7 GPU 2"; "" if none lies visibly below the others.
 std::string lowest_on(const FleetGroup& group, const Distribution& row) {
   const FleetMember* lowest = nullptr;
   double least = 0;
@@ -35,19 +35,27 @@ std::string lowest_on(const FleetGroup& group, const Distribution& row) {
         lowest = &member;
         least = own.value;
       }
+  constexpr double kVisible = 0.0005;
+  if (row.devices < 2 || row.lowest > row.median * (1 - kVisible)) return "";
   return lowest == nullptr ? "" : lowest->node + ' ' + lowest->device;
 }
 
 Table distributions(const FleetGroup& group) {
+  // Ranks of columns: a narrow terminal drops the highest first.
+  enum { kNever, kName, kHighest, kPercentiles };
   Table table{.key = "ceilings"};
-  table.columns = {
-      {.key = "median", .head = "median"},
-      {.key = "scatter", .head = "scatter"},
-      {.key = "lowest", .head = "lowest"},
-      {.key = "lowest_on", .is_text = true, .gap = 1, .dispensable = 2, .attached = true},
-      {.key = "p5", .head = "p5", .dispensable = 1},
-      {.key = "p95", .head = "p95", .dispensable = 1},
-      {.key = "highest", .head = "highest"}};
+  table.columns = {{.key = "median", .head = "median"},
+                   {.key = "scatter", .head = "scatter", .if_any = true},
+                   {.key = "lowest", .head = "lowest", .if_any = true},
+                   {.key = "lowest_on",
+                    .is_text = true,
+                    .gap = 1,
+                    .dispensable = kName,
+                    .if_any = true,
+                    .attached = true},
+                   {.key = "p5", .head = "p5", .dispensable = kPercentiles, .if_any = true},
+                   {.key = "p95", .head = "p95", .dispensable = kPercentiles, .if_any = true},
+                   {.key = "highest", .head = "highest", .dispensable = kHighest, .if_any = true}};
   for (const Distribution& row : group.ceilings) {
     const auto cell = [&](Format format, double value) {
       return number_cell(format, row.devices < 2 ? std::nullopt : std::optional(value));
@@ -59,8 +67,8 @@ Table distributions(const FleetGroup& group) {
         {.key = to_string(FigureKey{row.resource, row.basis}),
          .label = std::move(label),
          .cells = {value_cell(row.median, row.unit), cell(Format::kFineShare, row.deviation),
-                   change(row.lowest), text_cell(row.devices < 2 ? "" : lowest_on(group, row)),
-                   change(row.p5), change(row.p95), change(row.highest)}});
+                   change(row.lowest), text_cell(lowest_on(group, row)), change(row.p5),
+                   change(row.p95), change(row.highest)}});
   }
   return table;
 }
@@ -209,16 +217,16 @@ std::string sentence(const Fleet& fleet) {
   if (verdict == Outcome::kPass) return all + ": none stands out";
   const FleetMember* worst = nullptr;
   const FleetGroup* of = nullptr;
-  std::map<std::string, Outcome> gpus;  // the worst of each card's modes
-  std::set<std::string> machines;       // that are as bad
-  std::set<std::string> warned;         // GPUs that warn of themselves
+  std::map<std::string, std::pair<std::string, Outcome>> gpus;  // name and worst mode of each card
+  std::set<std::string> machines;                               // that are as bad
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
       if (is_gpu(group)) {
-        Outcome& outcome = gpus.try_emplace(member.card, Outcome::kPass).first->second;
-        outcome = std::max(outcome, member.verdict());
-        if (verdict > Outcome::kWarn && member.verdict() == Outcome::kWarn && warns(member))
-          warned.insert(member.node + ' ' + member.device);
+        Outcome& outcome =
+            gpus.try_emplace(member.card, member.node + ' ' + member.device, Outcome::kPass)
+                .first->second.second;
+        const bool as_group = member.verdict() == Outcome::kWarn && !warns(member);
+        outcome = std::max(outcome, as_group ? Outcome::kPass : member.verdict());
       }
       if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
       machines.insert(member.node);
@@ -230,16 +238,13 @@ std::string sentence(const Fleet& fleet) {
   if (worst == nullptr) return all + ": nothing could be judged";
   if (is_gpu(*of)) gpus.erase(worst->card);
   machines.erase(worst->node);
-  const auto passing = std::ranges::count_if(
-      gpus, [](const auto& gpu) { return gpu.second < Outcome::kCannotJudge; });
+  std::map<std::string, Outcome> others;
+  for (const auto& [card, gpu] : gpus) others.insert(gpu);
   const Judged& rule = worst->rules[0];
   return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
          describe_worst(rule, worst->rules) +
          as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
-         others_pass(passing, std::ssize(gpus)) +
-         (warned.empty() ? ""
-                         : fmt::format("; {} with a warning: {}", warned.size(),
-                                       shortened({warned.begin(), warned.end()})));
+         others_pass(verdict, others);
 }
 
 // Names a machine instead of all its GPUs.

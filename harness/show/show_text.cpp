@@ -113,23 +113,29 @@ std::string topic_text(const TopicFigures& figures, const Curve& curve, std::siz
   return text;
 }
 
-// Adds the measurements behind a topic's figures that varied within the run.
-void add_varied(const DeviceView& device, const Curve& curve, std::vector<std::string>& names) {
-  for (const Measurement* m : device.measurements)
-    if (m->flags.unstable &&
-        std::ranges::find(curve.figures, m->id, &Figure::id) != curve.figures.end())
-      names.push_back(m->name());
+// Whether a topic has figures or points of a benchmark.
+bool shows(const Curve& curve, std::string_view id) {
+  if (std::ranges::find(curve.figures, id, &Figure::id) != curve.figures.end()) return true;
+  return curve.picture && std::ranges::any_of(curve.picture->panels, [&](const Panel& panel) {
+           return std::ranges::any_of(
+               panel.series, [&](const PictureSeries& series) { return series.numbers.id == id; });
+         });
 }
 
-// Adds the ceilings behind a topic's figures that fail.
+// Adds the measurements behind a topic's figures and points that varied within the run.
+void add_varied(const DeviceView& device, const Curve& curve, std::vector<std::string>& names) {
+  for (const Measurement* m : device.measurements)
+    if (m->flags.unstable && shows(curve, m->id)) names.push_back(m->name());
+}
+
+// Adds the ceilings behind a topic's figures and points that fail.
 void add_failing(const DeviceView& device, const Curve& curve, const Checks& checks,
-                 std::vector<std::string>& names) {
+                 const ResourceLabels& labels, std::vector<std::string>& names) {
   for (const FigureKey& failing : failing_figures(checks, device.name())) {
     const Ceiling* row = device.ceiling(failing.resource, failing.basis);
     const Measurement* m = row == nullptr ? nullptr : device.source(*row);
-    const std::string name = to_string(failing);
-    if (m != nullptr && std::ranges::find(names, name) == names.end() &&
-        std::ranges::find(curve.figures, m->id, &Figure::id) != curve.figures.end())
+    const std::string name = ceiling_label(labels(failing.resource), failing.basis);
+    if (m != nullptr && std::ranges::find(names, name) == names.end() && shows(curve, m->id))
       names.push_back(name);
   }
 }
@@ -215,7 +221,7 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
       if (!curve->title.empty())
         answers += hanging("  ", styled(Style::kBold, curve->title + "."), width);
       add_varied(device, *curve, varied);
-      if (checks != nullptr) add_failing(device, *curve, *checks, failing);
+      if (checks != nullptr) add_failing(device, *curve, *checks, labels, failing);
       const TopicFigures figures = topic_figures(*curve, most_rows);
       shortened = shortened || !figures.in_words.empty();
       if (!figures.tables.empty() || !figures.in_words.empty())

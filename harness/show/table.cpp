@@ -180,7 +180,7 @@ std::string_view to_string(Format format) {
 }
 
 std::string_view to_string(CellMark mark) {
-  return name_of({"", "computed", "at_least", "about", "varies", "same"}, mark);
+  return name_of({"", "computed", "at_least", "about", "varies"}, mark);
 }
 
 Cell text_cell(std::string text, Style style) { return {.text = std::move(text), .style = style}; }
@@ -206,8 +206,7 @@ std::vector<std::size_t> kept_columns(const Table& table) {
     const auto has_content = [&](const Row& row) {
       if (i >= row.cells.size()) return false;
       const Cell& cell = row.cells[i];
-      return cell.value || !cell.text.empty() || cell.mark == CellMark::kVaries ||
-             cell.mark == CellMark::kSame;
+      return cell.value || !cell.text.empty() || cell.mark == CellMark::kVaries;
     };
     if (!table.columns[i].if_any || std::ranges::any_of(table.rows, has_content)) kept.push_back(i);
   }
@@ -216,7 +215,6 @@ std::vector<std::size_t> kept_columns(const Table& table) {
 
 std::string text_of(const Cell& cell, const Column& column) {
   if (cell.mark == CellMark::kVaries) return styled(cell.style, "varies");
-  if (cell.mark == CellMark::kSame) return styled(Style::kDim, "same");
   if (cell.format == Format::kText) return styled(cell.style, cell.text);
   if (!cell.value) return not_known();
   std::string text = number_of(cell, column) + cell.suffix;

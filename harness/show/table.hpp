@@ -33,7 +33,6 @@ enum class CellMark {
   kAtLeast,   // "at least 208 KiB"
   kAbout,     // the next run may differ by half: "about 30 GB/s"
   kVaries,    // no number tells how far: "varies"
-  kSame,      // as the column before: "same"
 };
 std::string_view to_string(CellMark mark);  // "", "computed", "at_least", ...
 

@@ -41,11 +41,24 @@ std::string who(std::string_view machine, std::string_view device, std::string_v
                      model.empty() ? "" : fmt::format(" ({})", short_model(model)));
 }
 
-std::string others_pass(std::int64_t passing, std::int64_t others) {
-  if (passing == 0) return "";
-  if (passing < others)
-    return fmt::format("; {} of {} pass", passing, format_count(others, "other GPU"));
-  return others == 1 ? "; the other GPU passes" : fmt::format("; the other {} GPUs pass", others);
+std::string others_pass(Outcome verdict, const std::map<std::string, Outcome>& others) {
+  std::map<Outcome, std::vector<std::string>> by_outcome;
+  for (const auto& [name, outcome] : others) by_outcome[outcome].push_back(name);
+  const std::size_t passing =
+      by_outcome[Outcome::kPass].size() + by_outcome[Outcome::kExcused].size();
+  if (passing == others.size())
+    return passing == 0   ? ""
+           : passing == 1 ? "; the other GPU passes"
+                          : fmt::format("; the other {} GPUs pass", passing);
+  std::string text;
+  if (passing > 0)
+    text = fmt::format("; {} of {} pass", passing,
+                       format_count(static_cast<std::int64_t>(others.size()), "other GPU"));
+  for (const auto& [outcome, words] : {std::pair(Outcome::kCannotJudge, "cannot be judged"),
+                                       std::pair(Outcome::kWarn, "with a warning")})
+    if (const auto& names = by_outcome[outcome]; outcome < verdict && !names.empty())
+      text += fmt::format("; {} {}: {}", names.size(), words, shortened(names));
+  return text;
 }
 
 std::string as_bad(Outcome verdict, std::string_view noun, const std::vector<std::string>& names) {

@@ -2,7 +2,7 @@
 
 // The first line, verdict and reason, never cut: who fails, what, how much more, who passes.
 
-#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +19,9 @@ std::string verdict_line(Outcome verdict, std::string_view text);
 
 // "node2 gpu0 (H100)"; machine and model may be empty.
 std::string who(std::string_view machine, std::string_view device, std::string_view model);
-// "; the other 5 GPUs pass", "; 3 of 5 other GPUs pass"; "" if none does.
-std::string others_pass(std::int64_t passing, std::int64_t others);
+// "; the other 5 GPUs pass", or "; 3 of 5 other GPUs pass; 1 cannot be judged: gpu2; 1 with a
+// warning: gpu4", without those that are as bad as the verdict. others: by name.
+std::string others_pass(Outcome verdict, const std::map<std::string, Outcome>& others);
 
 // "; 2 more machines fail: node3, node4", "; 1 more GPU cannot be judged: gpu1"; "" for none, or
 // where the verdict is better. noun: of the names.

@@ -186,6 +186,20 @@ def test_one_gpu_prints_on_few_pages(page_path, tmp_path):
 
 
 @needs_chromium
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="pdftoppm is not installed")
+def test_printed_pages_are_half_full(page_path, tmp_path):
+    pdf, images = tmp_path / "page.pdf", tmp_path / "image"
+    chromium(page_path, f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
+    subprocess.run(["pdftoppm", "-gray", "-r", "20", pdf, images], check=True)
+    *pages, _ = sorted(tmp_path.glob("image-*.pgm"))
+    for page in pages:
+        _, size, _, pixels = page.read_bytes().split(b"\n", 3)
+        width, height = map(int, size.split())
+        inked = max(place for place, pixel in enumerate(pixels) if pixel < 250) // width
+        assert inked > height / 2, page.name
+
+
+@needs_chromium
 def test_link_opens_its_folded_group(page_path):
     done = chromium(Path(f"{page_path}#at-host-memory-0"), "--dump-dom")
     opened = re.findall('<details class="group" id="([^"]*)" open="">', done.stdout)

@@ -162,3 +162,10 @@ def test_references_have_every_figure_used(selection):
         for path in REFERENCES
         for device in reference(path).measured_devices()
     )
+
+
+def test_two_points_are_marks_without_a_line():
+    (gpu,) = (d["uuid"] for d in document(REFERENCES[1])["devices"])
+    (first, *_) = figure_of(drawn(REFERENCES[1], gpu)["model"]).axes
+    styles = {line.get_label(): line.get_linestyle() for line in first.get_lines()}
+    assert styles["BF16 layer"] == "-" and styles["BF16 QKV"] == "None"

@@ -42,6 +42,19 @@ def test_without_known_links_no_limit_is_drawn():
     assert len(figure_of(found["node-sizes"]).axes[0].lines) == 6
 
 
+def test_each_gpu_at_once_has_a_row():
+    document = document_of(TWO_GPUS)
+    for curve in document["curves"]:
+        # As if GPU 1 had not run alone.
+        alone = ("gemm.concurrent", "kept", {"gpu": 1})
+        curve["figures"] = [
+            f for f in curve.get("figures", ()) if (f["id"], f["name"], f.get("by")) != alone
+        ]
+    shown = texts(by_key(loaded(document), NODE)["node-concurrent"])
+    assert {"BF16 GEMMs, GPU 0", "BF16 GEMMs, GPU 1"} <= set(shown)
+    assert sum(text.endswith(", not run alone") for text in shown) == 1
+
+
 def test_bandwidth_of_the_links():
     node = reference(TWO_GPUS)
     assert node.bandwidth("nvlink") == max(RATES["read", "0-1"], RATES["read", "1-0"])

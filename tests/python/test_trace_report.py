@@ -193,14 +193,17 @@ def test_several_ranks_have_columns(tmp_path):
         "rank 2: 1.00 ms",
         "rank 5: 1.00 ms",
     ]
-    assert one_step.headline == "rank 2: 1.00 ms, 0.0 % idle; rank 5: 1.00 ms, 90.0 % idle"
+    assert one_step.headline == (
+        "rank 2, the median step drawn: 1.00 ms, 0.0 % idle; "
+        "rank 5, the median step drawn: 1.00 ms, 90.0 % idle"
+    )
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
     # A picture of one rank has that rank's headline.
     *_, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
-    assert idle.headline == "Nothing runs on the device of rank 2 in 0.0 % of the time"
+    assert idle.headline == "Over 2 steps nothing runs on the device of rank 2 in 0.0 % of the time"
 
 
 def test_what_is_assumed_of_a_launch_is_named():

@@ -524,6 +524,51 @@ TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {
             "none; 2 differ as cards do (most: FP32 GEMM achievable -7.1 %)");
 }
 
+// Each alone leaves its figure open.
+TEST(Compare, InconclusiveFiguresOfOneSignLean) {
+  const auto lean = [](std::vector<double> ratios, std::optional<double> between_cards = {}) {
+    DeviceComparison device;
+    for (const double ratio : ratios) {
+      CeilingComparison& c = device.ceilings.emplace_back();
+      c.ratio = ratio;
+      c.between_cards = between_cards;
+      c.threshold_to_settle = 0.04;
+      c.verdict = Verdict::kInconclusive;
+    }
+    return lean_of(std::span(&device, 1), 0.02);
+  };
+  const std::vector<double> slower(14, 0.975);
+  auto mostly = slower, half = slower, slightly = slower;
+  mostly[3] = 1.01;
+  std::fill_n(half.begin(), 6, 1.03);
+  std::ranges::fill(slightly, 0.992);
+  EXPECT_EQ(lean(slower)->figures, 14u);
+  EXPECT_EQ(lean(mostly)->figures, 13u);
+  EXPECT_DOUBLE_EQ(lean(mostly)->ratio, 0.975);
+  EXPECT_FALSE(lean(std::vector<double>(8, 1.025))->slower());
+  EXPECT_TRUE(lean(slower, 0.004));
+  EXPECT_FALSE(lean(slower, 0.011));  // two cards may differ so far
+  EXPECT_FALSE(lean(half) || lean(slightly) || lean({}) || lean(std::vector<double>(7, 0.97)));
+}
+
+TEST(CompareText, TheFirstLineSaysWhereFiguresLean) {
+  CompareResult result;
+  result.threshold = 0.02;
+  result.lean = {.figures = 13, .inconclusive = 14, .ratio = 0.979};
+  for (int i = 0; i < 15; ++i) {
+    CeilingComparison& c = i == 0 ? result.devices.emplace_back().ceilings.emplace_back()
+                                  : result.devices[0].ceilings.emplace_back();
+    c.ratio_low = 0.96;
+    c.runs_to_settle = 3;
+    c.verdict = i == 0 ? Verdict::kSame : Verdict::kInconclusive;
+  }
+  EXPECT_TRUE(compare_text(result, {}, {})
+                  .starts_with("SAME  new differs from base by at most 4.0 %: 13 of 14 "
+                               "inconclusive figures are slower, by 2.1 % in the median (3 runs a "
+                               "side say more); 1 figure equal\n"));
+  EXPECT_EQ(nlohmann::json::parse(compare_json(result))["lean"]["figures"], 13);
+}
+
 // A new run that warns by itself, though nothing became slower.
 TEST(CompareText, CarriesWarningsOfTheNewRuns) {
   const Profile base = sample::h200_run();

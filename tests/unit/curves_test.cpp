@@ -189,6 +189,16 @@ TEST(Curves, WithoutAClockNothingIsComparedPerClock) {
                std::out_of_range);
 }
 
+// A graph that starts late would pay only beyond what was measured.
+TEST(Curves, NoGraphPaysBeyondTheMeasuredNodes) {
+  const auto curves =
+      run_with(each("launch.graph", [](Measurement& m) { *m.value += 0.01; })).curves;
+  EXPECT_TRUE(curve(curves, "kernel launch")
+                  .title.starts_with("No graph of up to 1024 nodes saves time: 10.4 us a kernel "
+                                     "instead of "))
+      << curve(curves, "kernel launch").title;
+}
+
 // 11 tiles of clusters of two occupy 12 rows of SMs, as 12 do: less work in the same wave.
 TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
   const auto curves = run_with(each("gemm.waves.bf16", [](Measurement& m) {
@@ -237,7 +247,7 @@ TEST(Curves, SayWhetherALoadSettled) {
     return curve(curves_of(p), "sustained load");
   };
   const Curve found = load_for(4, 0.35, 0.05);
-  const FigureQuery swing{.id = "gemm.bf16", .name = "swing"};
+  const FigureQuery swing{.id = "gemm.bf16", .name = "rate_swing"};
   EXPECT_NEAR(figure_of(found, swing), 0.05, 0.005);
   const FigureQuery after{.id = "gemm.bf16", .name = "settled_after", .by = {{"of", "BF16"}}};
   EXPECT_NEAR(figure_of(found, after), 0.4, 1e-9);

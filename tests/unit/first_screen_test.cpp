@@ -204,6 +204,23 @@ TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
 }
 
+TEST(ShowTopics, NameFailingFiguresInRed) {
+  const Profile slow = changed(reference(), [](Profile& p) {
+    for (Ceiling& row : p.ceilings)
+      if (row.resource == "hbm.read") row.value *= 0.6;
+  });
+  const auto shown = [](const Profile& profile, const char* topic) {
+    const Checks checks = checks_of(profile);
+    return show_topics(profile, std::vector<std::string>{topic}, false,
+                       {.color = true, .width = 200}, &checks);
+  };
+  const std::string red =
+      "\x1b[31mSlower than healthy devices, so are conclusions: HBM read.\x1b[0m\n";
+  EXPECT_THAT(shown(slow, "device memory by width"), HasSubstr(red));
+  EXPECT_THAT(shown(slow, "kernel launch"), Not(HasSubstr("Slower than healthy")));
+  EXPECT_THAT(shown(reference(), "device memory by width"), Not(HasSubstr("Slower than healthy")));
+}
+
 TEST(FirstScreen, MarksFailingFiguresAndTheirBounds) {
   const std::string text = screen(changed(reference("nvidia-h200-x2"), [](Profile& p) {
     for (Ceiling& row : p.ceilings)

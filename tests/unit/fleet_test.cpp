@@ -268,6 +268,30 @@ TEST(Fleet, TheFirstLineNamesTheWorstAndCountsTheRest) {
   EXPECT_THAT(text, HasSubstr("; 1 more machine fails: node02; 6 of 7 other GPUs pass\n"));
 }
 
+TEST(Fleet, TheFirstLineCountsWarningsApart) {
+  auto nodes = fleet_of(8);
+  scale(nodes[1].profile, "hbm.read", 0.9);
+  nodes[2].profile.findings.push_back({.code = "thermal_limit",
+                                       .severity = Severity::kWarning,
+                                       .device = uuid_of(3),
+                                       .message = "It overheated.",
+                                       .evidence = {}});
+  scale(nodes[5].profile, "hbm.read", 1.5);  // beyond theory
+  EXPECT_THAT(fleet_text(study(nodes), false, {}),
+              HasSubstr("; 5 of 7 other GPUs pass; 1 cannot be judged: node06 GPU 0; 1 with a "
+                        "warning: node03 GPU 0\n"));
+}
+
+TEST(Fleet, TheLowestIsNamedInNarrowTerminals) {
+  auto nodes = fleet_of(8);
+  scale(nodes[1].profile, "hbm.read", 0.9);
+  for (const std::size_t width : {80, 100}) {
+    const std::string text = fleet_text(study(nodes), true, {.width = width});
+    EXPECT_THAT(text, testing::ContainsRegex("HBM read [^\n]* % node02 GPU 0"));
+    EXPECT_EQ(text.find(" p95") != text.npos, width == 100);
+  }
+}
+
 TEST(Fleet, ACardCountsOnceInAllItsModes) {
   auto nodes = fleet_of(6);
   for (int i = 1; i <= 3; ++i) {

@@ -288,9 +288,10 @@ TEST(ShowTopics, BeginWithAnswersAndKeepLongTablesForAll) {
           HasSubstr("ECC on\n  A graph of 7 nodes or more saves time: 684 ns a kernel instead of "),
           HasSubstr("  launch.submit        4.49 us\n"), HasSubstr("\n  512           694 ns\n"),
           Not(HasSubstr("--all"))));
-  EXPECT_THAT(shown("alignment", false),
-              AllOf(HasSubstr("  alignment stride, by width, stride: share 3.6 % (4 B, 64) to"),
-                    HasSubstr("--all has every row"), Not(HasSubstr("\n  4 B, 64  "))));
+  EXPECT_THAT(
+      shown("alignment", false),
+      AllOf(HasSubstr("  alignment stride, by width, stride: share of aligned 3.6 % (4 B, 64) to"),
+            HasSubstr("--all has every row"), Not(HasSubstr("\n  4 B, 64  "))));
   EXPECT_THAT(shown("alignment", true), AllOf(HasSubstr("\n  4 B, 64  "), Not(HasSubstr("--all"))));
   EXPECT_THAT(shown("PCIe copies", false),
               HasSubstr("\n  64 KiB       3.76 us    17.4 GB/s        17.1 us      3.83 GB/s\n"));

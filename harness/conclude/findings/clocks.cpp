@@ -76,7 +76,7 @@ void power_cap(const DeviceView& gpu, Collector& out) {
   }
   evidence.emplace_back("measurements_affected", std::to_string(count));
   out.add("power_cap", Severity::kInfo,
-          fmt::format("{} {} ({} affected). That is normal under heavy load, and is why sustained "
+          fmt::format("{} {} ({} affected). That is normal under heavy load, and is why achievable "
                       "figures are below burst figures.",
                       cap, held_clock(*m, *gpu.facts), format_count(count, "measurement")),
           std::move(evidence));

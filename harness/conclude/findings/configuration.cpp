@@ -17,13 +17,12 @@ void power_limit(const DeviceFacts& gpu, Collector& out) {
   const auto& limit_w = gpu.power_limit_w;
   const auto& default_w = gpu.power_limit_default_w;
   if (!limit_w || !default_w || *limit_w >= kDefaultPowerShare * *default_w) return;
-  out.add(
-      "power_limit_lowered", Severity::kWarning,
-      fmt::format("The power limit is set to {:.0f} W, below the default of {:.0f} W: sustained "
-                  "compute is slower than this model can be.",
-                  *limit_w, *default_w),
-      {{"power_limit", format_value(*limit_w, "W")},
-       {"power_limit_default", format_value(*default_w, "W")}});
+  out.add("power_limit_lowered", Severity::kWarning,
+          fmt::format("The power limit is set to {:.0f} W, below the default of {:.0f} W: "
+                      "computing under load is slower than on others of this model.",
+                      *limit_w, *default_w),
+          {{"power_limit", format_value(*limit_w, "W")},
+           {"power_limit_default", format_value(*default_w, "W")}});
 }
 
 void pcie_link(const DeviceFacts& gpu, Collector& out) {

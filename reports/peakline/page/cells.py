@@ -78,7 +78,7 @@ _MARKED = {"computed": "({})", "at_least": "at least {}", "about": "about {}"}
 
 def text_of(cell: Cell, column: Column) -> str:
     """A cell's text. Raises KeyError for a format of another version."""
-    if cell.mark == "varies" or cell.mark == "same":
+    if cell.mark == "varies":
         return cell.mark
     if cell.format == "text":
         return cell.text

@@ -2,18 +2,23 @@
 
 import base64
 import gzip
+import re
 from collections.abc import Callable, Sequence
 
 from peakline.text import escape
 
 _NUMBER = '<td class="n"'
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def cell(text: object, *, number: bool = False, raw: object = None, head: str = "") -> str:
     """A cell; raw: copied instead of the text; head: its column's, which phones show beside it."""
     copied = "" if raw is None else f' data-raw="{escape(raw)}"'
     copied += f' data-head="{escape(head)}"' if head else ""
-    return f"{_NUMBER if number else '<td'}{copied}>{escape(text)}</td>"
+    if number:
+        return f"{_NUMBER}{copied}>{escape(text)}</td>"
+    unbroken = re.sub(r"(?<=\d) (?=%)", _NO_BREAK, str(text))
+    return f"<td{copied}>{escape(unbroken)}</td>"
 
 
 def figure(value: float | None, shown: Callable[[float], str]) -> str:

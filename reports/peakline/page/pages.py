@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from peakline.names import gpus_name
 from peakline.page import decoding
 from peakline.page.answers import answers, own_answer, verdict_of, what_to_do
 from peakline.page.html import escape
@@ -146,10 +147,14 @@ def _of_device(
 ) -> dict[str, _Part]:
     """A device's groups by name. number: its own; numbers: one per drawing."""
     parts = {}
+    gpu = profile.gpu(device)
+    # The answers above are the slowest GPU's.
+    which = f" · {gpus_name([gpu.index])}" if gpu and len(profile.devices) > 1 else ""
     for group, items in groups(drawn).items():
         cards = []
         for p in items:
-            cards.append(picture(p, numbers, f"at-{p.key}-{number}"))
+            named = dataclasses.replace(p, title=p.title + which)
+            cards.append(picture(named, numbers, f"at-{p.key}-{number}"))
             if p.key == "factors":
                 cards.append(factors(profile, device, f"factors-{number}"))
         parts[group] = ", ".join(p.subject for p in items), "".join(cards)

@@ -77,9 +77,9 @@ _BASES = {
     "datasheet": "the peak in the datasheet",
     "instruction": "matrix instructions alone",
     "burst": "from rest",
-    "sustained": "under sustained load",
+    "sustained": "under load",
     "model_burst": "GEMMs of transformer layers, from rest",
-    "model_shaped": "the same GEMMs under sustained load",
+    "model_shaped": "the same GEMMs under load",
 }
 
 

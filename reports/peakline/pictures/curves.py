@@ -47,13 +47,16 @@ def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> No
 
 def plot(axes: Axes, points: Points, index: int, texts: Sequence[str] = (), **style: Any) -> str:
     """Draws a line in the index-th colour, dash and marker, or as `style`; returns the colour.
-    texts: what each mark says, unless it follows from the axes."""
+    Two points say nothing of what lies between, so they are marks alone. texts: what each mark
+    says, unless it follows from the axes."""
     chosen: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
         "marker": MARKERS[index % len(MARKERS)],
         **style,
     }
+    if len(points) < 3:
+        chosen["linestyle"] = "none"
     (line,) = axes.plot([x for x, _ in points], [y for _, y in points], **chosen)
     if texts:
         says(line, *texts)

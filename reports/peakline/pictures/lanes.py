@@ -72,8 +72,9 @@ def _said(analysis: Analysis, place: int, step: Step) -> str:
     rank = analysis.ranks[place]
     parts = rank.each[rank.steps.index(step)]
     idle = sum(time for part, time in parts.items() if part.is_idle)
-    one = f"median {analysis.one}" if len(rank.steps) > 1 else analysis.one
-    name = analysis.named(place) or f"the {one} drawn"
+    one = f"the {'median ' if len(rank.steps) > 1 else ''}{analysis.one} drawn"
+    named = analysis.named(place)
+    name = f"{named}, {one}" if named else one
     text = f"{name}: {units.time(step.length * 1e-9)}, {units.percent(idle / step.length)} idle"
     if waited := parts.get(Part.COLLECTIVES_WAITING, 0):
         text += f", {units.percent(waited / step.length)} waiting for others"

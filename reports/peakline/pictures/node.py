@@ -221,12 +221,16 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
     }
     bars: list[tuple[str, float, str]] = []
     for id_, name in kinds.items():
-        loaded = [m for m in profile.of(device, id_) if m.params.get("beside") == "all"]
-        rates = {m.params.get("gpu"): units.rate(amount(m), m.unit) for m in loaded}
-        for kept in profile.figures(device, id=id_, name="kept"):
-            if (gpu := kept.by.get("gpu")) in rates:
-                text = f"{units.percent(kept.value)}: {rates[gpu]}"
-                bars.append((f"{name}, GPU {gpu}", kept.value, text))
+        kept = {f.by.get("gpu"): f.value for f in profile.figures(device, id=id_, name="kept")}
+        for m in profile.of(device, id_):
+            if not kept or m.params.get("beside") != "all":
+                continue
+            gpu, rate = m.params.get("gpu"), units.rate(amount(m), m.unit)
+            # One GPU stands for what all reach alone, where they are alike.
+            share = (
+                f"{units.percent(kept[gpu])}: {rate}" if gpu in kept else f"{rate}, not run alone"
+            )
+            bars.append((f"{name}, GPU {gpu}", kept.get(gpu, 0.0), share))
     if not bars:
         return None
     names, shares, texts = zip(*bars, strict=True)

@@ -294,8 +294,9 @@ def _ticks(
             values = [v for v in of.get_majorticklocs() if low <= v <= high]
             of.set_ticks(values, labels=[_time_tick(v) for v in values])
     elif axis.written == "size":
-        if measured and len(measured) <= at_most:
-            plain_log_ticks(of, list(measured), [units.size(x) for x in measured])
+        sizes = [(x, units.size(x)) for x in measured]
+        if sizes and len(sizes) <= at_most and _fitting(axes, canvas, sizes) == sizes:
+            plain_log_ticks(of, list(measured), [text for _, text in sizes])
         else:
             size_ticks(of, *((measured[0], measured[-1]) if measured else (low, high)), at_most)
     elif axis.written == "integer" and axis.scale == "log2":
@@ -318,6 +319,21 @@ def _time_tick(seconds: float) -> str:
     return f"{float(units.number(seconds / scale)):g} {unit}"
 
 
+def _fitting(
+    axes: Axes, canvas: Canvas, ticks: Sequence[tuple[float, str]]
+) -> list[tuple[float, str]]:
+    """The ticks of the x axis whose labels do not meet the one before."""
+    at, room = axes.transData + axes.transAxes.inverted(), 72 * inches(axes)[0]
+    chosen, end = [], -math.inf
+    for place, text in ticks:
+        x = room * float(at.transform((place, 0.0))[0])
+        half = text_width(text, canvas.font - 0.5) / 2
+        if x - half >= end + _APART:
+            chosen.append((place, text))
+            end = x + half
+    return chosen
+
+
 def _thin(axes: Axes, canvas: Canvas) -> None:
     """Drops labels of the x axis, at equal distances if three are left, until the rest fit."""
     room = 72 * inches(axes)[0]
@@ -335,14 +351,7 @@ def _thin(axes: Axes, canvas: Canvas) -> None:
         return
     chosen = ticks[::step]
     if len(chosen) < FEWEST_TICKS:
-        at = axes.transData + axes.transAxes.inverted()
-        chosen, end = [], -math.inf
-        for place, text in ticks:
-            x = room * float(at.transform((place, 0.0))[0])
-            half = text_width(text, canvas.font - 0.5) / 2
-            if x - half >= end + _APART:
-                chosen.append((place, text))
-                end = x + half
+        chosen = _fitting(axes, canvas, ticks)
     axes.set_xticks([place for place, _ in chosen], [text for _, text in chosen])
     axes.minorticks_off()
 

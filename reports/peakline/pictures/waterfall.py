@@ -77,6 +77,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     found, idle = sawtooth(first), first.idle / first.nanoseconds
     named = analysis.named(0)
     rank = f" of {named}" if named else ""
+    steps = units.counted(len(first.steps), analysis.one)
     profile = analysis.profile
     origin = stamp(profile, first.device)
     return [
@@ -97,7 +98,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             f"The device's time{rank} in equal pieces, from the beginning of the first step; "
             "upright lines are where steps begin.",
             lambda canvas: _draw_sawtooth(canvas, analysis),
-            headline=f"Nothing runs on the device{rank} in {units.percent(idle)} of the time",
+            headline=f"Over {steps} nothing runs on the device{rank} in {units.percent(idle)} of "
+            "the time",
             stamp=origin,
         ),
     ]

@@ -96,7 +96,7 @@ def _unfilled(profile: Profile, device: str, kind: ReasonKind, text: str, filled
     """A reason based on SMs without work, with the nearest measured point."""
     shares, rates = (
         {tuple(f.by.items()): f.value for f in profile.figures(device, topic="waves", name=name)}
-        for name in ("ideal_share", "share")
+        for name in ("ideal_share", "share_of_full_waves")
     )
     points = [(share, rates[by]) for by, share in shares.items() if by in rates]
     if not points:
