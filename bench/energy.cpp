@@ -69,7 +69,7 @@ std::string link_title(const TitleView& view) {
 
 Point load(Params params = {}) {
   return {.params = std::move(params),
-          .phase = Phase::kWarm,
+          .phase = Phase::kSoak,  // where a steady load is not cut short
           .timing = Timing::kSustained,
           .quick = true,
           .seconds = kLoadSeconds + 1,

@@ -120,8 +120,8 @@ inline constexpr auto kMeasuredUnits =
     std::to_array<std::string_view>({"s", "B/s", "FLOP/s", "OP/s"});
 inline constexpr auto kPopulationUnits =
     std::to_array<std::string_view>({"B/s", "FLOP/s", "OP/s", "load/s", "1"});
-inline constexpr auto kFigureUnits =
-    std::to_array<std::string_view>({"1", "s", "B", "Hz", "B/s", "FLOP/s", "OP/s", "FLOP/B",
-                                     "s/GiB", "IOPS", "W", "°C", "cycles", "1/clk/SM"});
+inline constexpr auto kFigureUnits = std::to_array<std::string_view>(
+    {"1", "s", "B", "Hz", "B/s", "FLOP/s", "OP/s", "FLOP/B", "s/GiB", "IOPS", "W", "°C", "cycles",
+     "1/clk/SM", "J/B", "J/FLOP"});
 
 }  // namespace peakline::profile_format

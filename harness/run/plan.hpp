@@ -36,7 +36,7 @@ struct Plan {
   std::vector<DevicePlan> devices;
 
   std::size_t size() const;  // points
-  bool has(Phase phase) const;
+  bool has(Phase phase, std::string_view without_option) const;  // leaves out what that adds
   double seconds() const;  // estimated wall time
 };
 

@@ -38,6 +38,7 @@ from peakline.models.inference import (
     prefill_bound,
     turning_batches,
 )
+from peakline.models.restoring import Restoring, kv_restoring
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
     Compressed,
@@ -110,6 +111,7 @@ __all__ = [
     "Product",
     "Profile",
     "ProfileError",
+    "Restoring",
     "Serving",
     "StepTimer",
     "TokenBound",
@@ -131,6 +133,7 @@ __all__ = [
     "hfu",
     "input_bound",
     "input_rates",
+    "kv_restoring",
     "load",
     "load_population",
     "load_populations",

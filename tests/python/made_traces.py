@@ -93,13 +93,20 @@ class Made:
         """An operator that multiplies BF16 matrices; its kernels have its identity."""
         self.operator("aten::mm", identity, [[rows, inner], [inner, columns]])
 
-    def operator(self, name: str, identity: int, shapes: list[list[int]]) -> None:
-        """An operator on BF16 tensors."""
+    def operator(
+        self,
+        name: str,
+        identity: int,
+        shapes: list[list[int]],
+        types: list[str] | None = None,
+        values: list[str] | None = None,
+    ) -> None:
+        """An operator, by default on BF16 tensors."""
         args = {
             "External id": identity,
             "Input Dims": shapes,
-            "Input type": ["c10::BFloat16"] * len(shapes),
-            "Concrete Inputs": [""] * len(shapes),
+            "Input type": types or ["c10::BFloat16"] * len(shapes),
+            "Concrete Inputs": values or [""] * len(shapes),
         }
         self.event("cpu_op", name, 0, 1, args=args)
 

@@ -54,8 +54,8 @@ def test_a_header_as_long_as_a_gzip_file_begins(tmp_path):
     assert checkpoint(tmp_path).types == {"U8": 5}
 
 
-def packed(layout, ignore, **weights):
-    groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
+def packed(layout, ignore, inputs=None, **weights):
+    groups = {"group_0": {"targets": ["Linear"], "weights": weights, "input_activations": inputs}}
     stated = {"quant_method": "compressed-tensors", "format": layout, "config_groups": groups}
     return {**stated, "ignore": ignore}
 
@@ -68,6 +68,8 @@ FP8_BY_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128
 GLM_IGNORES = ["lm_head", "model.layers.9.self_attn*", "model.layers.9.mlp.shared_experts*"]
 INT4 = {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": True}
 FP4 = {"num_bits": 4, "type": "float", "group_size": 32}
+FP8 = {"num_bits": 8, "type": "float"}
+BY_TOKEN = {**FP8, "dynamic": True, "strategy": "token"}
 NVFP4 = {"quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE}
 STATED = {
     "DeepSeek-V3": (FP8_BY_BLOCKS, Formats("fp8block")),
@@ -84,9 +86,18 @@ STATED = {
     "Kimi-K2.5": (packed("pack-quantized", EXPERTS_ALONE, **INT4), Formats(experts="int4g32sym")),
     "Kimi-K3": (packed("mxfp4-pack-quantized", EXPERTS_ALONE, **FP4), Formats(experts="mxfp4")),
     "W8A8": (packed("int-quantized", ["lm_head"], num_bits=8, type="int"), Formats("int8")),
+    "FP8": (packed("float-quantized", ["lm_head"], **FP8, strategy="tensor"), Formats("fp8")),
     "FP8-dynamic": (
-        packed("float-quantized", ["lm_head"], num_bits=8, type="float"),
+        packed("float-quantized", ["lm_head"], BY_TOKEN, **FP8, strategy="channel"),
+        Formats("fp8row"),
+    ),
+    "FP8-static": (
+        packed("float-quantized", ["lm_head"], {"strategy": "tensor"}, **FP8, strategy="channel"),
         Formats("fp8"),
+    ),
+    "FP8-block": (
+        packed("float-quantized", ["lm_head"], {"strategy": "group"}, **FP8, strategy="block"),
+        Formats("fp8block"),
     ),
     "AWQ": ({"quant_method": "awq", "bits": 4, "group_size": 128}, Formats("int4g128")),
 }

@@ -8,7 +8,8 @@ import re
 
 import peakline
 import pytest
-from conftest import CONFIGS, DATA, ONE_GPU, ROOT, TWO_GPUS, config_of, reference
+from conftest import CONFIGS, DATA, ONE_GPU, ROOT, TWO_GPUS, ceiling, config_of, reference
+from made_rates import with_ceilings, with_groups
 from peakline import (
     Formats,
     PeakError,
@@ -20,6 +21,7 @@ from peakline import (
 )
 from peakline.limits.collectives import ALL_REDUCES
 from peakline.models.inference import all_reduces
+from peakline.models.served import decoding, served
 
 ROWS = list(csv.DictReader((DATA / "inference_truth.csv").open()))
 # (source, model, weights, batch) of engines that come near the bound on one GPU, and so reveal a
@@ -275,6 +277,73 @@ def test_a_prefill_that_was_measured():
     (row,) = (row for row in MEASURED["rows"] if row["kind"] == "prefill")
     bound = prefill_bound(peakline.load(H100S), LLAMA_8B, Serving(context=row["context"]))
     assert 0.5 < bound.seconds / row["seconds"] < 0.7
+
+
+@pytest.mark.parametrize("name", ["fp8row", "fp8block"])
+def test_scales_cost_time_in_large_batches(name):
+    """Above the largest measured M a GEMM's time is in proportion to its FLOPs over their rate."""
+    serving = Serving(1 << 16, formats=Formats(name))
+    fp8, bf16 = ceiling("tensor.fp8", "burst"), ceiling("tensor.bf16", "burst")
+    plain = reference(ONE_GPU)
+    slow = with_ceilings({f"tensor.fp8_{name.removeprefix('fp8')}": {"burst": fp8 / 2}})
+    head = 4096 * 128256
+    layers = 32 * (4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336)
+    wanted = (2 * layers / fp8 + head / bf16) / (layers / fp8 + head / bf16)
+    one, other = (peakline.decode_kernels(profile, LLAMA_8B, serving) for profile in (plain, slow))
+    assert other.products_s / one.products_s == pytest.approx(wanted)
+    # A single sequence reads weights, whatever the rate; bounds keep the instruction's.
+    small = Serving(formats=Formats(name))
+    one, other = (peakline.decode_kernels(profile, LLAMA_8B, small) for profile in (plain, slow))
+    assert other == one
+    one, other = (decode_bound(profile, LLAMA_8B, serving) for profile in (plain, slow))
+    assert other == one
+    assert "tensor.fp8" in one.needs
+
+
+GROUPED = {16: (2e-3, 1e-3, 0.5e-3), 256: (4e-3, 0.5e-3, 1e-3)}  # 2 and 4 times the least time
+
+
+@pytest.mark.parametrize(
+    ("batch", "tokens", "slower"),
+    [
+        (1, 1.0, 2.0),
+        (64, 64 / (16 * (1 - (1 - 1 / 16) ** 64)), 2.0),
+        (1024, 64.0, 3.0),
+        (8192, 512.0, 4.0),
+    ],
+)
+def test_experts_are_as_slow_as_grouped_products(batch, tokens, slower):
+    """48 layers of 128 experts, 8 a token, with 3 matrices of 2048 x 768; 64 tokens of an expert
+    lie in the middle of the logarithms of 16 and 256."""
+    model, profile = MODELS["Qwen3-30B-A3B"], with_groups(GROUPED)
+    found = peakline.decode_kernels(profile, model, Serving(batch))
+    chosen = batch * 8 / tokens  # experts with a token
+    one = 3 * 2048 * 768
+    reading = 2 * one * chosen / ceiling("hbm.read", "measured")
+    computing = 2 * one * batch * 8 / ceiling("tensor.bf16", "burst")
+    least = peakline.decode_kernels(with_groups({16: (1e-3, 1e-3, 1e-3)}), model, Serving(batch))
+    of_layers = 48 * max(reading, computing)
+    fixed = least.experts_s - of_layers  # of 2 GEMMs a layer, whatever their size
+    assert 0 <= fixed < 48 * 2 * 1e-5
+    assert found.experts_s == pytest.approx(fixed + slower * of_layers)
+    others = least.products_s - least.experts_s
+    assert found.products_s - found.experts_s == pytest.approx(others)
+
+
+def test_experts_without_grouped_products_are_dense():
+    """All tokens of a batch over all experts: the M of one expert, not of the batch."""
+    model = MODELS["Qwen3-30B-A3B"]
+    one, many = (peakline.decode_kernels(reference(ONE_GPU), model, Serving(b)) for b in (1, 512))
+    assert one.experts_s == many.experts_s == 0
+    assert peakline.decode_kernels(with_groups(GROUPED), LLAMA_8B).experts_s == 0
+    said = "Library kernels lose as much in routed experts as the measured BF16 GEMMs"
+    of = served(CONFIGS / "qwen3-30b-a3b.json")
+    for profile, count in ((reference(ONE_GPU), 0), (with_groups(GROUPED), 1)):
+        notes = decoding(profile, of)["notes"]
+        assert sum(note.startswith(said) for note in notes) == count
+    # 512 tokens of 8 experts each are 32 rows of an expert, which reading its weights still limits.
+    weights = decode_bound(reference(ONE_GPU), model, Serving(512)).weight_bytes
+    assert many.products_s < 1.5 * weights / ceiling("hbm.read", "measured")
 
 
 def test_estimate_exceeds_bound_of_measured_ranks():

@@ -29,6 +29,33 @@ def test_published_shares(params, layers, heads, head_dim, rate, devices, peak, 
     assert peakline.mfu(flops * rate, 1.0, peak, devices=devices) == share
 
 
+@pytest.mark.parametrize("dtype", ["fp8_row", "fp8_block", "fp8_block_both"])
+def test_peaks_of_fp8_with_scales(mfu, write, dtype):
+    """Published as FP8, measured by themselves."""
+    document = only(document_of())
+    rates = {"datasheet": ceiling("tensor.fp8", "datasheet"), "burst": 1.3e15, "sustained": 1e15}
+    (like,) = (
+        row
+        for row in document["ceilings"]
+        if (row["resource"], row["basis"]) == ("tensor.fp8", "datasheet")
+    )
+    document["ceilings"] += [
+        like | {"resource": f"tensor.{dtype}", "basis": basis, "value": value}
+        for basis, value in rates.items()
+    ]
+    path = write(document)
+    profile = peakline.load(path)
+    found = {basis: profile.peak(dtype, basis=basis) for basis in ("published", "achievable")}
+    assert found == {"published": profile.peak("fp8", basis="published"), "achievable": 1e15}
+    assert found["achievable"].resource == f"tensor.{dtype}"
+    asked = ("--profile", path, "--dtype", dtype, "--flops-per-token", "5e10")
+    out = mfu.stdout(*asked, "--tokens-per-second", "10000")
+    assert f"{5e14 / rates['datasheet'] * 100:.1f} %" in out
+    assert "50.0 %" in out
+    # A product whose datasheet has FP8.
+    assert peakline.peak_flops("NVIDIA L40", dtype) == 362e12
+
+
 def test_small_case_by_hand():
     # N = 10, L = 2, H = 3, Q = 4, T = 5: 6 N = 60, 12 L H Q T = 1440.
     shape = {"params": 10, "layers": 2, "heads": 3, "head_dim": 4, "sequence": 5}

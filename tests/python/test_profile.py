@@ -420,7 +420,7 @@ def test_implausible_measurements_are_left_out(document):
     ("given_name", "name"),
     [
         *[("bf16", "bf16"), ("BFloat16", "bf16"), ("torch.float16", "fp16"), ("double", "fp64")],
-        *[("tensor.half", "tensor.fp16"), ("float8_e4m3fn", "fp8")],
+        *[("tensor.half", "tensor.fp16"), ("float8_e4m3fn", "fp8"), ("fp8_block", "fp8_block")],
     ],
 )
 def test_names_of_precisions(given_name, name):

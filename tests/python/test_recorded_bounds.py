@@ -6,7 +6,8 @@ import json
 import re
 
 import pytest
-from conftest import GPU, ONE_GPU, RECORDED, document_of, loaded, reference
+from conftest import GPU, ONE_GPU, RECORDED, ceiling, document_of, loaded, reference
+from made_rates import with_ceilings
 from made_traces import Made
 from peakline.workload.analysis import analyze
 from peakline.workload.kernel import Kernel, short_name
@@ -102,6 +103,113 @@ def test_work_of_fp8_products():
     (kernel,) = (p.kernel for p in recorded("misc").kernels if "qqtst" in p.label)
     assert kernel.flops == {"tensor.fp8": 2 * 4096**3}
     assert kernel.bytes == {"hbm.read": 2 * 4096**2, "hbm.write": 2 * 4096**2}
+
+
+E4M3, SCALE = "c10::Float8_e4m3fn", "float"
+
+
+@pytest.mark.parametrize(
+    ("of_left", "of_right", "type_", "scaled"),
+    [
+        # (M, K, N) = (512, 4096, 1024), of which 128 go into each of 4, 32 and 8 blocks.
+        ([], [], SCALE, ""),
+        ([1], [1], SCALE, ""),
+        ([1, 1], [1, 1], SCALE, ""),
+        ([512, 1], [1, 1024], SCALE, "tensor.fp8_row"),
+        ([512, 32], [32, 8], SCALE, "tensor.fp8_block"),
+        ([4, 32], [32, 1024], SCALE, "tensor.fp8_block"),
+        ([512, 32], [32, 1024], SCALE, "tensor.fp8_block_both"),
+        ([512, 32], [1, 1024], SCALE, ""),
+        # Scales of the instruction: MXFP8.
+        ([512 * 128], [1024 * 128], "c10::Float8_e8m0fnu", ""),
+    ],
+)
+def test_scales_of_fp8_products(of_left, of_right, type_, scaled):
+    shapes = [[512, 4096], [4096, 1024], of_left, of_right, [], [], [], []]
+    types = [E4M3, E4M3, type_, type_, "", "", "Scalar", "Scalar"]
+    values = ["", "", "", "", "", "", "15", "False"]
+    (work,) = works(operator("aten::_scaled_mm", shapes, types, values))
+    assert (work.unit, work.flops, work.scaled) == ("tensor.fp8", 2 * 512 * 4096 * 1024, scaled)
+
+
+LEFT, RIGHT, RESULT = [512, 4096], [1024, 4096], [512, 1024]
+LEFT_SCALES, RIGHT_SCALES = [512, 32], [8, 32]
+# Operators of engines that call DeepGEMM.
+OF_BLOCKS = [
+    (
+        "sglang::deep_gemm_fp8_fp8_bf16_nt",
+        [LEFT, LEFT_SCALES, RIGHT, RIGHT_SCALES, RESULT],
+        [E4M3, SCALE, E4M3, SCALE, BF16],
+    ),
+    (
+        "vllm::w8a8_block_fp8_matmul_deepgemm",
+        [LEFT, RIGHT, LEFT_SCALES, RIGHT_SCALES, [], []],
+        [E4M3, E4M3, SCALE, SCALE, "ScalarList", "Scalar"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "types"), OF_BLOCKS)
+def test_work_of_fp8_products_by_blocks(name, shapes, types):
+    (work,) = works(operator(name, shapes, types, [""] * len(shapes)))
+    assert (work.unit, work.flops) == ("tensor.fp8", 2 * 512 * 4096 * 1024)
+    assert (work.read, work.written) == (4096 * (512 + 1024), 2 * 512 * 1024)
+    assert (work.scaled, work.size) == ("tensor.fp8_block", " (512 x 1024 x 4096)")
+    # Without shapes of both matrices nothing is known.
+    assert works(operator(name, [LEFT, *shapes[1:2]], [*types[:1], SCALE], ["", ""])) == []
+
+
+def test_scales_of_rows_in_groups():
+    shapes = [[8192, 2048], [8, 2048, 4096], [8192], [8, 4096], [8], [], [], [], []]
+    types = [E4M3, E4M3, SCALE, SCALE, "int", "", "", "", ""]
+    (work,) = works(operator("aten::_scaled_grouped_mm", shapes, types, [""] * 9))
+    assert (work.unit, work.scaled) == ("tensor.fp8", "tensor.fp8_row")
+
+
+@pytest.mark.parametrize(
+    ("name", "scaled"),
+    [
+        ("void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 4096u, 7168u>(int)", "tensor.fp8_block"),
+        ("void deep_gemm::fp8_gemm_kernel<4096u, 7168u>(int)", "tensor.fp8_block"),
+        ("void deep_gemm::sm90_fp8_gemm_1d1d_impl<0u, 4096u>(int)", "tensor.fp8_block_both"),
+        ("void deep_gemm::sm90_bf16_gemm_impl<0u, 4096u>(int)", ""),
+        ("nvjet_sm90_qqtst_256x128", ""),
+    ],
+)
+def test_deep_gemm_is_known_by_name(tmp_path, name, scaled):
+    """A trace states the FLOPs alone. As written, the kernel is held against GEMMs with its scales;
+    its lower bound is that of the instruction."""
+    rates = {"tensor.fp8_block": {"burst": 1e15}, "tensor.fp8_block_both": {"burst": 8e14}}
+    made = Made()
+    made.kernel(0, 1000, name=name, kernel_flop=5e11)  # in 1 ms
+    found = analyze(with_ceilings(rates), [made.write(tmp_path / "made.json")])
+    (p,) = found.ranks[0].bounds.kernels
+    fp8 = 5e11 / ceiling("tensor.fp8", "burst") / 1e-3
+    if not scaled:
+        assert not any(share.startswith("tensor.fp8_") for share in p.shares)
+        return
+    rate = rates[scaled]["burst"]
+    assert p.kernel.flops == {"tensor.fp8": 5e11}
+    assert (p.as_written.units, p.as_written.share) == ((scaled,), pytest.approx(5e14 / rate))
+    assert (p.rewritten.units, p.rewritten.share) == (("tensor.fp8",), pytest.approx(fp8))
+    # A profile that was not measured with scales has the instruction alone.
+    (p,) = analyze(reference(ONE_GPU), [tmp_path / "made.json"]).ranks[0].bounds.kernels
+    assert (p.as_written.units, p.as_written.share) == (("tensor.fp8",), pytest.approx(fp8))
+
+
+def test_scales_of_an_operator_limit_its_kernel(tmp_path):
+    made = Made()
+    types = [E4M3, E4M3, SCALE, SCALE, "", "", "Scalar", "Scalar"]
+    shapes = [[8192, 8192], [8192, 8192], [8192, 64], [64, 64], [], [], [], []]
+    made.operator("aten::_scaled_mm", 1, shapes, types, ["", "", "", "", "", "", "15", "False"])
+    made.kernel(0, 1250, name="cutlass_gemm", **{"External id": 1})
+    profile = with_ceilings({"tensor.fp8_block": {"burst": 1e15}})
+    (p,) = analyze(profile, [made.write(tmp_path / "made.json")]).ranks[0].bounds.kernels
+    flops = 2 * 8192**3
+    assert p.as_written.units == ("tensor.fp8_block",)
+    assert p.as_written.share == pytest.approx(flops / 1e15 / 1.25e-3)
+    assert p.rewritten.units == ("tensor.fp8",)
+    assert list(p.shares)[:2] == ["tensor.fp8_block", "tensor.fp8"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import dataclasses
 import peakline
 import pytest
 from conftest import CONFIGS, TWO_GPUS
+from made_rates import with_ceilings
 from peakline import from_hf_config, train_bound, units
 from peakline.profile.conclusions import Curve, Figure
 
@@ -48,6 +49,19 @@ def test_a_long_step_is_bound_by_its_products(node, llama):
     # 34 bytes a parameter: 28 of the optimizer, 6 of weights and gradients.
     assert found.needs["hbm"] == 34 * PARAMS / node.bandwidth("hbm")
     assert found.missing == ()
+
+
+def test_scales_slow_the_estimate_but_not_the_bound(llama):
+    """FP8 with scales of blocks at 1e15 FLOP/s under load; the bound is that of the instruction."""
+    profile = with_ceilings({"tensor.fp8_block": {"burst": 1.2e15, "sustained": 1e15}})
+    plain = train_bound(profile, llama, TOKENS, sequence=SEQUENCE, dtype="fp8")
+    found = train_bound(profile, llama, TOKENS, sequence=SEQUENCE, dtype="fp8_block")
+    assert (found.seconds, found.needs) == (plain.seconds, plain.needs)
+    assert found.estimate_s == 3 * llama.forward_flops(SEQUENCE) * TOKENS / 1e15
+    # Nothing was measured under load with scales of rows.
+    assert (
+        train_bound(profile, llama, TOKENS, sequence=SEQUENCE, dtype="fp8_row").estimate_s is None
+    )
 
 
 def test_a_short_step_is_bound_by_what_moves(node, llama):

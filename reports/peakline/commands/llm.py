@@ -19,6 +19,7 @@ from peakline.models.served import (
     answer,
     decoding,
     first_tokens,
+    restoring,
     served,
     turning,
 )
@@ -139,7 +140,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
             f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
             + (f" (largest batch {largest})" if largest is not None else "")
         )
-    lines += [first_tokens(result), turning(result)]
+    lines += [first_tokens(result), *filter(None, [restoring(result)]), turning(result)]
     same = result["decode"][-1]
     if same["same_experts_tokens_per_s"] > 1.001 * same["tokens_per_s"]:
         lines.append(

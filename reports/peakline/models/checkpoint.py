@@ -272,6 +272,8 @@ def _of_group(group: Any, stated: Mapping[str, Any], key: str) -> str:
     weights = group.get("weights") if isinstance(group, Mapping) else None
     if isinstance(weights, Mapping):
         found = _packed(weights, group.get("format") or stated.get("format"))
+        if found == "fp8":
+            found = _scaled(weights, group.get("input_activations"))
         if found:
             return found
     method = short(_method(stated)) or "without a method"
@@ -309,6 +311,14 @@ def _packed(weights: Mapping[str, Any], layout: object) -> str | None:
         case 4, "int" if type(size) is int and size > 0:
             return f"int4g{size}{'sym' if weights.get('symmetric') is True else ''}"
     return None
+
+
+def _scaled(weights: Mapping[str, Any], activations: object) -> str:
+    """FP8 by its scales: of blocks, of rows (a channel's, and a token's), or of whole tensors."""
+    of_tokens = isinstance(activations, Mapping) and activations.get("strategy") == "token"
+    if weights.get("strategy") == "block":
+        return "fp8block"
+    return "fp8row" if weights.get("strategy") == "channel" and of_tokens else "fp8"
 
 
 def _is_fp8(stated: Mapping[str, Any]) -> bool:

@@ -1,10 +1,13 @@
 """An estimate (not a bound) of a decode step by library kernels that run one after the other."""
 
+import math
 import statistics
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from peakline.limits.collectives import ALL_REDUCES, interpolated, points
-from peakline.models.inference import Serving, all_reduced_bytes, all_reduces, decode_bound
+from peakline.models.inference import Serving, Work, all_reduced_bytes, all_reduces, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile
 
@@ -12,6 +15,7 @@ _LAUNCHES = 9  # per layer: norms, rotary embedding, attention, activation, 4 GE
 _LAUNCHES_OF_MIXTURE = 13
 _PRODUCTS_AT_ONE = "gemm.model.bf16"
 _CURVE = "gemm.skinny.bf16"
+_GROUPED = "gemm.grouped.even"
 _PARTS = ("qkv", "output", "up", "down")
 
 
@@ -21,10 +25,11 @@ class KernelsEstimate:
 
     seconds: float
     tokens_per_s: float
-    products_s: float  # by the measured curve of skinny GEMMs
+    products_s: float  # by the measured curves of skinny and grouped GEMMs
     attention_s: float
     launching_s: float
     reducing_s: float  # all-reduces
+    experts_s: float  # the part of `products_s` that is grouped GEMMs of routed experts
 
 
 _ONE = Serving()
@@ -33,24 +38,29 @@ _ONE = Serving()
 def decode_kernels(
     profile: Profile, model: Transformer, serving: Serving = _ONE
 ) -> KernelsEstimate:
-    """Estimates a decode step from measured skinny GEMMs, launches and all-reduces.
+    """Estimates a decode step from measured skinny and grouped GEMMs, launches and all-reduces.
 
-    A GEMM with M = 1 takes a + bytes / b, fitted to the profile's; larger batches are slower by the
-    measured curve over M. Raises PeakError if the profile lacks one of these, or the all-reduce
-    between exactly `tp` GPUs.
+    A GEMM with M = 1 takes a + bytes / b, fitted to the profile's. Larger batches are slower by the
+    measured curve over M in BF16, at the M with the same ratio of computing to reading: batch x
+    (FLOPs of a token / P) / (bytes / P of BF16). P is the rate of large GEMMs from rest in each
+    format, with its scales ("fp8block", "fp8row" of `Formats`) if the profile has that. So formats
+    are taken to lose as much to small M as BF16 does.
+
+    Routed experts of a layer take s x max(bytes / B, FLOPs / P): B reads memory, and s, at least 1,
+    is by how much the measured BF16 GEMMs of 64 even groups (`gemm.grouped.even`) exceed the same
+    maximum of their own bytes and FLOPs. s is interpolated over the logarithm of the tokens that a
+    chosen expert gets, batch x k / (E (1 - (1 - k/E)^batch)), and constant beyond the measured
+    numbers. That assumes balanced routing, and other formats to lose as much as BF16. Profiles
+    without that measurement take experts as all other GEMMs.
+
+    Raises PeakError if the profile lacks one of the others, or the all-reduce between exactly `tp`
+    GPUs.
     """
-    step = decode_bound(profile, model, serving)
-    uuid = profile.select_devices(serving.device)[0]
-    fixed, rate = _line(profile, uuid)
-    count = (
-        1
-        + len(model.rest.matrices)
-        + sum(
-            len(layer.products) + (len(layer.experts.one.matrices) if layer.experts else 0)
-            for layer in model.layers
-        )
-    )
-    products = (count * fixed + step.weight_bytes / rate) * _turn(profile, uuid, serving.batch)
+    step, work = decode_bound(profile, model, serving), Work(profile, model, serving)
+    uuid = work.device
+    line = fixed, rate = _line(profile, uuid)
+    experts = _experts(work, fixed)
+    products = experts + _dense(work, line, step.weight_bytes, grouped=experts > 0)
     attending = [layer for layer in model.layers if layer.heads]
     again = sum(
         layer.borrowed * layer.attended(serving.context) / min(serving.tp, layer.kv_heads)
@@ -64,8 +74,71 @@ def decode_kernels(
     reducing = _reducing(profile, model, serving)
     seconds = products + attention + launching + reducing
     return KernelsEstimate(
-        seconds, serving.batch / seconds, products, attention, launching, reducing
+        seconds, serving.batch / seconds, products, attention, launching, reducing, experts
     )
+
+
+def _dense(work: Work, line: tuple[float, float], weight_bytes: float, *, grouped: bool) -> float:
+    """Seconds of the GEMMs that all tokens use; without a measurement of grouped ones, those of
+    routed experts too."""
+    fixed, rate = line
+    model, formats = work.model, work.formats
+    count = 1 + len(model.rest.matrices)
+    computing = 2.0 * model.table / work.gemm_rate(formats.gemm("head"))
+    computing += 2.0 * model.rest.products / work.gemm_rate("bf16")
+    for layer, (_, nbytes) in zip(model.layers, work.layer_bytes, strict=True):
+        count += len(layer.products)
+        sizes = layer.parts
+        if one := layer.experts:
+            del sizes["experts"]
+            if grouped:
+                weight_bytes -= nbytes * one.read_by(work.batch) / work.tp
+            else:
+                count += len(one.one.matrices)
+                sizes["experts"] = one.chosen * one.one.products
+        computing += sum(2.0 * n / work.gemm_rate(formats.gemm(part)) for part, n in sizes.items())
+    same = computing / work.tp * work.gemm_rate("bf16") / weight_bytes
+    turn = _turn(work.profile, work.device, work.batch * same)
+    return (count * fixed + weight_bytes / rate) * turn
+
+
+def _experts(work: Work, fixed: float) -> float:
+    """Seconds of the routed experts' GEMMs by measured grouped ones; 0 without either."""
+    curve, seconds = _slower_in_groups(work), 0.0
+    if not curve:
+        return 0.0
+    rate = work.gemm_rate(work.formats.gemm("experts"))
+    for layer, (_, nbytes) in zip(work.model.layers, work.layer_bytes, strict=True):
+        if one := layer.experts:
+            read, chosen = one.read_by(work.batch), work.batch * one.chosen
+            reading = nbytes * read / work.memory.value
+            computing = 2.0 * chosen * one.one.products / rate
+            slower = _at(curve, chosen / (one.count * read))
+            seconds += len(one.one.matrices) * fixed + slower * max(reading, computing) / work.tp
+    return seconds
+
+
+def _slower_in_groups(work: Work) -> dict[int, float]:
+    """Seconds of grouped GEMMs over the larger of their bytes' and their FLOPs' least time, by
+    tokens of a group."""
+    rate = work.gemm_rate("bf16")
+    return {
+        tokens: max(1.0, m.summary.median_s / max(moved / work.memory.value, flops / rate))
+        for m in work.profile.of(work.device, _GROUPED)
+        if m.summary and (tokens := m.integer("tokens")) and (flops := m.work.flops)
+        if (moved := m.work.bytes_read + m.work.bytes_written)
+    }
+
+
+def _at(curve: Mapping[int, float], place: float) -> float:
+    """Linear over the logarithm between measured places, constant beyond."""
+    places = sorted(curve)
+    at = min(max(bisect_left(places, place), 1), len(places) - 1)
+    if at < 1:
+        return curve[places[0]]
+    below, above = places[at - 1], places[at]
+    share = math.log(place / below) / math.log(above / below)
+    return curve[below] + min(max(share, 0.0), 1.0) * (curve[above] - curve[below])
 
 
 def _by(profile: Profile, device: str, id_: str, name: str) -> dict[int, float]:
@@ -96,7 +169,7 @@ def _line(profile: Profile, device: str) -> tuple[float, float]:
     return max(0.0, fixed), 1.0 / slope
 
 
-def _turn(profile: Profile, device: str, batch: int) -> float:
+def _turn(profile: Profile, device: str, batch: float) -> float:
     """Time of a GEMM with `batch` rows over one with a single row, at least 1."""
     curve = _by(profile, device, _CURVE, "m")
     if 1 not in curve:

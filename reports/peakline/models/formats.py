@@ -5,24 +5,33 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from peakline.profile.peaks import instruction_of
+
 
 @dataclass(frozen=True, slots=True)
 class _Format:
     nbytes: float  # of an element, with scales
-    computes: str  # the precision of its GEMMs
+    gemm: str  # the precision of its GEMMs, as `Profile.peak` takes it
+
+    @property
+    def computes(self) -> str:
+        """The precision of its instructions."""
+        return instruction_of(self.gemm)
 
 
 # Weight-only formats compute in BF16. Scales: 4 bytes per 128 x 128 weights for FP8 with blocks, 1
-# byte per 32 for MXFP4 and per 16 for NVFP4.
+# byte per 32 for MXFP4 and per 16 for NVFP4; those of FP8 by rows of weights and tokens are few.
 _WEIGHTS: Mapping[str, _Format] = {
     "bf16": _Format(2.0, "bf16"),
     "fp16": _Format(2.0, "fp16"),
     "fp8": _Format(1.0, "fp8"),
-    "fp8block": _Format(1.0 + 4 / 128**2, "fp8"),
+    "fp8row": _Format(1.0, "fp8_row"),
+    "fp8block": _Format(1.0 + 4 / 128**2, "fp8_block"),
     "int8": _Format(1.0, "bf16"),
     "mxfp4": _Format(0.5 + 1 / 32, "bf16"),
     "nvfp4": _Format(0.5 + 1 / 16, "nvfp4"),
 }
+_PLAIN = "bf16"
 _CACHE = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
 # INT4 has a BF16 scale per group, and a 4-bit zero point unless symmetric.
 _INT4 = re.compile(r"int4g([1-9][0-9]{0,4})(sym)?")
@@ -84,7 +93,7 @@ class Formats:
     def sizes(self) -> Callable[[int, str], float]:
         """Bytes of an element by layer and part."""
         usual = {part: _weights(self.of(part)).nbytes for part in LAYER_PARTS}
-        usual["router"] = _WEIGHTS["bf16"].nbytes
+        usual["router"] = _WEIGHTS[_PLAIN].nbytes
         own = defaultdict[tuple[int, str], float](float)
         for layer, part, name, share in self.layers:
             own[layer, part] += share * _weights(name).nbytes
@@ -110,6 +119,12 @@ class Formats:
     def precision(self) -> str:
         made = (_weights(name).computes for name in self._names())
         return self.compute or max(made, key=_SPEEDS.index)
+
+    def gemm(self, part: str) -> str:
+        """The precision of the GEMMs of a layer's part, or of the head, as `Profile.peak` takes it:
+        "fp8_block". Formats of single layers do not count; routers have BF16."""
+        name = _PLAIN if part == "router" else self.of(part)
+        return self.compute or _weights(name).gemm
 
     def _names(self) -> set[str]:
         usual = {self.of(part) for part in (*LAYER_PARTS, "head", "embedding")}

@@ -19,9 +19,10 @@ from peakline.limits.collectives import ALL_REDUCES
 from peakline.models.formats import Formats
 from peakline.models.transformer import Layer, Transformer, require_positive
 from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
+from peakline.profile.peaks import instruction_of
 
 _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
-_STATE_BYTES = 2
+STATE_BYTES = 2
 LINKS = "nvlink"
 _LARGEST_BATCH = 1 << 16  # in a search
 _ALL = 1 << 40  # so many tokens choose every expert
@@ -93,7 +94,7 @@ def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) 
     k/E)^B). Raises ValueError if the GPUs cannot share the heads, PeakError if the profile lacks a
     figure.
     """
-    work, batch = _Work(profile, model, serving), serving.batch
+    work, batch = Work(profile, model, serving), serving.batch
     flop = sum(work.layer_flop(layer) for layer in model.layers)
     flop += 2.0 * (model.table + model.rest.products)
     reads = [work.share(layer) * work.kv_step(layer) for layer in model.layers]
@@ -106,7 +107,7 @@ def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE)
     Attention counts half of the matrix. The output head, and layers that borrow the cache of
     earlier ones, count for the last token only. Errors as in `decode_bound`.
     """
-    work = _Work(profile, model, serving)
+    work = Work(profile, model, serving)
     batch, context = serving.batch, serving.context
     tokens = batch * context
     per_token = sum(
@@ -150,7 +151,7 @@ class Turns:
 
 def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ONE) -> Turns:
     """The batches above which reading weights is not the limit; ignores `serving.batch`."""
-    work = _Work(profile, model, dataclasses.replace(serving, batch=1))
+    work = Work(profile, model, dataclasses.replace(serving, batch=1))
     rate = work.tensor.value / work.memory.value
     mixture = next((layer.experts for layer in model.layers if layer.experts), None)
 
@@ -178,7 +179,9 @@ def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ON
     )
 
 
-class _Work:
+class Work:
+    """The work of a model on a profile's GPU, and the ceilings that it meets."""
+
     def __init__(self, profile: Profile, model: Transformer, serving: Serving) -> None:
         require_divided(model, serving.tp)
         self.profile, self.model, self.formats = profile, model, serving.formats
@@ -202,7 +205,14 @@ class _Work:
     def kv_step(self, layer: Layer) -> float:
         """Bytes of cache and state that one token reads and writes."""
         elements = layer.cache_read(self.context) + layer.written if layer.heads else 0
-        return elements * self.formats.kv_bytes + layer.state * _STATE_BYTES
+        return elements * self.formats.kv_bytes + layer.state * STATE_BYTES
+
+    def gemm_rate(self, precision: str) -> float:
+        """FLOP/s of large GEMMs, measured from rest; without a measurement those of the precision
+        without scales, else of BF16, else the highest known rate."""
+        names = [f"tensor.{name}" for name in (precision, instruction_of(precision), "bf16")]
+        rows = (self.profile.ceiling(self.device, name, *MEASURED) for name in names)
+        return (next((row for row in rows if row), None) or self.tensor).value
 
     def layer_flop(self, layer: Layer) -> float:
         """FLOPs of one decoded token in a layer."""
@@ -216,7 +226,7 @@ class _Work:
         for layer, (dense, experts) in zip(self.model.layers, self.layer_bytes, strict=True):
             total += dense
             if one := layer.experts:
-                total += experts * (1.0 - (1.0 - one.chosen / one.count) ** together)
+                total += experts * one.read_by(together)
         return total / self.tp
 
     def stored(self) -> float:
@@ -228,7 +238,7 @@ class _Work:
         """Bytes of a sequence's KV cache and state, over all GPUs."""
         elements = sum(layer.kept(self.context) for layer in self.model.layers)
         states = sum(layer.state for layer in self.model.layers)
-        return elements * self.formats.kv_bytes + states * _STATE_BYTES
+        return elements * self.formats.kv_bytes + states * STATE_BYTES
 
     def result(self, flop: float, kv_bytes: float, *, tokens: int) -> TokenBound:
         """The bound of `tokens` in one pass, with the FLOPs of all GPUs and the KV bytes of one."""

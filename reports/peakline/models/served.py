@@ -1,5 +1,6 @@
 """The decoding bounds of a published model on a measured GPU, as one document."""
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from peakline.models.inference import (
     turning_batches,
     weights_stored,
 )
+from peakline.models.restoring import kv_restoring
 from peakline.models.transformer import Transformer
 from peakline.profile import PUBLISHED_BASES, PeakError, Profile
 
@@ -32,6 +34,9 @@ _SAME_BYTES = 1.1
 _OF_KERNELS = (
     "Library kernels: small operations are fused, and attention reads the KV cache as fast as "
     "products read weights, which takes a kernel that splits the cache of a sequence over the GPU."
+)
+_OF_EXPERTS = (
+    "Library kernels lose as much in routed experts as the measured BF16 GEMMs in even groups."
 )
 
 
@@ -81,24 +86,29 @@ def decoding(
     and PeakError as `decode_bound` does.
     """
     model, serving = of.model, of.serving
-    rows, prefills, notes = [], [], dict[str, None]()
+    rows, prefills, restored, notes = [], [], [], dict[str, None]()
     for context in contexts:
         for batch in batches:
             one = dataclasses.replace(serving, batch=batch, context=context)
             step = decode_bound(profile, model, one)
             kernels = None
             try:
-                kernels = decode_kernels(profile, model, one).tokens_per_s
+                kernels = decode_kernels(profile, model, one)
             except PeakError as error:
                 notes[str(error)] = None
             notes |= dict.fromkeys(step.notes)
             if kernels:
                 notes[_OF_KERNELS] = None
-            rows.append(_row(step, one, kernels))
+            if kernels and kernels.experts_s:
+                notes[_OF_EXPERTS] = None
+            rows.append(_row(step, one, kernels.tokens_per_s if kernels else None))
         prefill = prefill_bound(profile, model, dataclasses.replace(serving, context=context))
         prefills.append(
             {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
         )
+        with contextlib.suppress(PeakError):
+            found = kv_restoring(profile, model, dataclasses.replace(serving, context=context))
+            restored.append({"context": context, **dataclasses.asdict(found)})
     first = dataclasses.replace(serving, batch=batches[0], context=contexts[0])
     turns = turning_batches(profile, model, first)
     return {
@@ -111,6 +121,7 @@ def decoding(
         "formats": dataclasses.asdict(serving.formats),
         "decode": rows,
         "prefill": prefills,
+        "kv_restoring": restored,
         "turning_batches": {"context": first.context, **dataclasses.asdict(turns)},
         "achieved": _achieved(profile, model, first, rate) if rate else None,
         "disturbances": (disturbed := profile.disturbances(serving.device)),
@@ -195,6 +206,27 @@ def first_tokens(document: Mapping[str, Any]) -> str:
         f"{units.time(row['seconds'])} for {row['context']} tokens" for row in document["prefill"]
     )
     return f"First token, by the length of the prompt, no sooner than: {times}."
+
+
+_WAYS = {
+    "loop": "a copy call for each block",
+    "batch": "one call for all blocks",
+    "kernel": "a kernel",
+}
+
+
+def restoring(document: Mapping[str, Any]) -> str:
+    """The time of the KV cache from the host's memory; empty if it is not known."""
+    rows = document["kv_restoring"]
+    if not rows:
+        return ""
+    ways = " or ".join(dict.fromkeys(_WAYS[row["way"]] for row in rows))
+    times = ", ".join(f"{units.time(row['seconds'])} for {row['context']} tokens" for row in rows)
+    again = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
+    return (
+        f"KV cache back from the host, in blocks of {units.size(rows[0]['block_bytes'])} by "
+        f"{ways}: {times}. Computing it again takes at least {again} times as long."
+    )
 
 
 def turning(document: Mapping[str, Any]) -> str:

@@ -1,12 +1,13 @@
 """The least time of a training step, by measured ceilings."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from peakline.models.transformer import Transformer, require_positive
-from peakline.profile import NODE, PeakError, Profile
-from peakline.profile.peaks import known_peaks
+from peakline.profile import NODE, PeakError, Profile, normalize_dtype
+from peakline.profile.peaks import instruction_of, known_peaks
 
 Strategy = Literal["ddp", "fsdp"]
 
@@ -62,17 +63,19 @@ def train_bound(
     weights and optimizer, "fsdp" shards them. A step is three forward passes without recomputation,
     with attention to the keys that a token sees. Links carry gradients (and weights, with "fsdp")
     at their specified payload rate, without reduction in a switch; the rate is unknown for more
-    GPUs than the profile has. Of several devices the slowest counts. Raises PeakError if the
-    profile lacks a figure, ValueError for invalid values.
+    GPUs than the profile has. dtype: with scales ("fp8_block") the bound is that of the instruction
+    (FP8), the estimate that of such GEMMs. Of several devices the slowest counts. Raises PeakError
+    if the profile lacks a figure, ValueError for invalid values.
     """
     require_positive(tokens=tokens, gpus=gpus, sequence=sequence)
     if strategy not in get_args(Strategy):
         raise ValueError(f"strategy must be ddp or fsdp, not {strategy!r}")
     flops = 3.0 * model.forward_flops(sequence) * tokens / gpus
+    plain = instruction_of(normalize_dtype(dtype))
     try:
-        peaks = known_peaks(_BEST, lambda b: profile.peak(dtype, basis=b, device=device))
+        peaks = known_peaks(_BEST, lambda b: profile.peak(plain, basis=b, device=device))
     except PeakError as error:
-        raise PeakError(f"no measured {dtype} peak in {profile.where}") from error
+        raise PeakError(f"no measured {plain} peak in {profile.where}") from error
     best, count = max(peaks.values()), model.params().total
     shard = gpus if strategy == "fsdp" else 1
     moved = count * (_OPTIMIZER / shard + _PASSES)
@@ -88,9 +91,11 @@ def train_bound(
             needs[LINKS] = crossing / rate
     needs = dict(sorted(needs.items(), key=lambda need: -need[1]))
     limiter, seconds = next(iter(needs.items()))
-    estimate, price = None, 0.0
-    if _SUSTAINED in peaks:
-        computing = flops / peaks[_SUSTAINED]
+    estimate, price, sustained = None, 0.0, None
+    with contextlib.suppress(PeakError):
+        sustained = profile.peak(dtype, basis=_SUSTAINED, device=device)
+    if sustained:
+        computing = flops / sustained
         estimate = max({**needs, best.resource: computing}.values())
         if LINKS in needs:
             both = _at_once(profile, _COLLECTIVES[strategy], computing, needs[LINKS])

@@ -39,6 +39,11 @@ class Experts:
     chosen: int
     one: Weights  # of one expert
 
+    def read_by(self, tokens: int) -> float:
+        """The share of the experts that at least one of `tokens` tokens passes through, with
+        balanced routing."""
+        return 1.0 - (1.0 - self.chosen / self.count) ** tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from peakline import units
-from peakline.models.served import first_tokens, turning
+from peakline.models.served import first_tokens, restoring, turning
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
 from peakline.pictures import Picture
@@ -16,12 +16,12 @@ def of_decoding(
     """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
     body = [f'<h2 id="decoding" class=first>{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
-    texts = [first_tokens(document), turning(document), *document["notes"]]
+    texts = [first_tokens(document), restoring(document), turning(document), *document["notes"]]
     body.append(
         card(
             "decoding-table",
             f"<h3>By batch and context</h3>{_table(document, label)}"
-            + "".join(f"<p>{escape(text)}</p>" for text in texts)
+            + "".join(f"<p>{escape(text)}</p>" for text in texts if text)
             + '<p class="how">At most: no program that makes one token a forward pass is faster. '
             "Library kernels: an estimate in tokens/s, one kernel after the other.</p>",
         )

@@ -22,7 +22,7 @@ from peakline.profile import (
     normalize_dtype,
     population,
 )
-from peakline.profile.peaks import COMPUTE_FAMILIES, bases_of
+from peakline.profile.peaks import COMPUTE_FAMILIES, bases_of, instruction_of
 from peakline.text import short
 
 # Search order if no basis is asked for.
@@ -266,7 +266,7 @@ def _of_datasheet(gpu: _Gpu, _: str, wanted: list[str], bases: Bases | None) -> 
     if product is None:
         return "no product of `peakline peaks`, or several"
     for resource in wanted:
-        figure = product.figure(resource)
+        figure = product.figure(instruction_of(resource))
         if figure is None:
             continue
         clock = f" at {figure.sm_clock_hz / 1e6:.0f} MHz" if figure.sm_clock_hz else ""

@@ -96,15 +96,24 @@ _DTYPE_ALIASES = {
 }
 _DTYPES = (
     *("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"),
-    # Formats with block scales, which are measured separately, but published as FP8 and FP4.
-    *("mxfp8", "nvfp4", "mxfp4"),
+    # Formats with scales, which are measured separately, but published as FP8 and FP4.
+    *("fp8_row", "fp8_block", "fp8_block_both", "mxfp8", "nvfp4", "mxfp4"),
 )
+# The instruction's precision of formats whose scales cost time in the GEMM alone.
+_INSTRUCTIONS = dict.fromkeys(("fp8_row", "fp8_block", "fp8_block_both"), "fp8")
 # Search order for a bare precision: the matrix units, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
 # GEMMs on the plain cores must be asked for by name.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
 # The first part of a measurement's id tells what ran where a peak was measured.
 _WORK = {"gemm": "GEMM", "mma": "matrix instructions alone", "fma": "FMAs alone"}
+
+
+def instruction_of(name: str) -> str:
+    """The precision, or resource, of the instruction that GEMMs of a precision run: "tensor.fp8" of
+    "tensor.fp8_block", whose scales cost time, but change no bound."""
+    family, dot, dtype = name.rpartition(".")
+    return family + dot + _INSTRUCTIONS.get(dtype, dtype)
 
 
 def work_of(measurement: str) -> str:

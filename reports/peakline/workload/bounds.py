@@ -17,6 +17,7 @@ from peakline.workload.kernel import (
     Kernel,
     WorkloadError,
     merge,
+    scaled_by_name,
     short_name,
 )
 from peakline.workload.model import HostMemory, Int, Kind, Way
@@ -154,6 +155,8 @@ def _kernel(
                 bytes_ = {"hbm.read": work.read * launches, "hbm.write": work.written * launches}
             if unit == "cuda_core.fp32" and _TF32_KERNEL.search(timeline.trace.names[name]):
                 unit = "tensor.tf32"
+        if unit == UNKNOWN_UNIT and scaled_by_name(called):
+            unit = "tensor.fp8"
         unknown = (*(() if count else ("flops",)), *(() if bytes_ else ("hbm",)))
         if len(unknown) == 2 and not timeline.trace.has_shapes:
             unknown = ("shapes" if timeline.trace.tool != "nsys" else "nsys",)
@@ -169,6 +172,7 @@ def _kernel(
         device=timeline.trace.models.get(timeline.device, ""),
         capability=timeline.trace.capabilities.get(timeline.device),
         clipped=name in timeline.trace.clipped,
+        scaled=work.scaled if work is not None else "",
     )
 
 

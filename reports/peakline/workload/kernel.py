@@ -114,6 +114,9 @@ class Kernel:
     capability: float | None = None  # compute capability, if stated
     clipped: bool = False  # of launches cut short: the seconds are an upper limit
     notes: tuple[str, ...] = ()  # doubts about the file
+    # The ceiling of GEMMs with the scales that its operator has, "tensor.fp8_block": the limit as
+    # written. Its FLOPs are the instruction's, "tensor.fp8".
+    scaled: str = ""
 
     def flops_known(self) -> bool:
         """Whether `flops` is complete."""
@@ -146,6 +149,7 @@ def merge(kernels: Sequence[Kernel]) -> list[Kernel]:
             kernel.unknown,
             kernel.from_shapes,
             kernel.clock_hz is None,
+            kernel.scaled,
         )
         groups.setdefault(state, []).append(kernel)
     return [_merged(group) for group in groups.values()]
@@ -179,7 +183,18 @@ def _merged(group: Sequence[Kernel]) -> Kernel:
         first.capability,
         any(k.clipped for k in group),
         first.notes,
+        first.scaled,
     )
+
+
+# DeepGEMM in FP8, which scales both matrices in blocks of 1 x 128, or the second in 128 x 128.
+_DEEP_GEMM = re.compile(r"deep_gemm::\w*fp8_gemm_(?:\w*(1d1d))?")
+
+
+def scaled_by_name(name: str) -> str:
+    """`Kernel.scaled` of a kernel whose name tells it, else empty."""
+    match = _DEEP_GEMM.search(name)
+    return f"tensor.fp8_block{'_both' if match[1] else ''}" if match else ""
 
 
 def short_name(name: str) -> str:

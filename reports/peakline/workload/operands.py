@@ -38,6 +38,18 @@ class Arguments:
     def unit(self, index: int) -> str:
         return _TYPES[str(self._types[index]).lower()][0]
 
+    def is_fp8(self, index: int) -> bool:
+        name = str(self._types[index]).lower()
+        return name in _TYPES and _TYPES[name][0] == "tensor.fp8"
+
+    def is_plain(self, index: int) -> bool:
+        """Whether an argument is in FP32, as scales are that the instruction does not apply."""
+        return str(self._types[index]).lower() == "float"
+
+    def sizes(self, index: int) -> Sequence[Any]:
+        """A shape of any number of dimensions, as recorded."""
+        return tuple(self._shapes[index])
+
     def element(self, index: int) -> int:
         name = str(self._types[index]).lower()
         return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]

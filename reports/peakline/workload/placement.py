@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from peakline.limits.bound import Load, Need, Roofs, in_tensor_cores
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Device, Profile
+from peakline.profile.peaks import instruction_of
 from peakline.workload.busy import are_complete
-from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
+from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, scaled_by_name
 from peakline.workload.kernel_names import labels
 from peakline.workload.reason import Reason, launch_bound, reason
 
@@ -161,7 +162,7 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
         shares.pop("tensor", None)
     impossible = (*_over(needs, seconds), *(u for u, share in shares.items() if share > _MOST))
     shares |= {name: need.seconds / seconds for name, need in needs.items()}
-    shares |= {n.resource: n.seconds / seconds for n in _cache_needs(kernel, roofs, seconds)}
+    shares |= {n.resource: n.seconds / seconds for n in _needs_as_written(kernel, roofs, seconds)}
     flops_known = kernel.flops_known() and "tensor" not in missing
     placed = dataclasses.replace(
         placed,
@@ -249,14 +250,18 @@ def _of_one_array(kernel: Kernel, roofs: Roofs, seconds: float) -> Need | None:
     return need if need and not _over({need.resource: need}, seconds) else None
 
 
-def _cache_needs(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:
-    """The needs of the L2, by direction. They apply only as written, since another tiling needs
-    less; a kernel that beats the measured pattern is not limited by it."""
-    rows = {way: roofs.ceiling(f"l2.{way}") for way in ("read", "write")}
+def _needs_as_written(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:
+    """The needs of the L2, by direction, and of GEMMs with such scales. They apply only as written,
+    since another tiling or other scales need less; a kernel that beats the measured pattern is not
+    limited by it."""
+    amounts = {f"l2.{way}": kernel.bytes.get(f"l2.{way}") for way in ("read", "write")}
+    scaled = scaled_by_name(kernel.name) or kernel.scaled
+    amounts[scaled] = kernel.flops.get(instruction_of(scaled))
     needs = [
-        roofs.need(row, kernel.bytes[f"l2.{way}"])
-        for way, row in rows.items()
-        if row is not None and f"l2.{way}" in kernel.bytes
+        roofs.need(row, amount)
+        for name, amount in amounts.items()
+        if amount is not None and (row := roofs.ceiling(name)) is not None
+        if row.basis not in PUBLISHED_BASES
     ]
     return [need for need in needs if need.seconds <= seconds]
 

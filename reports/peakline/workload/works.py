@@ -88,6 +88,10 @@ _INDEX_BYTES = 8
 # Operators in names of generated kernels that choose what they read.
 _CHOOSES = re.compile("embedding|index|gather|scatter|select|slice|cat|split|roll|pool|upsample")
 _SCALED_OUT_TYPE = 6  # index of out_dtype in _scaled_mm
+_SCALES = 2  # index of the first matrix' scales in _scaled_mm; those of the second follow
+_BLOCK = 128  # elements of a scaled block's side
+# Operators of engines that multiply (M, K) by (N, K) in FP8 with scales of blocks.
+_OF_BLOCKS = re.compile("deep_?gemm|block_fp8_matmul|block_scaled_mm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,8 @@ class OpWork:
     sides: tuple[int, int, int, int] | None = None
     # Each element of the result needs only one of each operand, and goes to a new array.
     elementwise: bool = False
+    # The ceiling of GEMMs with the scales of this one: "tensor.fp8_block".
+    scaled: str = ""
     # `read` and `written` are elements, whose size is in the kernel's name: "OpaqueType<2u>".
     opaque: bool = False
 
@@ -160,6 +166,8 @@ def works(operator: Mapping[str, Any]) -> list[OpWork]:
         if name in _FORMULAS:
             found = _FORMULAS[name](name, arguments)
             return found if isinstance(found, list) else [found]
+        if _OF_BLOCKS.search(name):
+            return [_product_of_blocks(arguments)]
     except (Unclear, LookupError, TypeError, ValueError):
         pass  # arguments of another version, or impossible sizes
     return []
@@ -214,7 +222,47 @@ def _product(name: str, arguments: Arguments) -> OpWork:
     written = math.prod(left[:-1]) * columns * element
     flops = 2 * math.prod(left) * columns
     sides = (math.prod(left[:-1]), columns, inner, arguments.element(first))
-    return _work(read, written, unit=arguments.unit(first), flops=flops, sides=sides)
+    scaled = ""
+    if name == "aten::_scaled_mm" and arguments.is_plain(_SCALES):
+        of_left, of_right = arguments.sizes(_SCALES), arguments.sizes(_SCALES + 1)
+        scaled = _scaled(*sides[:3], of_left, of_right[::-1])
+    unit = arguments.unit(first)
+    return _work(read, written, unit=unit, flops=flops, sides=sides, scaled=scaled)
+
+
+def _scaled(
+    rows: int, columns: int, inner: int, of_left: Sequence[int], of_right: Sequence[int]
+) -> str:
+    """The ceiling of FP8 GEMMs with such scales, which are counted along a matrix' own side and
+    the inner one; empty for scales of whole matrices."""
+    blocks = math.ceil(inner / _BLOCK)
+    if len(of_left) != 2 or len(of_right) != 2 or of_left[1] != of_right[1]:
+        return ""
+    each = (of_left[0], of_right[0])
+    if each == (rows, columns) and of_left[1] in (1, blocks):
+        if each == (1, 1):
+            return ""
+        return "tensor.fp8_row" if of_left[1] == 1 else "tensor.fp8_block_both"
+    coarse = (math.ceil(rows / _BLOCK), math.ceil(columns / _BLOCK))
+    one_coarse = each in ((rows, coarse[1]), (coarse[0], columns))
+    return "tensor.fp8_block" if one_coarse and of_left[1] == blocks else ""
+
+
+def _product_of_blocks(arguments: Arguments) -> OpWork:
+    """Two FP8 matrices of (M, K) and (N, K), and a result of 2 bytes an element."""
+    matrices = [index for index in arguments.tensors(None) if arguments.is_fp8(index)]
+    left, right = (arguments.shape(index, (2,)) for index in matrices)
+    if left[1] != right[1]:
+        raise Unclear
+    rows, columns, inner = left[0], right[0], left[1]
+    return _work(
+        sum(arguments.bytes(index) for index in matrices),
+        2.0 * rows * columns,
+        unit="tensor.fp8",
+        flops=2 * rows * columns * inner,
+        sides=(rows, columns, inner, 1),
+        scaled="tensor.fp8_block",
+    )
 
 
 def _moved(move: str, arguments: Arguments) -> OpWork:
@@ -253,7 +301,9 @@ def _grouped(name: str, arguments: Arguments) -> OpWork:
     if len(right) == 2:
         read += arguments.bytes(1)
         result *= arguments.shape(2 if name == "aten::_grouped_mm" else 4, (1,))[0]
-    return _work(read, result * element, unit=arguments.unit(0), flops=flops)
+    scaled = "tensor.fp8_row" if name != "aten::_grouped_mm" and arguments.is_plain(_SCALES) else ""
+    unit = arguments.unit(0)
+    return _work(read, result * element, unit=unit, flops=flops, scaled=scaled)
 
 
 def _pooling(name: str, arguments: Arguments) -> OpWork:
