@@ -40,7 +40,8 @@ void add_schema_command(CLI::App& app, Action& action) {
           "KIND", *kind,
           "Kind of document, as in its key schema after \"peakline-\": profile, population; of "
           "--json: summary (show), catalog (list), comparison (compare), check, fleet, "
-          "peaks, repeatability; kernels, trace, change, input (peakline-report); mfu, llm")
+          "peaks, repeatability; kernels, trace, change, input (peakline-report); mfu, llm; "
+          "probe (Python's peakline.probe)")
       ->check(CLI::IsMember(kinds()))
       ->capture_default_str();
   schema_app->footer(

@@ -12,6 +12,7 @@ import types
 import peakline
 import pytest
 from peakline.training import probe as probing
+from schemas import checked
 
 UUID = "0f3c"
 FREE = 1 << 30
@@ -131,6 +132,7 @@ def stored(folder):
 def test_limits_follow_from_scatter(card, tmp_path):
     limits = peakline.probe.calibrate(folder=tmp_path)
     assert all(0.985 < limit < 0.99 for limit in limits.values())
+    checked(json.loads(stored(tmp_path).read_text()))
     verdict = peakline.probe(folder=tmp_path)
     assert (verdict.outcome, verdict.reason, verdict.memory_left) == ("healthy", "", 0)
     assert verdict.limits == limits
