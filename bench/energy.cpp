@@ -53,7 +53,7 @@ CurveRule idle_power() {
 
 std::string title(const TitleView& view) {
   const auto net = [&](const char* id, const char* unit) {
-    return format_rate(view.value({.id = id, .name = "net"}), unit);
+    return format_value(view.value({.id = id, .name = "net"}), unit);
   };
   return fmt::format(
       "The board takes {:.0f} W idle; on top of that, {} of device memory read, {} of "
@@ -63,8 +63,9 @@ std::string title(const TitleView& view) {
 }
 
 std::string link_title(const TitleView& view) {
-  return fmt::format("The GPU that reads over NVLink takes {}",
-                     format_rate(view.value({.id = "energy.nvlink_read", .name = "gross"}), "J/B"));
+  return fmt::format(
+      "The GPU that reads over NVLink takes {}",
+      format_value(view.value({.id = "energy.nvlink_read", .name = "gross"}), "J/B"));
 }
 
 Point load(Params params = {}) {

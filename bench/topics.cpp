@@ -56,7 +56,7 @@ std::span<const TopicWord> topic_words() {
       {"synchronization", {"synchronization"}, {"sync", "barrier", "event", "grid"}},
       {"pcie",
        {"PCIe copies", "host memory", "scattered blocks", "host links at once", "overlap"},
-       {"blocks", "kv cache", "offload", "copies", "memcpy", "pinned", "pageable", "h2d", "d2h",
+       {"scattered", "kv cache", "offload", "copies", "memcpy", "pinned", "pageable", "h2d", "d2h",
         "zerocopy", "mapped", "write combined"}},
       {"overlap", {"overlap"}, {"streams", "concurrent", "async", "hide"}},
       {"allocation", {"allocation"}, {"malloc", "cudamalloc", "alloc", "pool"}},

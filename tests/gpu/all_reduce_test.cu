@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -104,7 +105,10 @@ class SmallAllReduce : public testing::Test {
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < kRanks) GTEST_SKIP() << "needs two GPUs";
     for (int own = 0; own < kRanks; ++own) {
       cudaSetDevice(own);
-      const cudaError_t code = cudaDeviceEnablePeerAccess(1 - own, 0);
+      // Once a process: compute-sanitizer reports a second time as an error.
+      static std::array<cudaError_t, kRanks> enabled{cudaErrorUnknown, cudaErrorUnknown};
+      cudaError_t& code = enabled[static_cast<std::size_t>(own)];
+      if (code == cudaErrorUnknown) code = cudaDeviceEnablePeerAccess(1 - own, 0);
       if (code != cudaSuccess && code != cudaErrorPeerAccessAlreadyEnabled)
         GTEST_SKIP() << "the GPUs do not reach each other";
       cudaGetLastError();

@@ -1,7 +1,6 @@
 """How long a KV cache takes back from the host, by hand."""
 
 import dataclasses
-import json
 
 import peakline
 import pytest
@@ -9,6 +8,7 @@ from conftest import CONFIGS, ONE_GPU, config_of, reference
 from made_rates import with_blocks
 from peakline import Formats, PeakError, Serving, Transformer, kv_restoring, prefill_bound
 from peakline.models.served import decoding, restoring, served
+from schemas import checked
 
 KIBI = 1024
 # A call takes 4.096 us for 4 KiB and 8.192 us for 256 KiB, a batch 2.048 us for each block up to 64
@@ -89,7 +89,7 @@ def test_text_says_time_and_least_speedup():
     document = decoding(PROFILE, of, [1], [1024, 8192])
     rows = document["kv_restoring"]
     assert [(row["context"], row["way"]) for row in rows] == [(1024, "batch"), (8192, "batch")]
-    json.dumps(document)
+    assert checked(document) is document
     least = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
     assert restoring(document) == (
         "KV cache back from the host, in blocks of 64 KiB by one call for all blocks: 4.19 ms for "

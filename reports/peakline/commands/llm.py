@@ -21,6 +21,7 @@ from peakline.models.served import (
     first_tokens,
     restoring,
     served,
+    token_energy,
     turning,
 )
 from peakline.pictures.decode import decode_picture
@@ -90,6 +91,13 @@ def llm_parser(program: str) -> argparse.ArgumentParser:
         metavar="X",
         help="achieved by all sequences: prints its share; needs one batch and one context",
     )
+    parser.add_argument(
+        "--joules-per-token",
+        type=number,
+        metavar="J",
+        help="measured on all boards: prints how much of it the estimate explains; needs one batch "
+        "and one context, and a profile of run --energy",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "-o",
@@ -102,9 +110,10 @@ def llm_parser(program: str) -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
-    rate = options.tokens_per_second
-    if rate and (len(options.batch) > 1 or len(options.context) > 1):
-        parser.error("--tokens-per-second needs one --batch and one --context")
+    rate, joules = options.tokens_per_second, options.joules_per_token
+    for given, flag in ((rate, "--tokens-per-second"), (joules, "--joules-per-token")):
+        if given and (len(options.batch) > 1 or len(options.context) > 1):
+            parser.error(f"{flag} needs one --batch and one --context")
     if options.all_reduce and options.tp == 1:
         parser.error("--all-reduce needs --tp of 2 or more: one GPU has nothing to reduce")
     if options.output:
@@ -120,7 +129,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             one = dataclasses.replace(of.serving, context=context)
             picture = decode_picture(profile, of.model, of.name, one)
             (folder / f"decode-{context}.png").write_bytes(render(picture, "png"))
-    return decoding(profile, of, options.batch, options.context, rate)
+    return decoding(profile, of, options.batch, options.context, rate, joules)
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
@@ -140,7 +149,8 @@ def _lines(result: dict[str, Any]) -> list[str]:
             f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
             + (f" (largest batch {largest})" if largest is not None else "")
         )
-    lines += [first_tokens(result), *filter(None, [restoring(result)]), turning(result)]
+    lines += [first_tokens(result), *filter(None, [restoring(result), token_energy(result)])]
+    lines.append(turning(result))
     same = result["decode"][-1]
     if same["same_experts_tokens_per_s"] > 1.001 * same["tokens_per_s"]:
         lines.append(

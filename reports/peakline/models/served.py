@@ -11,6 +11,7 @@ from typing import Any
 from peakline import units
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
+from peakline.models.energy import decode_energy
 from peakline.models.estimate import decode_kernels
 from peakline.models.formats import Formats
 from peakline.models.inference import (
@@ -37,6 +38,10 @@ _OF_KERNELS = (
 )
 _OF_EXPERTS = (
     "Library kernels lose as much in routed experts as the measured BF16 GEMMs in even groups."
+)
+_OF_ENERGY = (
+    "Energy: the board's counter, not the wall; bytes and FLOPs as in loads of their own, at the "
+    "profile's clocks and power limit, and idle power for as long as library kernels take."
 )
 
 
@@ -79,10 +84,12 @@ def decoding(
     batches: Sequence[int] = BATCHES,
     contexts: Sequence[int] = CONTEXTS,
     rate: float | None = None,
+    joules: float | None = None,
 ) -> dict[str, Any]:
     """The document of `peakline-llm --json`: bounds and estimates by batch and context, and notes.
 
-    rate: tokens/s achieved at the first batch and context, over all sequences. Raises ValueError
+    rate: tokens/s achieved at the first batch and context, over all sequences. joules: measured
+    there for a token, on all boards. Raises ValueError
     and PeakError as `decode_bound` does.
     """
     model, serving = of.model, of.serving
@@ -101,7 +108,14 @@ def decoding(
                 notes[_OF_KERNELS] = None
             if kernels and kernels.experts_s:
                 notes[_OF_EXPERTS] = None
-            rows.append(_row(step, one, kernels.tokens_per_s if kernels else None))
+            energy = None
+            with contextlib.suppress(PeakError):
+                energy = decode_energy(profile, model, one)
+                notes[_OF_ENERGY] = None
+            rows.append(
+                _row(step, one, kernels.tokens_per_s if kernels else None)
+                | {"joules_per_token": energy.joules if energy else None}
+            )
         prefill = prefill_bound(profile, model, dataclasses.replace(serving, context=context))
         prefills.append(
             {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
@@ -124,6 +138,7 @@ def decoding(
         "kv_restoring": restored,
         "turning_batches": {"context": first.context, **dataclasses.asdict(turns)},
         "achieved": _achieved(profile, model, first, rate) if rate else None,
+        "energy": _energy(rows[0]["joules_per_token"], joules) if joules else None,
         "disturbances": (disturbed := profile.disturbances(serving.device)),
         "notes": [*notes, *_notes(of, max(contexts)), *disturbed],
     }
@@ -182,6 +197,32 @@ def _achieved(
     return {"tokens_per_s": rate, "of_bound": rate / step.tokens_per_s, **shares}
 
 
+def _energy(estimate: float | None, joules: float) -> dict[str, Any]:
+    if estimate is None:
+        raise PeakError(
+            "the energy of a token cannot be estimated: the profile needs peakline run --energy"
+        )
+    return {"joules_per_token": joules, "estimate_of_it": estimate / joules}
+
+
+def token_energy(document: Mapping[str, Any]) -> str:
+    """The estimated energy of a token; empty if it is not known."""
+    rows = [row for row in document["decode"] if row["joules_per_token"]]
+    if not rows:
+        return ""
+    contexts = dict.fromkeys(row["context"] for row in rows)
+    of_contexts = [
+        ", ".join(
+            f"{units.number(row['joules_per_token'])} J at batch {row['batch']}"
+            for row in rows
+            if row["context"] == context
+        )
+        + f" and context {context}"
+        for context in contexts
+    ]
+    return f"Energy of a token, estimated: {'; '.join(of_contexts)}."
+
+
 def answer(document: Mapping[str, Any]) -> str:
     """The headline: the bound, the estimate, and the achieved share."""
     row, formats = document["decode"][0], Formats(**document["formats"])
@@ -198,6 +239,9 @@ def answer(document: Mapping[str, Any]) -> str:
     if achieved := document["achieved"]:
         text += f"; your {achieved['tokens_per_s']:g} are {units.percent(achieved['of_bound'])} of "
         text += "the bound"
+    if energy := document["energy"]:
+        text += f"; of your {energy['joules_per_token']:g} J per token, "
+        text += f"{units.percent(energy['estimate_of_it'])} are estimated"
     return text
 
 
