@@ -6,9 +6,9 @@
 Weights and KV cache are random, since their values do not matter for the time. A decode step is one
 CUDA graph of plain PyTorch operations: 32 layers and the output head; --compile fuses the small
 ones. --all-reduce runs PyTorch's all-reduces over symmetric memory instead of NCCL's. The time of
-a row is also split by kind of kernel. A batch and context whose KV cache does not
-fit are skipped. --energy reads the board's energy counter around seconds of steps. Needs PyTorch and a GPU with 24 GB; --cpu runs a toy, as a test of this program
-alone.
+a row is also split by kind of kernel. --energy reads the board's energy counter around seconds of
+steps. A batch and context whose KV cache does not fit are skipped. Needs PyTorch and a GPU with
+24 GB; --cpu runs a toy, as a test of this program alone.
 """
 
 from __future__ import annotations
