@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import peakline
 from conftest import GPU, ONE_GPU, reference
-from peakline.profile.conclusions import Basis
+from peakline.profile.conclusions import Basis, Figure
 from peakline.profile.measurement import Work
 
 
@@ -62,3 +62,21 @@ def with_groups(rows: Mapping[int, tuple[float, float, float]]) -> peakline.Prof
         for tokens, (seconds, reading, counting) in rows.items()
     ]
     return dataclasses.replace(base, measurements=(*base.measurements, *made))
+
+
+def with_energy(idle_w: float, hbm_read_j_per_byte: float, bf16_w: float) -> peakline.Profile:
+    """The profile of one GPU, with what `peakline run --energy` adds: the idle power and the net
+    energy of a byte; and with this power of BF16 GEMMs under load."""
+    base = reference(ONE_GPU)
+    figures = (
+        Figure(id="energy.idle", name="power", value=idle_w, unit="W"),
+        Figure(id="energy.hbm_read", name="net", value=hbm_read_j_per_byte, unit="J/B"),
+    )
+    curve = dataclasses.replace(base.curves[0], device=GPU, topic="energy", figures=figures)
+    rows = [
+        dataclasses.replace(row, conditions=dataclasses.replace(row.conditions, power_w=bf16_w))
+        if (row.resource, row.basis) == ("tensor.bf16", "sustained")
+        else row
+        for row in base.ceilings
+    ]
+    return dataclasses.replace(base, curves=(*base.curves, curve), ceilings=tuple(rows))

@@ -30,7 +30,9 @@ def decode_energy(profile: Profile, model: Transformer, serving: Serving = _ONE)
     idle board, over its rate. Assumed: each GPU has the profile's clocks and power limit; a byte
     and a FLOP take as much as in a load of their own; reads from caches and links take nothing; the
     step takes as long as `decode_kernels` says. The counter is the board's: CPUs, fans and power
-    supplies are not in it. Raises PeakError where the profile lacks one of these.
+    supplies are not in it. Kernels also compute what nobody asked for (rows that fill a tile), and
+    move data on the chip: PyTorch's decode of an 8B shape took 1.2 to 1.6 times the estimate on an
+    H100 and an H200 (reports/models.md). Raises PeakError where the profile lacks one of these.
     """
     step = decode_bound(profile, model, serving)
     seconds = decode_kernels(profile, model, serving).seconds
