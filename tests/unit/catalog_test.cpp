@@ -32,7 +32,8 @@ constexpr int kThreads = 192;
 class CatalogTest : public ::testing::Test {
  protected:
   CatalogTest() {
-    register_all(registry_, {.threads = kThreads, .soak_s = 60, .verified_soak_s = 60, .energy = true});
+    register_all(registry_,
+                 {.threads = kThreads, .soak_s = 60, .verified_soak_s = 60, .energy = true});
   }
 
   Registry registry_;

@@ -306,7 +306,8 @@ TEST(ChooseTopics, WhatCouldBeSeveralIsNoneOfThem) {
 }
 
 TEST(ChooseTopics, EveryTopicOfTheCatalogueHasAWord) {
-  bench::CatalogInput input{.threads = 16, .soak_s = 60, .verified_soak_s = 60, .energy = true, .storage = true};
+  bench::CatalogInput input{
+      .threads = 16, .soak_s = 60, .verified_soak_s = 60, .energy = true, .storage = true};
   bench::Registry registry;
   bench::register_all(registry, input);
   std::set<std::string> topics;
