@@ -373,6 +373,14 @@ def check_all_reduces(kernels: Kernels) -> None:
                 assert found == expected, f"{name}_all_reduce<{ranks}>: {found}, not {expected}"
 
 
+def check_moves_of_blocks(kernels: Kernels) -> None:
+    """A warp issues all loads of 16 bytes before its first store."""
+    for operations in only(kernels, "11move_blocks"):
+        moved = [op for op in operations if op in ("LDG.E.EF.128", "STG.E.EF.128")]
+        expected = 8 * ["LDG.E.EF.128"] + 8 * ["STG.E.EF.128"]
+        assert moved == expected, f"move_blocks: {moved}"
+
+
 def check_transpositions(kernels: Kernels) -> None:
     """Each vector takes one load and one store of 16 bytes."""
     for element, vectors in TRANSPOSE_LOADS.items():
@@ -515,6 +523,7 @@ def main() -> None:
             check_pipelines_of_hopper(of_architecture)
             check_copies(of_architecture)
             check_all_reduces(of_architecture)
+            check_moves_of_blocks(of_architecture)
     # One architecture stands for all others, which have the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)
