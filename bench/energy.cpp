@@ -27,21 +27,37 @@ constexpr double kLoadSeconds = 3;
 constexpr std::int64_t kHbmBytes = std::int64_t{8} << 30;
 constexpr std::int64_t kPercentOfL2 = 40;
 
+// The idle point of the device, or of the node's GPU of this index.
+const Measurement* idle_of(const CurveView& curve, std::optional<int> gpu) {
+  if (!gpu) return curve.measurement(kIdle);
+  if (curve.profile == nullptr) return nullptr;
+  const auto& devices = curve.profile->devices;
+  const auto& measurements = curve.profile->measurements;
+  const auto device = std::ranges::find(devices, *gpu, &DeviceFacts::index);
+  const auto idle = std::ranges::find_if(measurements, [&](const Measurement& m) {
+    return device != devices.end() && m.device == device->uuid && m.id == kIdle;
+  });
+  return idle == measurements.end() ? nullptr : &*idle;
+}
+
 // Energy of a byte or operation: the board's power under load over the rate, and the same of what
 // the load adds to the power of the idle board.
-void summarize(const CurveView& curve, Figures& figures) {
+void summarize(const CurveView& curve, std::optional<int> gpu, Figures& figures) {
   if (curve.points.empty() || !curve.points.front()->conditions.power_w) return;
   const Measurement& m = *curve.points.front();
   const double power = *m.conditions.power_w;
   figures.add("power", power);
   figures.add("gross", power / *m.value);
-  const Measurement* idle = curve.measurement(kIdle);
+  const Measurement* idle = idle_of(curve, gpu);
   if (idle != nullptr && idle->conditions.power_w)
     figures.add("net", (power - *idle->conditions.power_w) / *m.value);
 }
 
-CurveRule energy(const char* topic, const char* per) {
-  return {topic, {{"power", "W"}, {"gross", per}, {"net", per}}, summarize};
+// gpu: whose power it is, by index, where the question is the node's.
+CurveRule energy(const char* topic, const char* per, std::optional<int> gpu = {}) {
+  return {topic,
+          {{"power", "W"}, {"gross", per}, {"net", per}},
+          [gpu](const CurveView& curve, Figures& figures) { summarize(curve, gpu, figures); }};
 }
 
 CurveRule idle_power() {
@@ -63,9 +79,8 @@ std::string title(const TitleView& view) {
 }
 
 std::string link_title(const TitleView& view) {
-  return fmt::format(
-      "The GPU that reads over NVLink takes {}",
-      format_value(view.value({.id = "energy.nvlink_read", .name = "gross"}), "J/B"));
+  return fmt::format("Beyond its idle power, the GPU that reads over NVLink takes {}",
+                     format_value(view.value({.id = "energy.nvlink_read", .name = "net"}), "J/B"));
 }
 
 Point load(Params params = {}) {
@@ -150,7 +165,7 @@ void register_energy(Registry& registry, bool wanted, const std::vector<int>& gp
        .quantity = Quantity::kByteRate,
        .loads = Loads::kLink,
        .limit = peer_link(1),
-       .curves = {energy(kLinkTopic, "J/B")},
+       .curves = {energy(kLinkTopic, "J/B", gpus[0])},
        .topics = {{kLinkTopic, link_title}},
        .points = {link}},
       on_node([](auto& bench) { sms_link(bench, true); }));
