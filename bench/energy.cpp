@@ -26,6 +26,7 @@ constexpr const char *kTopic = "energy", *kLinkTopic = "energy of links", *kIdle
 constexpr double kLoadSeconds = 3;
 constexpr std::int64_t kHbmBytes = std::int64_t{8} << 30;
 constexpr std::int64_t kPercentOfL2 = 40;
+constexpr std::array kFormats = {"tf32", "bf16", "fp16", "fp8", "fp8_block"};
 
 // The idle point of the device, or of the node's GPU of this index.
 const Measurement* idle_of(const CurveView& curve, std::optional<int> gpu) {
@@ -60,22 +61,42 @@ CurveRule energy(const char* topic, const char* per, std::optional<int> gpu = {}
           [gpu](const CurveView& curve, Figures& figures) { summarize(curve, gpu, figures); }};
 }
 
+// The idle power, and with it the energy of GEMMs under load, which full runs measure anyway.
 CurveRule idle_power() {
-  return {kTopic, {{"power", "W"}}, [](const CurveView& curve, Figures& figures) {
-            if (!curve.points.empty() && curve.points.front()->conditions.power_w)
-              figures.add("power", *curve.points.front()->conditions.power_w);
-          }};
+  return {
+      kTopic,
+      {{"power", "W"}, {"gemm_gross", "J/FLOP", {"format"}}, {"gemm_net", "J/FLOP", {"format"}}},
+      [](const CurveView& curve, Figures& figures) {
+        if (curve.points.empty() || !curve.points.front()->conditions.power_w) return;
+        const double idle = *curve.points.front()->conditions.power_w;
+        figures.add("power", idle);
+        if (curve.profile == nullptr || curve.device == nullptr) return;
+        for (const char* format : kFormats) {
+          const Ceiling* row = find_ceiling(curve.profile->ceilings, curve.device->uuid,
+                                            std::string("tensor.") + format, Basis::kSustained);
+          if (row == nullptr || !row->conditions.power_w) continue;
+          const Params by = {{"format", format}};
+          figures.add("gemm_gross", *row->conditions.power_w / row->value, by);
+          figures.add("gemm_net", (*row->conditions.power_w - idle) / row->value, by);
+        }
+      }};
 }
 
 std::string title(const TitleView& view) {
   const auto net = [&](const char* id, const char* unit) {
     return format_value(view.value({.id = id, .name = "net"}), unit);
   };
-  return fmt::format(
-      "The board takes {:.0f} W idle; on top of that, {} of device memory read, {} of "
-      "the L2, {} of FP32 FMAs",
+  std::string text = fmt::format(
+      "The board takes {:.0f} W idle; on top of that, {} of device memory read, {} of the L2, {} "
+      "of "
+      "FP32 FMAs",
       view.value({.id = kIdle, .name = "power"}), net("energy.hbm_read", "J/B"),
       net("energy.l2_read", "J/B"), net("energy.fma_fp32", "J/FLOP"));
+  const Figure* gemm =
+      view.find({.id = kIdle, .name = "gemm_net", .by = {{"format", std::string("bf16")}}});
+  if (gemm != nullptr)
+    text += fmt::format(", {} of BF16 GEMMs", format_value(gemm->value, gemm->unit));
+  return text;
 }
 
 std::string link_title(const TitleView& view) {

@@ -12,7 +12,7 @@ std::span<const TopicWord> topic_words() {
       {"compute",
        {"compute", "factors"},
        {"flops", "tflops", "bf16", "fp16", "fp32", "fp64", "tf32", "fp8", "fp4", "int8", "nvfp4",
-        "mxfp8", "tensor", "cuda", "peak", "peaks"}},
+        "mxfp8", "scales", "deepseek", "tensor", "cuda", "peak", "peaks"}},
       {"mfu", {"mfu", "model layer"}, {"utilization", "achievable", "published"}},
       {"ridge", {"ridge points"}, {"intensity", "balance"}},
       {"roofline", {"ridge points", "roofline sweep"}, {"roof"}},

@@ -10,6 +10,7 @@ std::string format_label(std::string_view format) {
   if (end < format.size()) {
     const std::string_view other = format.substr(end + 1);
     label += " " + (other.starts_with("e5") ? upper(other) : std::string(other));
+    std::ranges::replace(label, '_', ' ');
   }
   return label;
 }

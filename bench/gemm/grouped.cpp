@@ -26,13 +26,14 @@ void summarize(const CurveView& curve, Figures& figures) {
 
 std::string title(const TitleView& view) {
   constexpr std::int64_t kTold = 256;
-  const auto share = [&](const char* id) {
-    return format_percent(
-        view.value({.id = id, .name = "share_of_burst", .by = {{"tokens", kTold}}}));
+  const auto rate = [&](const char* id) {
+    return format_rate(view.value({.id = id, .name = "rate", .by = {{"tokens", kTold}}}), "FLOP/s");
   };
   return fmt::format(
-      "GEMMs of 64 experts with {} tokens each reach {} of one large GEMM, {} if tokens are skewed",
-      kTold, share("gemm.grouped.even"), share("gemm.grouped.skewed"));
+      "BF16 GEMMs of 64 experts with {} tokens each reach {}, {} if tokens are skewed; one large "
+      "GEMM {}",
+      kTold, rate("gemm.grouped.even"), rate("gemm.grouped.skewed"),
+      format_rate(view.ceiling("tensor.bf16", Basis::kBurst).value, "FLOP/s"));
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ def test_text_says_time_and_least_speedup():
     assert checked(document) is document
     least = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
     assert restoring(document) == (
-        "KV cache back from the host, in blocks of 64 KiB by one call for all blocks: 4.19 ms for "
+        "KV cache back from the host over an idle link, in blocks of 64 KiB by one call for all "
+        "blocks: 4.19 ms for "
         f"1024 tokens, 33.6 ms for 8192 tokens. Computing it again takes at least {least} times as "
         "long."
     )

@@ -33,7 +33,7 @@ TEST(Energy, IsPowerOverRateAndNetOfIdle) {
   ASSERT_NE(energy, nullptr);
   EXPECT_EQ(energy->title,
             "The board takes 120 W idle; on top of that, 120 pJ/B of device memory read, 50.0 pJ/B "
-            "of the L2, 5.00 pJ/FLOP of FP32 FMAs");
+            "of the L2, 5.00 pJ/FLOP of FP32 FMAs, 0.838 pJ/FLOP of BF16 GEMMs");
   EXPECT_DOUBLE_EQ(figure_of(energy->figures, {.id = "energy.hbm_read", .name = "gross"}), 150e-12);
 }
 

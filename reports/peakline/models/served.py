@@ -269,7 +269,8 @@ def restoring(document: Mapping[str, Any]) -> str:
     times = ", ".join(f"{units.time(row['seconds'])} for {row['context']} tokens" for row in rows)
     again = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
     return (
-        f"KV cache back from the host, in blocks of {units.size(rows[0]['block_bytes'])} by "
+        f"KV cache back from the host over an idle link, in blocks of "
+        f"{units.size(rows[0]['block_bytes'])} by "
         f"{ways}: {times}. Computing it again takes at least {again} times as long."
     )
 
