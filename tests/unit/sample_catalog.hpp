@@ -16,7 +16,8 @@ namespace peakline::sample {
 inline Benchmarks benchmarks() {
   static const bench::Registry kRegistry = [] {
     bench::Registry registry;
-    bench::register_all(registry, {.threads = 192, .soak_s = 60, .verified_soak_s = 60, .energy = true});
+    bench::register_all(registry,
+                        {.threads = 192, .soak_s = 60, .verified_soak_s = 60, .energy = true});
     return registry;
   }();
   return kRegistry.benchmarks();
