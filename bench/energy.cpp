@@ -106,11 +106,12 @@ std::string link_title(const TitleView& view) {
 
 Point load(Params params = {}) {
   return {.params = std::move(params),
-          .phase = Phase::kSoak,  // where a steady load is not cut short
+          .phase = Phase::kWarm,
           .timing = Timing::kSustained,
           .quick = true,
           .seconds = kLoadSeconds + 1,
-          .load_s = kLoadSeconds};
+          .load_s = kLoadSeconds,
+          .whole_load = true};
 }
 
 }  // namespace

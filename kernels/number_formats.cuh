@@ -117,7 +117,7 @@ struct BlockFormat {
   int lines = 1;  // that share a scale
   int element_bits = 8;
 
-  // Of a scale of one byte.
+  // The value of a scale of one byte.
   constexpr float scale(std::uint32_t code) const {
     return scale_type == ScaleType::kUe8m0 ? decode_ue8m0(code) : decode(ue4m3(), code);
   }

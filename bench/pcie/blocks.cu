@@ -49,7 +49,7 @@ struct Arena {
   explicit Arena(std::size_t bytes, std::uint64_t seed)
       : host(bytes / sizeof(std::uint32_t)), device(random_words(host.size(), seed)) {
     PEAKLINE_CUDA(cudaMemcpy(host.data(), device.data(), bytes, cudaMemcpyDeviceToHost));
-    // What is moved must differ from what it replaces, or a launch that does nothing looks right.
+    // The data must differ from what they replace, or a launch that does nothing looks right.
     kernels::fill_bits<<<kAnyBlocks, kAnyThreads>>>(device.data(), device.size(), seed + 1);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }

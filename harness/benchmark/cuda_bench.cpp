@@ -218,9 +218,10 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   begin_round();
   load_begins_();
   const double start_s = now_s();
-  const auto [intervals, counted_from_s] =
-      loads().run(launch, launch_s, planned,
-                  judged && alone && !options_.quick ? std::optional(tolerance) : std::nullopt);
+  const auto [intervals, counted_from_s] = loads().run(
+      launch, launch_s, planned,
+      judged && alone && !options_.quick && !point_.whole_load ? std::optional(tolerance)
+                                                               : std::nullopt);
   if (round_ != nullptr)
     round_->end([&] {
       sampler().time_batches(launch, launches_of_interval(sampler(), launch, launch_s), 1);

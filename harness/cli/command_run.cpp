@@ -116,7 +116,7 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
   Plan plan =
       make_plan(registry, uuids, arguments.measure.options.quick, arguments.filter, with_node);
   fit_to_devices(plan, devices);
-  if (arguments.measure.options.soak_s > 0 && !plan.has(Phase::kSoak, "--energy")) {
+  if (arguments.measure.options.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes its load; run --soak S --dry-run "
                                      "without a filter lists it");

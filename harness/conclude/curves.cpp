@@ -81,7 +81,7 @@ class Topics {
 
   static std::string title_of(const Topic& topic, const DeviceView& device, const Curve& curve) {
     if (!topic.title) return {};
-    // What others did meanwhile is part of the answer.
+    // The answer says what others did meanwhile.
     const bool shared = std::ranges::any_of(device.profile->devices, [&](const DeviceFacts& gpu) {
       return (device.is_node() || gpu.uuid == device.name()) && !other_users(gpu).empty();
     });

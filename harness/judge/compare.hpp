@@ -17,7 +17,8 @@ namespace peakline {
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options);
 
-// Of all figures of the devices; nullopt: none lean, or too few are inconclusive to say so.
+// A lean is that of all figures of the devices; nullopt: none lean, or too few are inconclusive to
+// say so.
 std::optional<Lean> lean_of(std::span<const DeviceComparison> devices, double threshold);
 
 }  // namespace peakline

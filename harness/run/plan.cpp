@@ -107,10 +107,10 @@ std::size_t Plan::size() const {
                                [](const DevicePlan& device) { return device.points.size(); });
 }
 
-bool Plan::has(Phase phase, std::string_view without_option) const {
-  return std::ranges::any_of(devices, [&](const DevicePlan& device) {
-    return std::ranges::any_of(device.points, [&](const PlannedPoint& planned) {
-      return planned.point->phase == phase && planned.benchmark->option != without_option;
+bool Plan::has(Phase phase) const {
+  return std::ranges::any_of(devices, [phase](const DevicePlan& device) {
+    return std::ranges::any_of(device.points, [phase](const PlannedPoint& planned) {
+      return planned.point->phase == phase;
     });
   });
 }

@@ -35,9 +35,9 @@ struct DevicePlan {
 struct Plan {
   std::vector<DevicePlan> devices;
 
-  std::size_t size() const;                                      // points
-  bool has(Phase phase, std::string_view without_option) const;  // leaves out what that adds
-  double seconds() const;                                        // estimated wall time
+  std::size_t size() const;  // points
+  bool has(Phase phase) const;
+  double seconds() const;  // estimated wall time
 };
 
 std::string_view phase_name(Phase phase);  // "host", "link", "node", "device", "burst", ...

@@ -714,7 +714,7 @@ TEST(CheckText, FailNamesWhoWhatAndHowManyUncut) {
       "machine fails: node0; 1 of 2 other GPUs pass\n");
 }
 
-TEST(CheckText, OtherUsersAreNamedOnceWithWhatToDo) {
+TEST(CheckText, OtherUsersAreNamedOnceWithAdvice) {
   const Profile disturbed = changed([](Profile& p) {
     for (const char* resource : {"hbm.copy", "hbm.read", "hbm.write"})
       sample::scale(p, resource, Basis::kMeasured, 0.8);

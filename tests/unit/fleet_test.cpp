@@ -315,7 +315,7 @@ TEST(Fleet, AWarningNamesItsDevice) {
   EXPECT_THAT(text, AllOf(HasSubstr("It overheated."), Not(HasSubstr("node02"))));
 }
 
-TEST(Fleet, OtherUsersAreNamedOnceWithWhatToDo) {
+TEST(Fleet, OtherUsersAreNamedOnceWithAdvice) {
   auto nodes = fleet_of(8);
   for (const char* resource : {"hbm.read", "hbm.write", "hbm.copy"})
     scale(nodes[1].profile, resource, 0.7);
