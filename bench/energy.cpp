@@ -114,8 +114,9 @@ Picture picture() {
           .subject = "Energy: what a byte and an operation cost the board",
           .how =
               "What a load of seconds adds to the power of the idle board, over its rate. The "
-              "board's own counter measured it, not the wall's; a copy over the host link costs "
-              "the host as well, which is not in it.",
+              "board's own counter measured it, not the wall's. A copy over the host link costs "
+              "the host as well, which is not in it, and adds so few watts that runs differ by a "
+              "fifth.",
           .panels = {bars("pJ a byte, beyond the idle board",
                           {{"device memory read", {"energy.hbm_read", "net"}},
                            {"device memory write", {"energy.hbm_write", "net"}},
