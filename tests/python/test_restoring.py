@@ -8,6 +8,7 @@ from conftest import CONFIGS, ONE_GPU, config_of, reference
 from made_rates import with_blocks
 from peakline import Formats, PeakError, Serving, Transformer, kv_restoring, prefill_bound
 from peakline.models.served import decoding, restoring, served
+from peakline.profile import Curve, Figure
 from schemas import checked
 
 KIBI = 1024
@@ -96,4 +97,27 @@ def test_text_says_time_and_least_speedup():
         "blocks: 4.19 ms for "
         f"1024 tokens, 33.6 ms for 8192 tokens. Computing it again takes at least {least} times as "
         "long."
+    )
+
+
+def test_the_price_beside_decoding_is_said():
+    """Of the way that is taken, to the device."""
+    slowdowns = {("kernel", "h2d"): 1.4, ("batch", "d2h"): 1.2, ("batch", "h2d"): 1.06}
+    figures = [
+        Figure(
+            id="pcie.blocks.beside_read",
+            name="read_slowdown",
+            by={"by": by, "direction": direction},
+            value=value,
+            unit="1",
+        )
+        for (by, direction), value in slowdowns.items()
+    ]
+    curve = Curve(device=PROFILE.devices[0].uuid, topic="scattered blocks", figures=tuple(figures))
+    profile = dataclasses.replace(PROFILE, curves=(*PROFILE.curves, curve))
+    assert kv_restoring(profile, LLAMA, Serving(context=1024)).read_slowdown == 1.06
+    document = decoding(profile, served(CONFIGS / "llama-3-8b.json"), [1], [1024])
+    assert checked(document) is document
+    assert restoring(document).endswith(
+        "long. Reads of device memory take 1.06 times as long meanwhile."
     )

@@ -27,6 +27,9 @@ class Restoring:
     # The bound of a prefill over `seconds`: restoring is at least so many times as fast as
     # computing the cache again, since no prefill is faster than its bound.
     least_speedup: float
+    # How many times as long reads of device memory take meanwhile, as those of decoding; in blocks
+    # of 256 KiB. None: not measured.
+    read_slowdown: float | None = None
 
     def __float__(self) -> float:
         return self.seconds
@@ -45,7 +48,7 @@ def kv_restoring(profile: Profile, model: Transformer, serving: Serving = _ONE) 
     that of the smallest below, and proportional to the bytes above.
 
     Assumed: all blocks in pinned memory of the GPU's NUMA node, nothing else on the link, and an
-    idle GPU (the profile's `read_slowdown` is the price beside decoding). With tensor parallelism
+    idle GPU. With tensor parallelism
     each GPU takes the heads that are its own, over a link of its own. Ignores `serving.batch`.
     Raises PeakError if the profile has no such rates, else as `prefill_bound`.
     """
@@ -78,4 +81,8 @@ def kv_restoring(profile: Profile, model: Transformer, serving: Serving = _ONE) 
         raise PeakError("the model keeps no KV cache")
     way, seconds = min(times.items(), key=lambda item: item[1])
     speedup = prefill_bound(profile, model, serving).seconds / seconds
-    return Restoring(seconds, way, total, total / blocks, speedup)
+    beside = profile.figures(
+        work.device, id=f"{_ID}.beside_read", name="read_slowdown", by=way, direction="h2d"
+    )
+    slowdown = beside[0].value if beside else None
+    return Restoring(seconds, way, total, total / blocks, speedup, slowdown)

@@ -268,11 +268,15 @@ def restoring(document: Mapping[str, Any]) -> str:
     ways = " or ".join(dict.fromkeys(_WAYS[row["way"]] for row in rows))
     times = ", ".join(f"{units.time(row['seconds'])} for {row['context']} tokens" for row in rows)
     again = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
-    return (
+    text = (
         f"KV cache back from the host over an idle link, in blocks of "
         f"{units.size(rows[0]['block_bytes'])} by "
         f"{ways}: {times}. Computing it again takes at least {again} times as long."
     )
+    slowdown = max((row["read_slowdown"] or 0 for row in rows), default=0)
+    if slowdown:
+        text += f" Reads of device memory take {slowdown:.3g} times as long meanwhile."
+    return text
 
 
 def turning(document: Mapping[str, Any]) -> str:
