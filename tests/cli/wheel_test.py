@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ def run(environment: Path, command: str, *arguments: str | Path, **variables: st
 def test_it_is_small_and_for_this_kind_of_machine(wheel: Path) -> None:
     assert wheel.stat().st_size < MOST_BYTES
     assert re.search(rf"-py3-none-(many)?linux_[0-9_]*{platform.machine()}\.whl$", wheel.name)
+
+
+def test_it_needs_no_newer_libc_than_its_tag(wheel: Path) -> None:
+    tag = re.search(r"-manylinux_2_(\d+)_", wheel.name)
+    if not tag:
+        pytest.skip("only a release's wheel has a libc in its tag")
+    with zipfile.ZipFile(wheel) as archive:
+        needed = re.findall(rb"\0GLIBC_2\.(\d+)", b"".join(map(archive.read, archive.namelist())))
+    assert max(map(int, needed)) <= int(tag[1])
 
 
 def test_the_program_brings_its_libraries(environment: Path) -> None:
