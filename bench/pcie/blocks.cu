@@ -195,7 +195,9 @@ class Mover {
 
 // The fewest SMs with which the kernel keeps its rate: the others are free for computation.
 unsigned fewest_sms(CudaBench& bench, BlocksWay way) {
-  constexpr std::size_t kBlock = kernels::kMovedAtOnce;  // the smallest needs most
+  // Small blocks reach 95 % with either of two numbers, from run to run, and with more SMs than
+  // needed writes to the host slow down reads of device memory by a factor.
+  constexpr std::size_t kBlock = kUsualBlock;
   constexpr double kKept = 0.95;
   constexpr std::size_t kSamples = 5;
   const std::string key = "pcie.blocks.sms." + std::to_string(static_cast<int>(way));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace peakline::bench::pcie {
 
@@ -20,6 +21,9 @@ struct NamedBlocksBy {
 inline constexpr std::array kBlocksBy = {NamedBlocksBy{"loop", BlocksBy::kLoop},
                                          NamedBlocksBy{"batch", BlocksBy::kBatch},
                                          NamedBlocksBy{"kernel", BlocksBy::kKernel}};
+
+// A block of 16 tokens in one layer of an 8B model.
+inline constexpr std::int64_t kUsualBlock = 64 << 10;
 
 // One launch moves so much, as much as the KV cache of some hundred tokens.
 inline constexpr std::size_t kBlocksBytes = std::size_t{64} << 20;

@@ -233,8 +233,9 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
   const double from_s = soak ? soak_from_s(end_s) : counted_from_s;
-  // A series of half a second adds nothing to its last value.
-  if (end_s < kShortestSeriesSeconds) record_.series = {};
+  // A series of half a second adds nothing to its last value, nor does one of a load that is only
+  // asked for its mean power.
+  if (end_s < kShortestSeriesSeconds || point_.whole_load) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
   record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);

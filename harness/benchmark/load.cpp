@@ -32,7 +32,7 @@ constexpr double kFirstIntervalSeconds = 0.01;
 // Time for unsettled loads beyond the plan: they cost a minute rather than five.
 constexpr double kSpareSeconds = 60;
 // Points in the profile, besides those at the start.
-constexpr std::size_t kSeriesPoints = 50;
+constexpr std::size_t kSeriesPoints = 32;
 // NVML reports whole degrees.
 constexpr double kEquilibriumC = 1.0;
 

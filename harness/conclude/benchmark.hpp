@@ -59,7 +59,7 @@ struct Point {
   bool quick = false;                 // also part of --quick
   double seconds = 0.2;               // estimate, for --dry-run and the time left
   double load_s = kWholeLoadSeconds;  // time that counts, under sustained timing
-  bool whole_load = false;            // even where a steady load could end sooner
+  bool whole_load = false;            // for its mean power: no early end, no series
   // The GPUs that a point of the node's phases needs, by index; the first one measures.
   std::vector<int> gpus = {};
   // Points of a benchmark with the same number above 0 share no GPU and are measured together.

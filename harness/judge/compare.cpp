@@ -213,8 +213,9 @@ std::string_view CompareResult::verdict() const {
              device.ceilings.end();
     });
   };
-  for (const std::string_view code : {"slower", "unsteady"})
-    if (any_reason([&](const Judged& r) { return to_string(r.kind) == code; })) return code;
+  if (any_reason([](const Judged& r) { return r.kind == RuleKind::kSlower; })) return "slower";
+  // A card that only the new side has can be unsteady too, which is no change.
+  if (any_ceiling(Verdict::kUnsteady)) return "unsteady";
   if (any_reason([](const Judged& r) { return r.outcome == Outcome::kFail; })) return "different";
   if (any_reason([](const Judged&) { return true; })) return "cannot_judge";
   if (any_ceiling(Verdict::kFaster)) return "faster";

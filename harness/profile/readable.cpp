@@ -15,15 +15,15 @@
 namespace peakline {
 namespace {
 
-// Digits of a time series: short intervals are imprecise.
-constexpr int kSeriesDigits = 5;
+// Clocks that time samples are good to about five digits, the short intervals of a series to four.
+constexpr int kSampleDigits = 5, kSeriesDigits = 4;
 
 Measurement rounded(Measurement m) {
-  round_digits(m.samples_s);
+  round_digits(m.samples_s, kSampleDigits);
   if (m.summary) {
     for (double* v : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high, &m.summary->min,
                       &m.summary->max}) {
-      round_digits(*v);
+      round_digits(*v, kSampleDigits);
     }
   }
   round_digits(m.value);

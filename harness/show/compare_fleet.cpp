@@ -91,12 +91,13 @@ std::string what_of(const Blamed& blamed) {
                                ? fmt::format(", and {} more", blamed.reasons.size() - 1)
                                : std::string();
   const Judged& first = *blamed.reasons[0];
+  const bool added = blamed.device == nullptr && first.name.figure;
   const std::string what =
       first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
           ? blamed.ceiling->label + " unsteady"
       : blamed.ceiling != nullptr ? blamed.ceiling->label + ' ' + percent_slower(blamed.ratio())
       : blamed.curve != nullptr   ? blamed.curve->id + ' ' + percent_slower(blamed.ratio())
-                                  : describe(first);
+                                  : (added ? "only in new: " : "") + describe(first);
   return what + more;
 }
 

@@ -57,7 +57,7 @@ std::string_view unit_of(Quantity quantity);
 // The value in `unit` of work that took time_s; nullopt for an unknown unit.
 std::optional<double> value_in(std::string_view unit, const Work& work, double time_s);
 
-// Clocks that time samples are good to about five digits; seven lose nothing.
+// Nothing is measured to more digits.
 inline constexpr int kProfileDigits = 7;
 void round_digits(double& value, int digits = kProfileDigits);
 void round_digits(std::optional<double>& value, int digits = kProfileDigits);

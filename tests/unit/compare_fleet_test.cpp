@@ -15,6 +15,7 @@
 #include "harness/judge/compare.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/unsteady.hpp"
 
 namespace peakline {
 namespace {
@@ -150,6 +151,21 @@ TEST(CompareFleet, LostMovedAndReplacedCardsAreNamed) {
   const std::string text = text_of(result);
   EXPECT_THAT(text, HasSubstr("node1 gpu0: another card, GPU-00000001 → GPU-00000063"));
   EXPECT_THAT(text, HasSubstr("node3 gpu0: GPU-00000002 was in node2 before"));
+}
+
+// Nothing became unsteady: a card that fails came along.
+TEST(CompareFleet, ANewCardThatIsUnsteadyIsADifference) {
+  Fleets fleet = fleet_of(2);
+  std::mt19937 random(4);
+  Profile added = run_of(99, "node2", random);
+  sample::slow_down_midway(added, 0.5);
+  fleet.next.profiles.push_back(std::move(added));
+  fleet.next.files.emplace_back("b/node2.json");
+  const CompareResult result = compared(fleet);
+  EXPECT_THAT(result.gate.reasons,
+              ::testing::Contains(::testing::Field(&Judged::kind, RuleKind::kUnsteady)));
+  EXPECT_EQ(result.verdict(), "different");
+  EXPECT_THAT(first_line(result), StartsWith("DIFFERENT  1 of 3 cards: node2 gpu0 (only in new: "));
 }
 
 // Names of containers say nothing, and anonymized profiles have none.
