@@ -1,5 +1,6 @@
 // What energy does the board take for a byte moved and an operation done?
 
+#include "bench/gemm/curves.hpp"
 #include "bench/pairs.hpp"
 #include "bench/pcie/ways.hpp"
 #include "bench/question.hpp"
@@ -99,6 +100,33 @@ std::string title(const TitleView& view) {
   return text;
 }
 
+Picture picture() {
+  const auto bars = [](const char* label, std::vector<PictureSeries> series) {
+    return Panel{.kind = PanelKind::kBars,
+                 .x = {.label = label, .per = 1e-12, .low = 0},
+                 .series = std::move(series)};
+  };
+  Panel operations = bars(
+      "pJ a FLOP, beyond the idle board",
+      {{"FP32 FMA", {"energy.fma_fp32", "net"}}, {"{} GEMM", {kIdle, "gemm_net"}, "format", 1}});
+  for (const char* format : kFormats) operations.names.emplace_back(format, format_label(format));
+  return {.key = "energy",
+          .subject = "Energy: what a byte and an operation cost the board",
+          .how =
+              "What a load of seconds adds to the power of the idle board, over its rate. The "
+              "board's own counter measured it, not the wall's; a copy over the host link costs "
+              "the host as well, which is not in it.",
+          .panels = {bars("pJ a byte, beyond the idle board",
+                          {{"device memory read", {"energy.hbm_read", "net"}},
+                           {"device memory write", {"energy.hbm_write", "net"}},
+                           {"L2 read", {"energy.l2_read", "net"}},
+                           {"L1 read", {"energy.l1_read", "net"}},
+                           {"shared memory read", {"energy.shared_read", "net"}},
+                           {"PCIe H2D", {"energy.pcie_h2d", "net"}, "", 1},
+                           {"PCIe D2H", {"energy.pcie_d2h", "net"}, "", 1}}),
+                     std::move(operations)}};
+}
+
 std::string link_title(const TitleView& view) {
   return fmt::format("Beyond its idle power, the GPU that reads over NVLink takes {}",
                      format_value(view.value({.id = "energy.nvlink_read", .name = "net"}), "J/B"));
@@ -130,7 +158,7 @@ void register_energy(Registry& registry, bool wanted, const std::vector<int>& gp
        .work = "a wait of 50 ms; the power stands in the conditions",
        .quantity = Quantity::kTime,
        .curves = {idle_power()},
-       .topics = {{kTopic, title}},
+       .topics = {{kTopic, title, picture()}},
        .points = {idle}},
       on_gpu([](auto& bench) { energy_idle(bench); }));
   const auto bytes = [&](const char* id, const char* what, Loads loads, Limit limit, Params params,

@@ -77,8 +77,11 @@ std::string title(const TitleView& view) {
   if (half == nullptr || !view.facts->sm_count) throw Missing();
   std::string text = fmt::format("Half of the memory's read rate takes {:.0f} of {} SMs",
                                  half->value, *view.facts->sm_count);
-  // Where it is missing, this kernel does not get so far, and the memory may take more SMs.
-  if (most != nullptr) text += fmt::format(", 90 % of it {:.0f}", most->value);
+  // Other kernels have several blocks on an SM, and get further.
+  if (most != nullptr)
+    text += fmt::format(", 90 % of it {:.0f}", most->value);
+  else
+    text += "; one block on each does not surely reach 90 % of it";
   if (const Figure* l2 = sms_for("sms.l2", 90))
     text += fmt::format("; 90 % of the L2's rate takes {:.0f}", l2->value);
   if (const Figure* gemm = sms_for("sms.gemm", 90))
@@ -91,8 +94,7 @@ Picture picture() {
           .subject = "Some of the SMs: what the others leave",
           .how =
               "A kernel with one block on each of so many SMs reads device memory or the L2, and "
-              "GEMMs run "
-              "on a partition of so many. What a line has reached, more SMs cannot add: "
+              "GEMMs run on a partition of so many. What a line has reached, more SMs cannot add: "
               "those beyond the bend are free for communication.",
           .panels = {{.over = "sms",
                       .x = {.label = "SMs at work", .written = Written::kInteger, .low = 0},

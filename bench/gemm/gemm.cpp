@@ -154,9 +154,14 @@ std::string operand_data_title(const TitleView& view) {
 std::string variants_title(const TitleView& view) {
   const Figure& least = view.least({.name = "share_of_burst"});
   const std::string variant = *text_param(least.by, "variant");
-  return fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
-                     variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
-                     format_label(*text_param(least.by, "format")), format_percent(least.value));
+  std::string text =
+      fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
+                  variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
+                  format_label(*text_param(least.by, "format")), format_percent(least.value));
+  if (const Figure* block = view.find({.id = "gemm.fp8_block", .name = "burst_share"}))
+    text +=
+        fmt::format("; FP8 with scales of blocks keeps {} of FP8's", format_percent(block->value));
+  return text;
 }
 
 std::string sustained_title(const TitleView& view) {
@@ -250,7 +255,10 @@ Picture variants_picture() {
       .how =
           "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
           "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with a cold "
-          "L2 the operands come from device memory. FP8 accurate does not use fast accumulation.",
+          "L2 the operands come from device memory. FP8 accurate does not use fast accumulation. "
+          "FP8 row has an FP32 scale for each row of A and column of B; FP8 block one for 128 "
+          "values along K in A and for 128 x 128 in B, as DeepSeek's checkpoints do; FP8 block "
+          "both has one for 128 values along K in A and in B.",
       .panels = {std::move(panel)}};
 }
 

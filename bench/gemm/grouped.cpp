@@ -36,6 +36,25 @@ std::string title(const TitleView& view) {
       format_rate(view.ceiling("tensor.bf16", Basis::kBurst).value, "FLOP/s"));
 }
 
+Picture picture() {
+  const auto by = [](const char* id) { return Numbers{.id = id, .figure = "rate"}; };
+  return {.key = "grouped",
+          .subject = "Grouped GEMMs: the experts of a mixture",
+          .how =
+              "64 BF16 GEMMs of K 4096 and N 2048 at once, each of an expert's tokens, by the "
+              "faster of cuBLAS's grouped GEMM and cuBLASLt on eight streams: other libraries may "
+              "be faster, so no peak is taken from it. Skewed gives the experts tokens by a 1/rank "
+              "law.",
+          .panels = {
+              {.over = "tokens",
+               .x = count_axis("mean tokens of an expert"),
+               .y = {.label = "TFLOP/s", .per = 1e12, .low = 0},
+               .series = {{"even", by("gemm.grouped.even")}, {"skewed", by("gemm.grouped.skewed")}},
+               .marks = {{.label = "one large GEMM",
+                          .resource = "tensor.bf16",
+                          .basis = std::string(to_string(Basis::kBurst))}}}}};
+}
+
 }  // namespace
 
 void register_gemm_grouped(Registry& registry) {
@@ -57,7 +76,7 @@ void register_gemm_grouped(Registry& registry) {
   };
   add("gemm.grouped.even",
       "BF16 products of 64 experts, all with as many tokens, by tokens per expert", false,
-      {{kTopic, title}});
+      {{kTopic, title, picture()}});
   add("gemm.grouped.skewed",
       "BF16 products of 64 experts, tokens by a 1/rank law, by mean tokens per expert", true, {});
 }

@@ -33,10 +33,10 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
 std::vector<Finding> findings_of_facts(const DeviceView& device);
 
 // Findings that explain figures and need no action.
-inline constexpr std::array<std::string_view, 8> kForTheRecord = {
+inline constexpr std::array<std::string_view, 9> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
-    "l2_far_part"};
+    "l2_far_part", "temperatures"};
 inline constexpr std::string_view kMeasurementsFailed = "failed";
 inline constexpr std::string_view kWrongResults = "wrong_results";
 inline constexpr std::string_view kMemoryUntested = "memory_untested";

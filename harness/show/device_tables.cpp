@@ -178,7 +178,7 @@ Table compute_table(const DeviceView& device) {
   if (device.facts == nullptr) return table;
   const auto& max_hz = device.facts->sm_clock_max_hz;
   // Ranks of columns: a narrow terminal drops the highest first.
-  enum { kNever, kObserved, kPublished, kNextRun, kEfficiency, kConditions };
+  enum { kNever, kObserved, kEnergy, kPublished, kNextRun, kEfficiency, kConditions };
   const auto share = [](const char* key, int rank) {
     return Column{.key = key, .head = "%", .gap = 1, .dispensable = rank, .bare = true};
   };
@@ -194,7 +194,7 @@ Table compute_table(const DeviceView& device) {
       {.key = "observed", .head = "observed", .dispensable = kObserved, .bare = true},
       share("share_of_observed", kObserved),
       {.key = "per_clock_per_sm", .head = "/clk/SM", .dispensable = kEfficiency, .bare = true},
-      {.key = "energy", .head = "pJ/OP", .dispensable = kEfficiency, .bare = true},
+      {.key = "energy", .head = "pJ/OP", .dispensable = kEnergy, .bare = true},
       {.key = "power", .head = "W", .dispensable = kConditions, .bare = true},
       {.key = "temperature", .head = "°C", .dispensable = kConditions, .bare = true},
       {.key = "next_run", .head = "next run", .dispensable = kNextRun},

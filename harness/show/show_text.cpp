@@ -125,7 +125,9 @@ bool shows(const Curve& curve, std::string_view id) {
 // Adds the measurements behind a topic's figures and points that varied within the run.
 void add_varied(const DeviceView& device, const Curve& curve, std::vector<std::string>& names) {
   for (const Measurement* m : device.measurements)
-    if (m->flags.unstable && shows(curve, m->id)) names.push_back(m->name());
+    if (m->flags.unstable && shows(curve, m->id) &&
+        std::ranges::find(names, name_of_point(*m)) == names.end())
+      names.push_back(name_of_point(*m));
 }
 
 // Adds the ceilings behind a topic's figures and points that fail.
@@ -198,11 +200,6 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
   const auto wanted = [&](std::string_view topic) {
     return std::ranges::any_of(names, [&](const auto& name) { return same_topic(name, topic); });
   };
-  // Several topics share two screens.
-  constexpr std::size_t kFew = 4, kRows = 12, kRowsOfMany = 3;
-  const std::size_t most_rows = all                   ? std::numeric_limits<std::size_t>::max()
-                                : names.size() > kFew ? kRowsOfMany
-                                                      : kRows;
   const bool only_factors = names.size() == 1 && same_topic(names[0], kFactors);
   std::string text;
   bool shortened = false;
@@ -216,8 +213,12 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
       shortened = shortened || left_out;
       if (!left_out) own += '\n' + text_of(table, width);
     }
-    for (const Curve* curve : device.curves) {
-      if (!wanted(curve->topic)) continue;
+    std::vector<const Curve*> curves;
+    std::ranges::copy_if(device.curves, std::back_inserter(curves),
+                         [&](const Curve* curve) { return wanted(curve->topic); });
+    const std::size_t most_rows =
+        all ? std::numeric_limits<std::size_t>::max() : rows_that_fit(curves);
+    for (const Curve* curve : curves) {
       if (!curve->title.empty())
         answers += hanging("  ", styled(Style::kBold, curve->title + "."), width);
       add_varied(device, *curve, varied);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -69,16 +71,143 @@ struct FigureRow {
   std::vector<const Figure*> figures;
 };
 
+// Adds what is not there yet.
+void add_once(std::vector<std::string>& to, std::string text) {
+  if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
+}
+
+std::vector<std::string> words_of_id(std::string_view id) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < id.size();) {
+    const std::size_t end = std::min(id.find_first_of("._", at), id.size());
+    words.emplace_back(id.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+// By id, the words that not all of them have.
+std::map<std::string, std::string> short_names(const std::vector<std::string>& ids) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& id : ids)
+    for (const std::string& word : words_of_id(id)) ++counts[word];
+  std::map<std::string, std::string> names;
+  for (const std::string& id : ids) {
+    std::vector<std::string> own;
+    for (const std::string& word : words_of_id(id))
+      if (counts.at(word) < ids.size()) own.push_back(word);
+    names[id] = joined(own, " ");
+  }
+  return names;
+}
+
+// More columns do not fit beside each other.
+constexpr std::size_t kMostAcross = 6;
+
+// A column for each of what `column_of` says of a figure, a row for each of the other parameters.
+Table table_across(const std::vector<const Figure*>& figures, const auto& others_of,
+                   const auto& column_of) {
+  Table table{.key = "figures"};
+  const std::string by = joined(names_of(others_of(*figures.front())));
+  table.label_head = fmt::format("{}, by {}", spaced(figures.front()->name), by);
+  std::vector<Params> rows;
+  std::vector<std::string> columns;
+  for (const Figure* figure : figures) {
+    const Params others = others_of(*figure);
+    if (std::ranges::find(rows, others) == rows.end()) rows.push_back(others);
+    add_once(columns, column_of(*figure));
+  }
+  // A benchmark may lack some sizes of those before it.
+  std::ranges::stable_sort(rows, {}, [](const Params& params) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [name, value] : params)
+      if (const auto* number = std::get_if<std::int64_t>(&value)) numbers.push_back(*number);
+    return numbers;
+  });
+  for (const std::string& column : columns) table.columns.push_back({.key = column});
+  for (const Params& row : rows) {
+    table.rows.push_back({.key = label_of(row), .label = label_of(row)});
+    table.rows.back().cells.resize(columns.size());
+  }
+  for (const Figure* figure : figures) {
+    const auto row = std::ranges::find(rows, others_of(*figure)) - rows.begin();
+    const auto column = std::ranges::find(columns, column_of(*figure)) - columns.begin();
+    table.rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(column)] =
+        cell_of(*figure);
+  }
+  return table;
+}
+
+// Benchmarks of the same points beside each other, a table a figure: sizes down, methods across.
+// Empty if they are too many, have few points in common, or more figures than there are benchmarks.
+std::vector<Table> benchmarks_across(const std::vector<const Figure*>& figures) {
+  std::vector<std::string> ids, labels, names;
+  std::set<std::pair<std::string, std::string>> points;
+  for (const Figure* figure : figures) {
+    add_once(ids, figure->id);
+    add_once(names, figure->name);
+    add_once(labels, label_of(figure->by));
+    points.emplace(figure->id, label_of(figure->by));
+  }
+  if (ids.size() <= names.size() || ids.size() > kMostAcross || labels.size() < 2 ||
+      2 * points.size() <= 3 * labels.size())
+    return {};
+  const auto heads = short_names(ids);
+  std::vector<Table> tables;
+  for (const std::string& name : names) {
+    std::vector<const Figure*> of_name;
+    std::ranges::copy_if(figures, std::back_inserter(of_name),
+                         [&](const Figure* figure) { return figure->name == name; });
+    Table& table = tables.emplace_back(table_across(
+        of_name, [](const Figure& figure) { return figure.by; },
+        [](const Figure& figure) { return figure.id; }));
+    for (Column& column : table.columns) column.head = heads.at(column.key);
+  }
+  return tables;
+}
+
+// One figure of one benchmark by several parameters: the one with the fewest values goes across.
+std::vector<Table> parameter_across(const std::vector<const Figure*>& figures) {
+  const Figure& first = *figures.front();
+  if (first.by.size() < 2 || !std::ranges::all_of(figures, [&](const Figure* figure) {
+        return figure->id == first.id && figure->name == first.name;
+      }))
+    return {};
+  std::size_t across = 0, fewest = kMostAcross + 1;
+  for (std::size_t i = 0; i < first.by.size(); ++i) {
+    std::vector<std::string> values;
+    for (const Figure* figure : figures)
+      add_once(values, parameter_text(figure->by[i].first, figure->by[i].second));
+    if (values.size() < 2 || values.size() >= fewest) continue;
+    across = i;
+    fewest = values.size();
+  }
+  if (fewest > kMostAcross || fewest == figures.size()) return {};
+  Table table = table_across(
+      figures,
+      [&](const Figure& figure) {
+        Params others = figure.by;
+        others.erase(others.begin() + static_cast<std::ptrdiff_t>(across));
+        return others;
+      },
+      [&](const Figure& figure) {
+        return parameter_text(figure.by[across].first, figure.by[across].second);
+      });
+  table.title = first.id;
+  table.label_head += " and " + spaced(first.by[across].first);
+  for (Column& column : table.columns) column.head = column.key;
+  return {table};
+}
+
 // figures: with parameters of the same names.
-Table figures_by(const std::vector<const Figure*>& figures) {
+std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
+  if (auto tables = benchmarks_across(figures); !tables.empty()) return tables;
+  if (auto tables = parameter_across(figures); !tables.empty()) return tables;
   std::vector<FigureRow> rows;
   std::vector<std::string> ids, names;
-  const auto add = [](std::vector<std::string>& to, const std::string& text) {
-    if (std::ranges::find(to, text) == to.end()) to.push_back(text);
-  };
   for (const Figure* figure : figures) {
-    add(ids, figure->id);
-    add(names, figure->name);
+    add_once(ids, figure->id);
+    add_once(names, figure->name);
     const std::string label = label_of(figure->by);
     const auto row = std::ranges::find_if(
         rows, [&](const FigureRow& r) { return r.id == figure->id && r.label == label; });
@@ -94,7 +223,7 @@ Table figures_by(const std::vector<const Figure*>& figures) {
     for (const Figure* figure : figures)
       table.rows.push_back(
           {.key = figure->name, .label = spaced(figure->name), .cells = {cell_of(*figure)}});
-    return table;
+    return {table};
   }
   // A narrow terminal shows the first ones.
   for (const std::string& name : names)
@@ -102,7 +231,7 @@ Table figures_by(const std::vector<const Figure*>& figures) {
         {.key = name, .head = spaced(name), .dispensable = static_cast<int>(table.columns.size())});
   // A single row of each benchmark needs no name but its own.
   std::vector<std::string> labels;
-  for (const FigureRow& row : rows) add(labels, row.label);
+  for (const FigureRow& row : rows) add_once(labels, row.label);
   const bool headings = !scalars && (rows.size() > ids.size() || labels.size() < rows.size());
   if (!scalars && ids.size() == 1) table.title = ids.front();
   std::ranges::stable_sort(
@@ -119,26 +248,25 @@ Table figures_by(const std::vector<const Figure*>& figures) {
           .cells[static_cast<std::size_t>(std::ranges::find(names, figure->name) - names.begin())] =
           cell_of(*figure);
   }
-  return table;
+  return {table};
 }
 
-// The words of a benchmark's id, as people write them: "GEMM skinny BF16", "PCIe H2D pinned".
+// A benchmark's id, as people write it: "GEMM skinny BF16", "PCIe H2D pinned".
 std::string name_of_id(std::string_view id) {
   constexpr std::string_view kAcronyms[] = {"dsmem", "fma", "gemm", "hbm", "mma", "nccl", "tma"};
-  std::string text;
-  for (std::size_t at = 0; at < id.size();) {
-    const std::size_t end = std::min(id.find_first_of("._", at), id.size());
-    const std::string_view word = id.substr(at, end - at);
-    const bool shouted = word.find_first_of("0123456789") != std::string_view::npos ||
+  std::vector<std::string> words = words_of_id(id);
+  for (std::string& word : words) {
+    const bool shouted = word.find_first_of("0123456789") != std::string::npos ||
                          std::ranges::find(kAcronyms, word) != std::end(kAcronyms);
-    if (!text.empty()) text += ' ';
-    text += word == "pcie"     ? "PCIe"
-            : word == "nvlink" ? "NVLink"
-            : shouted          ? upper(word)
-                               : std::string(word);
-    at = end + 1;
+    word = word == "pcie" ? "PCIe" : word == "nvlink" ? "NVLink" : shouted ? upper(word) : word;
   }
-  return text;
+  return joined(words, " ");
+}
+
+std::size_t rows_of(const std::vector<Table>& tables) {
+  std::size_t rows = 0;
+  for (const Table& table : tables) rows += table.rows.size();
+  return rows;
 }
 
 // Benchmarks of more points are put into words where a table has more rows than asked for.
@@ -233,8 +361,6 @@ std::string meant_topic(std::span<const TopicWord> words, std::string_view wante
 }
 
 TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
-  // A topic this short is printed in full.
-  constexpr std::size_t kRowsInAll = 25;
   if (Table instructions = instruction_table({&curve}); !instructions.rows.empty())
     return {.tables = {instructions}, .in_words = {}};
   using Names = std::vector<std::string>;
@@ -256,33 +382,40 @@ TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
   // clang 14 refuses the one of std::ranges.
   std::stable_partition(groups.begin(), groups.end(),
                         [](const auto& g) { return g.first.first.empty(); });
-  using Points = std::map<std::string, std::set<std::string>>;  // by benchmark
-  const auto points_of = [](const std::vector<const Figure*>& figures) {
-    Points points;
-    for (const Figure* figure : figures) points[figure->id].insert(label_of(figure->by));
-    return points;
-  };
-  const auto rows_of = [](const Points& points) {
-    std::size_t rows = 0;
-    for (const auto& [id, labels] : points) rows += labels.size();
-    return rows;
-  };
-  std::size_t in_all = 0;
-  for (const auto& [key, figures] : groups) in_all += rows_of(points_of(figures));
-  if (in_all < kRowsInAll) most_rows = std::max(most_rows, in_all);
   TopicFigures found;
   for (const auto& [key, figures] : groups) {
-    Points points = points_of(figures);
-    const std::size_t rows = rows_of(points);
-    std::vector<const Figure*> in_table, in_words;
-    for (const Figure* figure : figures) {
-      const bool is_short = rows <= most_rows || points[figure->id].size() <= kMostPoints;
-      (is_short ? in_table : in_words).push_back(figure);
+    std::vector<Table> tables = tables_by(figures);
+    if (rows_of(tables) <= most_rows) {
+      std::ranges::move(tables, std::back_inserter(found.tables));
+      continue;
     }
-    if (!in_table.empty()) found.tables.push_back(figures_by(in_table));
+    std::map<std::string, std::set<std::string>> points;  // by benchmark
+    for (const Figure* figure : figures) points[figure->id].insert(label_of(figure->by));
+    std::vector<const Figure*> in_table, in_words;
+    for (const Figure* figure : figures)
+      (points[figure->id].size() <= kMostPoints ? in_table : in_words).push_back(figure);
+    if (!in_table.empty()) std::ranges::move(tables_by(in_table), std::back_inserter(found.tables));
     for (std::string& line : words_of(in_words)) found.in_words.push_back(std::move(line));
   }
   return found;
+}
+
+std::string name_of_point(const Measurement& m) {
+  const std::string label = label_of(m.params);
+  return name_of_id(m.id) + (label.empty() ? "" : fmt::format(" ({})", label));
+}
+
+std::size_t rows_that_fit(std::span<const Curve* const> curves) {
+  constexpr std::size_t kMostRows = 90, kAll = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t rows : {kAll, std::size_t{25}, std::size_t{20}, std::size_t{12}}) {
+    std::size_t sum = 0;
+    for (const Curve* curve : curves) {
+      const TopicFigures figures = topic_figures(*curve, rows);
+      sum += rows_of(figures.tables) + figures.in_words.size();
+    }
+    if (sum <= kMostRows) return rows;
+  }
+  return 3;
 }
 
 }  // namespace peakline

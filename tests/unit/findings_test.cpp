@@ -180,6 +180,13 @@ TEST(Findings, AppearWithTheirCause) {
       {"row_remap", kInfo, gpu([](auto& d) {
          d.before.remapped_rows_correctable = d.after.remapped_rows_correctable = 2;
        })},
+      {"temperatures",
+       kInfo,
+       gpu([](auto& d) {
+         d.after.memory_temperature_c = 47;
+         d.after.temperature_margin_c = 38;
+       }),
+       {"memory_c", "47"}},
       {"xid", kError, gpu([](auto& d) {
          d.xids = {63, 79};
        })},

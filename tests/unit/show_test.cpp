@@ -290,13 +290,24 @@ TEST(ShowTopics, BeginWithAnswersAndKeepLongTablesForAll) {
           Not(HasSubstr("--all"))));
   EXPECT_THAT(
       shown("alignment", false),
-      AllOf(HasSubstr("  alignment stride, by width, stride: share of aligned 3.6 % (4 B, 64) to"),
-            HasSubstr("--all has every row"), Not(HasSubstr("\n  4 B, 64  "))));
-  EXPECT_THAT(shown("alignment", true), AllOf(HasSubstr("\n  4 B, 64  "), Not(HasSubstr("--all"))));
+      AllOf(HasSubstr("\n  share of aligned, by stride and width      4 B      8 B     16 B\n"),
+            HasSubstr("\n  64                                       3.6 %\n"),
+            Not(HasSubstr("--all"))));
+  const std::string words = "GEMM model BF16, by format, hidden, tokens: layer share 0.36 % (bf16,";
+  EXPECT_THAT(shown("model layer", false),
+              AllOf(HasSubstr(words), HasSubstr("--all has every row")));
+  EXPECT_THAT(shown("model layer", true), AllOf(Not(HasSubstr(words)), Not(HasSubstr("--all"))));
   EXPECT_THAT(shown("PCIe copies", false),
               HasSubstr("\n  64 KiB       3.76 us    17.4 GB/s        17.1 us      3.83 GB/s\n"));
   for (const std::string& name : topics_of(reference()))
     EXPECT_LE(std::ranges::count(shown(name, false), '\n'), 65) << name;
+}
+
+// Sizes down, methods across.
+TEST(ShowTopics, BenchmarksOfTheSamePointsStandBesideEachOther) {
+  EXPECT_THAT(
+      show_topics(reference("nvidia-h200-x2"), std::vector<std::string>{"collectives"}, false, {}),
+      HasSubstr("\n  small time, by bytes  all reduce  all gather  reduce scatter"));
 }
 
 TEST(ChooseTopics, WhatCouldBeSeveralIsNoneOfThem) {

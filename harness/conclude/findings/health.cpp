@@ -124,6 +124,27 @@ void link_errors(const DeviceView& device, Collector& out) {
              {"replays_before", std::to_string(*before.pcie_replays)}});
 }
 
+// Temperatures besides those under load: no limit is known for them, so nothing is judged.
+void temperatures(const DeviceHealth& after, Collector& out) {
+  Evidence evidence;
+  std::vector<std::string> parts;
+  if (after.memory_temperature_c) {
+    parts.push_back(fmt::format("its memory was at {:.0f} °C", *after.memory_temperature_c));
+    evidence.emplace_back("memory_c", fmt::format("{:.0f}", *after.memory_temperature_c));
+  }
+  if (after.temperature_margin_c) {
+    parts.push_back(
+        fmt::format("{:.0f} °C were left until it slows down", *after.temperature_margin_c));
+    evidence.emplace_back("margin_c", fmt::format("{:.0f}", *after.temperature_margin_c));
+  }
+  if (parts.empty()) return;
+  const std::string gpu = after.temperature_c
+                              ? fmt::format("the GPU was at {:.0f} °C, ", *after.temperature_c)
+                              : std::string();
+  out.add("temperatures", Severity::kInfo,
+          fmt::format("After the run {}{}.", gpu, fmt::join(parts, ", and ")), std::move(evidence));
+}
+
 // Whether NVIDIA's Xid catalog lists applications as a cause: memory page fault, graphics engine
 // exception, reset channel, ended program.
 bool may_be_of_a_program(std::int64_t xid) {
@@ -144,6 +165,7 @@ void health_findings(const DeviceView& device, Collector& out) {
   ecc_errors(gpu.before.ecc, gpu.after.ecc, out);
   row_remapping(gpu.before, gpu.after, out);
   link_errors(device, out);
+  temperatures(gpu.after, out);
   if (gpu.xids.empty()) return;
   const std::string codes = fmt::format("{}", fmt::join(gpu.xids, ", "));
   if (failed_where_never_run(device) && std::ranges::all_of(gpu.xids, may_be_of_a_program)) {
