@@ -23,6 +23,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-maybe-uninitialized>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  # Notes that GCC 10 changed how pairs are passed: nothing here is linked with older code.
+  target_compile_options(peakline_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-psabi>)
+endif()
 if(PEAKLINE_WERROR)
   target_compile_options(peakline_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Werror>

@@ -13,6 +13,7 @@
 #include "harness/judge/yardsticks.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -10,6 +10,8 @@
 #include "harness/show/machine.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -97,7 +97,7 @@ struct Asked {
 
 struct Profile {
   std::string created;  // UTC, "2026-11-20T20:17:00Z"
-  std::string tool;     // "peakline 0.1.0"
+  std::string tool;     // "peakline 1.2.3"
   std::vector<std::string> command;
   Asked asked = {};
   std::string mode;  // "full", "quick"

@@ -83,7 +83,7 @@ from peakline.profile import (
 from peakline.training import StepTimer
 from peakline.training.probe import ProbeVerdict, probe
 
-__version__ = "0.1.0"  # CMake and the package's metadata read it here
+__version__ = "0.2.0"  # CMake and the package's metadata read it here
 
 __all__ = [
     "BASES",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -63,7 +65,16 @@ def run(environment: Path, command: str, *arguments: str | Path, **variables: st
 
 def test_it_is_small_and_for_this_kind_of_machine(wheel: Path) -> None:
     assert wheel.stat().st_size < MOST_BYTES
-    assert wheel.name.endswith(f"-py3-none-{sysconfig.get_platform().replace('-', '_')}.whl")
+    assert re.search(rf"-py3-none-(many)?linux_[0-9_]*{platform.machine()}\.whl$", wheel.name)
+
+
+def test_it_needs_no_newer_libc_than_its_tag(wheel: Path) -> None:
+    tag = re.search(r"-manylinux_2_(\d+)_", wheel.name)
+    if not tag:
+        pytest.skip("only a release's wheel has a libc in its tag")
+    with zipfile.ZipFile(wheel) as archive:
+        needed = re.findall(rb"\0GLIBC_2\.(\d+)", b"".join(map(archive.read, archive.namelist())))
+    assert max(map(int, needed)) <= int(tag[1])
 
 
 def test_the_program_brings_its_libraries(environment: Path) -> None:

@@ -51,7 +51,7 @@ def sbom(tmp_path):
     shutil.copytree(ROOT / "licenses", tree / "licenses")
     path = f"{commands}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PACKAGES": str(tmp_path)}
-    wheel = tmp_path / "peakline-1.2.3-py3-none-linux_x86_64.whl"
+    wheel = tmp_path / "peakline-1.2.3-py3-none-manylinux_2_35_x86_64.whl"
 
     def run(files, program=b"no device code", **variables):
         with zipfile.ZipFile(wheel, "w") as archive:
@@ -184,8 +184,8 @@ def test_a_tag_without_its_notes_is_refused(tmp_path, tag, changelog, message):
 
 def test_a_release_without_a_wheel_is_refused(tmp_path):
     for ending in ("x86_64.whl", "x86_64.spdx.json", "aarch64.whl"):
-        (tmp_path / f"peakline-1.2.3-py3-none-linux_{ending}").write_text("x")
+        (tmp_path / f"peakline-1.2.3-py3-none-manylinux_2_35_{ending}").write_text("x")
     command = [RELEASE / "assemble", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.endswith("needs one peakline-*-linux_aarch64.spdx.json\n")
+    assert done.stderr.endswith("needs one peakline-*-manylinux_*_aarch64.spdx.json\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import peakline
 import pytest
+import yaml
 from conftest import ROOT
 from peakline.profile import ProfileError
 
@@ -78,6 +79,13 @@ def test_metadata(installed):
 def test_version_stands_once():
     for file in ("CMakeLists.txt", "pyproject.toml"):
         assert peakline.__version__ not in (ROOT / file).read_text()
+
+
+def test_citation_and_changelog_name_the_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest = re.search(r"(?m)^## \[(\d.*?)\] - (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    assert (cited["version"], cited["date-released"]) == newest.groups()
+    assert cited["version"] == peakline.__version__
 
 
 def test_every_file_of_the_package_is_in_it(installed):
