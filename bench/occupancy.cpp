@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kTopic = "occupancy";
 
 // Warps per SM, and loads or FMA chains of each.
-constexpr std::array<std::int64_t, 10> kWarps{1, 2, 4, 8, 12, 16, 24, 32, 48, 64};
+constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr std::array<std::int64_t, 4> kParallel{1, 2, 4, 8};
 // Twice what any memory needs; with more, the threads' registers do not fit.
 constexpr std::int64_t kMostLoadsOfSm = 256;

@@ -121,6 +121,7 @@ def write_upgrade(folder):
     """Runs before and after an upgrade, which only a reader has."""
     profile = json.loads(REFERENCE.read_text())
     for month, name in enumerate(("before", "after"), start=1):
+        shutil.rmtree(folder / name, ignore_errors=True)  # the demo's own
         (folder / name).mkdir()
         profile["created"] = f"2026-{month:02}-01T12:00:00Z"
         (folder / name / "node7.json").write_text(json.dumps(profile))

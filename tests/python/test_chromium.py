@@ -209,8 +209,8 @@ def test_link_opens_its_folded_group(page_path):
 @needs_chromium
 def test_contents_and_sorted_tables(light):
     seen, _ = light[f"{PUBLISHED.stem}-wide"]
-    # Answers, what matters, pictures in six groups, the host, and provenance.
-    assert len(seen["linked"]) == 12
+    # Answers, what matters, pictures in seven groups, the host, and provenance.
+    assert len(seen["linked"]) == 13
     assert all(seen["linked"])
     for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
         assert shown == order

@@ -25,7 +25,7 @@ inline Benchmarks benchmarks() {
 
 // The catalogue that a run of the profile's machine had.
 inline bench::Registry catalog_of(const Profile& profile) {
-  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
+  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1), .energy = true};
   if (profile.devices.size() > 1) {
     input.gpus.clear();
     for (const DeviceFacts& device : profile.devices) input.gpus.push_back(device.index);
