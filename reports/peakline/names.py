@@ -1,7 +1,9 @@
 """Printed names of formats, resources, bases and findings."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+
+from peakline import units
 
 
 def format_name(name: str) -> str:
@@ -14,6 +16,28 @@ def format_name(name: str) -> str:
 def plain_label(resource: str) -> str:
     """The printed name of a resource without a label: "tensor.bf16" is "tensor bf16"."""
     return resource.replace(".", " ").replace("_", " ")
+
+
+_ACRONYMS_OF_IDS = ("dsmem", "fma", "gemm", "hbm", "mma", "nccl", "tma")
+_SPELLED = {"pcie": "PCIe", "nvlink": "NVLink", **{word: word.upper() for word in _ACRONYMS_OF_IDS}}
+# Parameters in bytes.
+_SIZES = {"block", "bytes", "chunk", "element", "footprint", "in_flight", "limit", "piece"}
+_SIZES |= {"offset", "tile", "width"}
+
+
+def point_name(id_: str, params: Mapping[str, int | str]) -> str:
+    """The printed name of a measurement, as terminals have it: "PCIe D2H pinned (64 KiB)"."""
+    words = (
+        word.upper() if re.search(r"\d", word) else _SPELLED.get(word, word)
+        for word in re.split("[._]", id_)
+    )
+    values = ", ".join(
+        units.size(value)
+        if isinstance(value, int) and name in _SIZES
+        else str(value).replace("_", " ")
+        for name, value in params.items()
+    )
+    return " ".join(words) + (f" ({values})" if values else "")
 
 
 # The words of `peakline show` for the peaks that MFU divides by, and the bases they stand for.

@@ -159,7 +159,7 @@ def test_page_in_chromium(light, name):
     for picture in pictures:
         # Either the wide or the narrow drawing is shown, with legible letters.
         assert picture["shown"] == 1, picture
-        assert picture["smallest"] >= 8.5, picture
+        assert picture["smallest"] >= 11, picture
     if name in WIDE:
         assert round(seen["said"]) <= 2, "a sentence of figures has more than two lines"
 

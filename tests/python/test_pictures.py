@@ -456,4 +456,4 @@ def test_what_varied_is_said_at_its_picture():
     for flags, said in (([], False), (["unstable"], True)):
         row["flags"] = flags
         found = by_key(loaded(document))["pcie"].warning
-        assert ("pcie.h2d.pinned/bytes:1073741824" in found) == said
+        assert ("PCIe H2D pinned (1 GiB)" in found) == said

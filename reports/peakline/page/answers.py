@@ -10,7 +10,7 @@ from peakline.page.cells import Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
 from peakline.page.screen import Rule, Screen, headlines
-from peakline.page.sections import findings, list_of, subject
+from peakline.page.sections import findings, in_words, list_of, subject
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
 from peakline.profile import NODE, Profile
@@ -227,6 +227,6 @@ def what_to_do(profile: Profile, screen: Screen | str) -> tuple[str, str]:
             table = f'<div class="answers"><div class="whole">{_card(low)}</div></div>'
         matters = (*_other_failures(profile, screen, low), *matters)
     heading = "What fails" if table else "What matters here"
-    shown = list_of([(severity, with_signs(text)) for severity, text in matters])
+    shown = list_of([(severity, with_signs(in_words(profile, text))) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])
     return heading, f'<h2 id="to-do">{heading}</h2>{table}{shown}{others}'

@@ -41,7 +41,7 @@ class Canvas:
     @property
     def width(self) -> float:
         """Inches."""
-        return 4.6 if self.narrow else 8.2
+        return 3.8 if self.narrow else 8.2
 
     def figure(
         self,
@@ -106,11 +106,11 @@ class Canvas:
         """Inches for a legend above a panel."""
         return 0.14 + 0.2 * math.ceil(entries / columns)
 
-    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0, **style: Any) -> None:
+    def legend_above(self, axes: Axes, columns: int, **style: Any) -> None:
         """A legend above a panel, for marks without a line to label."""
         box = axes.get_position()
         chosen: dict[str, Any] = {
-            "fontsize": self.font - smaller,
+            "fontsize": self.font - 1,
             # On the narrow canvas it starts above the labels at the left.
             "bbox_to_anchor": (0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
             "handlelength": 1.6,
@@ -170,8 +170,10 @@ class Canvas:
         axes.set_ylim(len(names) - 0.6, -0.75)
 
     def labels(self, axes: Axes, x: str, y: str = "") -> None:
-        """Sets axis labels; the y label is the panel's heading."""
-        axes.set_xlabel(x, fontsize=self.font)
+        """Sets axis labels, within the figure; the y label is the panel's heading."""
+        box, half = axes.get_position(), text_width(x, self.font) / 144 / self.width + 0.01
+        middle = min(max(box.x0 + box.width / 2, half), 1 - half)
+        axes.set_xlabel(x, fontsize=self.font, x=(middle - box.x0) / box.width)
         if y:
             self.title(axes, y)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from peakline.names import level_of
+from peakline.names import level_of, point_name
 from peakline.pictures.canvas import Canvas, Figure
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
@@ -49,7 +49,7 @@ def picture(profile: Profile, device: str, curve: Curve) -> Picture | None:
 
 
 def varied(profile: Profile, device: str, curve: Curve) -> list[str]:
-    """The measurements of a curve's picture that varied within the run; without a declared picture
+    """The names of a picture's measurements that varied within the run; without a declared picture
     those behind its ceilings."""
     ceilings = [c for c in profile.ceilings if c.device == device]
     varying = {c.measurement for c in ceilings if c.varies}
@@ -57,16 +57,18 @@ def varied(profile: Profile, device: str, curve: Curve) -> list[str]:
     if curve.picture is None:
         sources = {c.measurement for c in ceilings}
         ids = {figure.id for figure in curve.figures}
-        return [m.name for m in unstable if m.id in ids and m.name in sources]
-    shown = [series.numbers for panel in curve.picture.panels for series in panel.series]
-    return [
-        m.name
-        for m in unstable
-        if any(
-            m.id == n.id and all(m.params.get(key, v) == v for key, v in n.where.items())
-            for n in shown
-        )
-    ]
+        found = [m for m in unstable if m.id in ids and m.name in sources]
+    else:
+        shown = [series.numbers for panel in curve.picture.panels for series in panel.series]
+        found = [
+            m
+            for m in unstable
+            if any(
+                m.id == n.id and all(m.params.get(key, v) == v for key, v in n.where.items())
+                for n in shown
+            )
+        ]
+    return [point_name(m.id, m.params) for m in found]
 
 
 def values(profile: Profile, device: str, numbers: Numbers) -> list[tuple[Params, float]]:

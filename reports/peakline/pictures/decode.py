@@ -8,7 +8,8 @@ from peakline import units
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.inference import Serving, TokenBound, decode_bound
 from peakline.models.transformer import Transformer
-from peakline.pictures.canvas import Canvas, Figure, engineering_ticks, note, plain_log_ticks
+from peakline.pictures.canvas import Canvas, Figure, engineering_ticks, note
+from peakline.pictures.curves import integer_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, SERIES
 from peakline.profile import PeakError, Profile
@@ -60,7 +61,7 @@ def _draw(
         rates += [*products, *estimates]
     axes.set_xscale("log")
     axes.set_yscale("log")
-    plain_log_ticks(axes.xaxis, list(bounds), [str(batch) for batch in bounds])
+    integer_ticks(axes.xaxis, list(bounds), 6 if canvas.narrow else 12)
     # Start at a whole decade, so that the axis has more than one number.
     low = 10.0 ** math.floor(math.log10(min(rates)))
     high = max(rates) * 2

@@ -106,7 +106,7 @@ def _draw(canvas: Canvas, rows: Sequence[_Row]) -> Figure:
     # The axis begins at 0, since a bar says its value by its length.
     axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, _, shown in rows for row in shown)))
     canvas.legend_above(axes, canvas.columns(legend))
-    canvas.labels(axes, "% of theoretical" + ("" if canvas.narrow else ", at the maximum clock"))
+    canvas.labels(axes, "% of theoretical, at the maximum clock")
     return figure
 
 

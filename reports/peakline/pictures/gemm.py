@@ -90,7 +90,7 @@ def alignment(profile: Profile, device: str) -> Picture | None:
             axes.set_ylim(max(0.0, low * 100 - 12), top * 100 + 4)
             heading = f"{dimension}: % of the aligned rate"
             canvas.labels(axes, f"power of two that divides {dimension}", heading)
-        panels[0].legend(fontsize=canvas.font - 1.5, loc="lower right", borderaxespad=0.1)
+        panels[0].legend(fontsize=canvas.font - 1, loc="lower right", borderaxespad=0.1)
         return figure
 
     return Picture(
@@ -127,7 +127,8 @@ def shares_by_size(profile: Profile, device: str) -> str:
     named, reached = [], []
     sides = [n for n in _NAMED_SIZES if shares and all(n in of for of in shares.values())]
     for name, of in shares.items():
-        numbers = ", ".join(f"{of[n] * 100:.0f}" for n in sides)
+        # Rounded down, as terminals have them: 89.6 % is not yet the 90 % that follows.
+        numbers = ", ".join(f"{math.floor(of[n] * 100)}" for n in sides)
         named.append(f"{format_name(name)} {numbers} %")
         order = sorted(of)
         below = [place for place, n in enumerate(order) if of[n] < _FULL]

@@ -49,7 +49,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 plot_marks(axes, [(rate, y) for y, rate in known.items()], 0, label=name, **look)
         for y, rate in rates.items():
             at = (max(rate, documented.get(y, 0)), y)
-            note(axes, units.number(rate), at, (4, 0), fontsize=canvas.font - 1.5)
+            note(axes, units.number(rate), at, (4, 0), fontsize=canvas.font - 1)
             canvas.beside(axes, y, texts[y], MUTED)
         canvas.beside(axes, -1.1, "latency", INK)
         canvas.labels(axes, "results per clock and SM, log scale")

@@ -116,8 +116,6 @@ _FEW_ROOFS = 4
 _FAR = 14
 # Points between a slope and its name; above it the text's descenders add room.
 _ABOVE, _BELOW = 1.0, 3.0
-# Small, since panels are crowded.
-_FONT = 8.5
 
 
 def short_label(label: str) -> str:
@@ -155,7 +153,7 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits, ridges: bool = True)
         name = short_label(slope.label) if canvas.narrow else slope.label
         text = f"{name} {units.rate(slope.value, 'B/s')}"
         spots = slope_spots(axes, slope.value)
-        style = {"rotation": slope_angle(axes), "fontsize": _FONT, "color": INK}
+        style = {"rotation": slope_angle(axes), "fontsize": canvas.font - 1, "color": INK}
         # A name may cross a roof or even a point, but on another slope it would be misread.
         for others in ([*points, *lines], [*points, *slopes], slopes):
             blocked = [*texts, *others]
@@ -182,7 +180,7 @@ def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline
     """Writes intensities right of the main memory's ridges, unless roofs are many."""
     if len(found.roofs) > _FEW_ROOFS:
         return
-    style = {"fontsize": canvas.font - 1.5, "color": INK}
+    style = {"fontsize": canvas.font - 1, "color": INK}
     for roof in found.roofs:
         at = (roof.value / found.main.value, roof.value)
         away = range(3, _FAR, 4)

@@ -148,9 +148,9 @@ def _draw_sustained(
         # Panels share an axis, so that they compare.
         axes.set_ylim(low, high)
         canvas.labels(axes, shape_of(m), _heading(m, _one(bursts, m)))
-        axes.xaxis.label.set_fontsize(canvas.font - 1.5)
+        axes.xaxis.label.set_fontsize(canvas.font - 1)
     panels[lowest.index(max(lowest))].legend(
-        fontsize=canvas.font - 1.5,
+        fontsize=canvas.font - 1,
         loc="lower right",
         borderaxespad=0,
         handlelength=1.4,

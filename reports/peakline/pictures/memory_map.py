@@ -1,5 +1,6 @@
 """The levels of a device's memory: latency, bandwidth and size."""
 
+import textwrap
 from typing import Any
 
 from peakline import units
@@ -20,18 +21,23 @@ def picture(profile: Profile, device: str) -> Picture | None:
         return None
     rated = any(level.bytes_per_s for level in levels)
     labels = [short(level.label, _MOST_OF_A_LABEL) for level in levels]
-    sizes = [
-        f"{label}\n{_size(level)}".rstrip() for label, level in zip(labels, levels, strict=True)
-    ]
-    lines = [
-        f"{label}\n{_line(level)}".rstrip() for label, level in zip(labels, levels, strict=True)
-    ]
 
     def draw(canvas: Canvas) -> Figure:
+        below = _MOST_OF_A_LABEL if canvas.narrow else 2 * _MOST_OF_A_LABEL
+        sizes, lines = (
+            [
+                f"{label}\n{textwrap.fill(text(level), below)}".rstrip()
+                for label, level in zip(labels, levels, strict=True)
+            ]
+            for text in (_size, _line)
+        )
+        left = [
+            canvas.room(text for row in rows for text in row.split("\n")) for rows in (sizes, lines)
+        ]
         figure, panels = canvas.figure(
-            0.46 * len(levels) + 0.9,
+            (0.54 if canvas.narrow else 0.46) * len(levels) + 0.9,
             2 if rated else 1,
-            left=canvas.room([text for row in sizes + lines for text in row.split("\n")]),
+            left=max(left) if canvas.narrow else left,
         )
         for axes, names in zip(panels, (sizes, lines), strict=False):
             canvas.rows(axes, names)

@@ -43,7 +43,7 @@ def links(profile: Profile, device: str) -> Picture | None:
 
     def draw(canvas: Canvas) -> Figure:
         figure, panels = canvas.figure(3.0, len(matrices), left=0.5)
-        small = canvas.font - (1.0 if len(gpus) <= 4 else 2.5)
+        small = canvas.font - (1.0 if canvas.narrow or len(gpus) <= 4 else 2.5)
         for axes, (name, matrix) in zip(panels, matrices.items(), strict=True):
             best = max(matrix.values())
             for (one, other), rate in matrix.items():
@@ -182,7 +182,7 @@ def sizes(profile: Profile, device: str) -> Picture | None:
             axes.axhline(limit, label=name, **LIMIT)
             labels.append(EndLabel(limit, f"{name} {limit:.0f}", MUTED))
         xs = [x for line in lines.values() for x, _ in line]
-        size_ticks(axes.xaxis, min(xs), max(xs), 3 if canvas.narrow else 7)
+        size_ticks(axes.xaxis, min(xs), max(xs), 2 if canvas.narrow else 7)
         bottom, top = axes.get_ylim()
         rates = round_values(bottom, top, 5)
         plain_log_ticks(axes.yaxis, rates, [f"{v:g}" for v in rates])
@@ -227,9 +227,7 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
                 continue
             gpu, rate = m.params.get("gpu"), units.rate(amount(m), m.unit)
             # One GPU stands for what all reach alone, where they are alike.
-            share = (
-                f"{units.percent(kept[gpu])}: {rate}" if gpu in kept else f"{rate}, not run alone"
-            )
+            share = f"{units.percent(kept[gpu])}: {rate}" if gpu in kept else rate
             bars.append((f"{name}, GPU {gpu}", kept.get(gpu, 0.0), share))
     if not bars:
         return None
@@ -249,7 +247,8 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
         "node-concurrent",
         "All GPUs at once: what is left to each",
         "A bar that reaches the line at 1 loses nothing to the other GPUs. Host links share "
-        "switches, sockets and the host's memory; GEMMs share the node's power and cooling.",
+        "switches, sockets and the host's memory; GEMMs share the node's power and cooling. A rate "
+        "without a bar belongs to a GPU that was not run alone.",
         draw,
         ("host links at once", "GPUs at once"),
     )

@@ -20,7 +20,17 @@ from peakline.pictures.canvas import (
     text_width,
 )
 from peakline.pictures.curves import integer_ticks, mark_end, plot, plot_marks, size_ticks
-from peakline.pictures.style import DASHES, GRID, INK, LIMIT, MARKERS, MUTED, SERIES, format_look
+from peakline.pictures.style import (
+    DASHES,
+    GRID,
+    GROUND,
+    INK,
+    LIMIT,
+    MARKERS,
+    MUTED,
+    SERIES,
+    format_look,
+)
 from peakline.pictures.titles import says
 from peakline.profile.declared import Axis, DeclaredPanel
 
@@ -62,17 +72,13 @@ def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
     rows = [panel for panel in panels if panel.panel.kind != "lines"]
     room = canvas.room((name for panel in rows for name in panel.rows), canvas.font - 0.5)
     texts = [text for panel in rows if _with_values(panel) for text in _value_texts(panel)]
-    beside = canvas.room(texts, canvas.font - 1.5) if texts else 0.25
+    beside = canvas.room(texts, canvas.font - 1) if texts else 0.25
     lefts, rights, heads, heights = [], [], [], []
     for shown in panels:
         lines = shown.panel.kind == "lines"
         head = 0.34 if lines else _head(canvas, shown)[1]
         lefts.append(_LEFT if lines else room)
-        ends = (
-            canvas.room(_end_texts(canvas, shown), canvas.font - 1) + 0.1
-            if _end_texts(canvas, shown)
-            else 0.2
-        )
+        ends = canvas.room(_end_texts(shown), canvas.font - 1) + 0.1 if _end_texts(shown) else 0.2
         rights.append(ends if lines else beside)
         heads.append(head)
         heights.append(_LINES_HEIGHT if lines else _rows_height(shown) + head)
@@ -100,27 +106,16 @@ def written(value: float, axis: Axis) -> str:
 # --- Lines
 
 
-def _end_texts(canvas: Canvas, shown: ShownPanel) -> list[str]:
+def _end_texts(shown: ShownPanel) -> list[str]:
     if shown.panel.naming == "legend":
         return []
     texts = [line.label for line in shown.series]
     if shown.panel.naming == "ends_with_value":
-        # The narrow canvas has no room for other places than the heading's.
-        last = None if canvas.narrow else _last(shown)
         texts = [
-            f"{line.label} {written(line.points[-1][1], shown.panel.y)}"
-            + (f" at {_short(x, shown)}" if last not in (None, x := line.points[-1][0]) else "")
-            if line.label
-            else ""
+            f"{line.label} {written(line.points[-1][1], shown.panel.y)}" if line.label else ""
             for line in shown.series
         ]
     return texts + [_mark_text(mark, shown) for mark in shown.marks if not mark.upright]
-
-
-def _last(shown: ShownPanel) -> float:
-    """The place where most lines end, which a heading names."""
-    ends = [line.points[-1][0] for line in shown.series]
-    return max(ends, key=lambda x: (ends.count(x), x))
 
 
 def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
@@ -151,17 +146,12 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
         axes.set_ylim(low, high)
     elif labels:
         end_labels(axes, labels, canvas.font - 1)
-        if panel.naming == "ends_with_value" and panel.x.written != "name":
-            # Level with the axis' numbers: headings may be as wide as their panel.
-            of, style = ("axes fraction", "axes fraction"), {"color": MUTED, "va": "top"}
-            text = f"at {_short(_last(shown), shown)}"
-            note(axes, text, (1.0, 0.0), (20, -4), of, fontsize=canvas.font - 1, **style)
 
 
 def _draw_series(canvas: Canvas, axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
-    texts = _end_texts(canvas, shown)
+    texts = _end_texts(shown)
     labels = []
     for index, line in enumerate(shown.series):
         points = [(x / x_axis.per, y / y_axis.per) for x, y in line.points]
@@ -189,14 +179,6 @@ def _place(x: float, shown: ShownPanel) -> str:
     """A place on the x axis of lines."""
     named = shown.panel.x.written == "name"
     return shown.rows[int(x)] if named else _told(x, shown.panel.x)
-
-
-def _short(x: float, shown: ShownPanel) -> str:
-    """A place on the x axis where its label is in sight."""
-    axis = shown.panel.x
-    if axis.written == "integer":
-        return f"{x:g}" if len(name := axis.label.partition(",")[0]) > 1 else f"{name} = {x:g}"
-    return written(x, axis)
 
 
 def _said(*texts: str) -> str:
@@ -393,13 +375,14 @@ def _draw_row_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     draw = _draw_bars if panel.kind == "bars" else _draw_dots
+    ground: dict[str, Any] = {"bbox": GROUND} if shown.marks else {}
     for index, mark in enumerate(shown.series):
         points = draw(axes, shown, index)
         if _with_values(shown):
             for (value, row), (raw, _) in zip(points, mark.points, strict=True):
                 away = (6 if panel.kind == "dots" else 4, 0)
                 text = written(raw, panel.x)
-                note(axes, text, (value, row), away, fontsize=canvas.font - 1.5)
+                note(axes, text, (value, row), away, fontsize=canvas.font - 1, **ground)
     for limit in shown.marks:
         if limit.value is not None:
             axes.axvline(limit.value / panel.x.per, zorder=1, label=limit.label, **LIMIT)
@@ -414,7 +397,7 @@ def _draw_row_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     heading = panel.heading if not _legend_names(shown) else ""
     canvas.labels(axes, panel.x.label, heading)
     if columns := _head(canvas, shown)[0]:
-        canvas.legend_above(axes, columns, 1.5)
+        canvas.legend_above(axes, columns)
 
 
 def _told_apart(shown: ShownPanel) -> bool:

@@ -18,6 +18,7 @@ from peakline.pictures.canvas import (
     Figure,
     end_labels,
     engineering_ticks,
+    inches,
     note,
 )
 from peakline.pictures.curves import amount, format_of, plot_marks
@@ -236,7 +237,7 @@ def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None
     axes.set_yscale("log")
     axes.set_xlim(x)
     axes.set_ylim(y)
-    engineering_ticks(axes.xaxis, *x)
+    engineering_ticks(axes.xaxis, *x, min(5, int(2.2 * inches(axes)[0])))
     engineering_ticks(axes.yaxis, *y)
 
 

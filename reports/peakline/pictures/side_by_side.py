@@ -73,7 +73,7 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
             roofs.setdefault(roof.resource, []).append(roof)
     first = max((limits_.roofs[0] for _, limits_ in found), key=lambda roof: roof.value)
     ends = [_shared_label(canvas, group, first) for group in roofs.values()]
-    font = canvas.font - (1.5 if canvas.narrow else 0.5)
+    font = canvas.font - (1.0 if canvas.narrow else 0.5)
     right = canvas.room([label.text for label in ends], font) + 0.1
     figure, (axes,) = canvas.figure(4.3, right=right)
     bandwidths = [limits_.main.value for _, limits_ in found]

@@ -50,10 +50,12 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
     if wanted:
         shares = (units.number(100 * wanted / rate, 2) for rate in rates.values())
         texts = [f"{text}, {share} % needed" for text, share in zip(texts, shares, strict=True)]
+    if canvas.narrow:
+        texts = [text.replace(", ", ",\n") for text in texts]
     figure, (axes,) = canvas.figure(
         0.42 * len(rates) + 0.86,
         left=canvas.room(part for name in names for part in name.split("\n")),
-        right=canvas.room(texts, canvas.font - 1),
+        right=canvas.room((part for text in texts for part in text.split("\n")), canvas.font - 1),
         top=0.34 if wanted else 0.1,
     )
     shown = [*rates.values(), *([wanted] if wanted else [])]
