@@ -1,5 +1,7 @@
 """Pictures of matrix products: what is drawn, and where."""
 
+import math
+
 import pytest
 from conftest import TWO_GPUS, by_key, figure_of, loaded, only, reference
 from drawing import lines
@@ -41,7 +43,7 @@ def test_gemm_sizes_state_shares_and_where_90_lies():
         f.by["n"]: f.value
         for f in profile.figures(first.uuid, name="share_per_clock", id="gemm.size.bf16")
     }
-    numbers = ", ".join(f"{shares[n] * 100:.0f}" for n in (1024, 2048, 4096, 8192))
+    numbers = ", ".join(f"{math.floor(shares[n] * 100)}" for n in (1024, 2048, 4096, 8192))
     assert said.startswith(f"Share of burst at N = 1024, 2048, 4096, 8192: BF16 {numbers} %; FP8 ")
     below = max(n for n, share in shares.items() if share < 0.9)
     above = min(n for n in shares if n > below)

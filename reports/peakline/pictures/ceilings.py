@@ -5,6 +5,7 @@ from peakline.limits.ceilings import CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.pictures.canvas import Axes, Canvas, Figure
 from peakline.pictures.curves import plot_marks
+from peakline.pictures.labels import short_label
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
 from peakline.profile import PUBLISHED_BASES, Profile
@@ -31,11 +32,12 @@ def picture(profile: Profile, device: str) -> Picture | None:
     ]
     if len(rows) < 2:
         return None
-    labels = [profile.label(row.resource) for row in rows]
+    whole = [profile.label(row.resource) for row in rows]
     entries = {_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS} | {"theoretical"}
 
     def draw(canvas: Canvas) -> Figure:
-        best = [_best(row) + ("" if canvas.narrow else row.raw) for row in rows]
+        labels = [short_label(label) for label in whole] if canvas.narrow else whole
+        best = [] if canvas.narrow else [_best(row) + row.raw for row in rows]
         figure, axes = canvas.row_panel(labels, 0.25, best, entries)
         used: set[str] = set()
         drawn = enumerate(zip(labels, rows, strict=True))

@@ -149,7 +149,11 @@ def _draw_sustained(
         axes.set_ylim(low, high)
         canvas.labels(axes, shape_of(m), _heading(m, _one(bursts, m)))
         axes.xaxis.label.set_fontsize(canvas.font - 1)
-    panels[lowest.index(max(lowest))].legend(
+    axes = panels[lowest.index(max(lowest))]
+    handles, names = axes.get_legend_handles_labels()
+    axes.legend(
+        handles,
+        [name.partition(",")[0] if canvas.narrow else name for name in names],
         fontsize=canvas.font - 1,
         loc="lower right",
         borderaxespad=0,

@@ -82,11 +82,13 @@ def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
         rights.append(ends if lines else beside)
         heads.append(head)
         heights.append(_LINES_HEIGHT if lines else _rows_height(shown) + head)
+    # Panels of one kind that stand below each other line up.
+    alike = canvas.narrow and len(rows) in (0, len(panels))
     figure, all_axes = canvas.figure(
         max(heights),
         len(panels),
-        left=max(lefts) if canvas.narrow else lefts,
-        right=max(rights) if canvas.narrow else rights,
+        left=max(lefts) if alike else lefts,
+        right=max(rights) if alike else rights,
         top=max(heads),
     )
     for axes, shown in zip(all_axes, panels, strict=True):
@@ -329,11 +331,12 @@ def _thin(axes: Axes, canvas: Canvas) -> None:
     step = 1
     while len(ticks[::step]) > 1 and len(ticks[::step]) * widest > room:
         step += 1
-    if step == 1:
-        return
     chosen = ticks[::step]
     if len(chosen) < FEWEST_TICKS:
-        chosen = _fitting(axes, canvas, ticks)
+        chosen = ticks
+    chosen = _fitting(axes, canvas, chosen)
+    if chosen == ticks:
+        return
     axes.set_xticks([place for place, _ in chosen], [text for _, text in chosen])
     axes.minorticks_off()
 

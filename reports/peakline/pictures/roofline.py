@@ -253,7 +253,7 @@ def _draw(
     )
     heading = 0.48 if canvas.narrow else 0.34
     figure, drawn = canvas.figure(
-        (4.3 if len(panels) == 1 else 3.7) + 0.9 * canvas.narrow,
+        (4.3 if len(panels) == 1 else 3.7) + 1.3 * canvas.narrow,
         len(panels),
         right=right,
         top=heading,
@@ -275,7 +275,9 @@ def _draw_panel(
     axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points], with_ridges: bool
 ) -> None:
     theories = [r.theoretical.value for r in found.roofs if r.theoretical]
-    ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
+    # The narrow canvas has no room for the ridges of host links, a hundred times further right.
+    slopes = [found.main] if canvas.narrow else found.slopes
+    ridges = [r.value / s.value for r in found.roofs for s in slopes]
     at = [point for p in points for point in p.at]
     frame(axes, found.main.value, max([found.roofs[0].value, *theories]), ridges, at)
     for slope in found.slopes:
@@ -312,11 +314,12 @@ def _said(found: Limits, p: Points, intensity: float, rate: float) -> str:
 def _draw_ridges(axes: Axes, found: Limits, slope: RooflineLimit) -> None:
     size = 4 if slope.resource == found.main.resource else 3
     look = {"color": INK, "markersize": size, "label": f"_ridge points {slope.resource}"}
+    roofs = [r for r in found.roofs if r.value / slope.value <= axes.get_xlim()[1]]
     texts = [
         f"{r.label} meets {slope.label} at {units.intensity(r.value / slope.value)} FLOP/byte"
-        for r in found.roofs
+        for r in roofs
     ]
-    at = [(r.value / slope.value, r.value) for r in found.roofs]
+    at = [(r.value / slope.value, r.value) for r in roofs]
     plot_marks(axes, at, 0, texts, zorder=4, **look)
 
 
