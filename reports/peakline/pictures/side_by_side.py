@@ -54,15 +54,21 @@ def _leads(found: Sequence[tuple[str, Limits]]) -> str:
     )
 
 
+# Two runs of one healthy card are as far apart.
+_NO_LEAD = 1.02
+
+
 def _lead(names: Sequence[str], rows: Sequence[RooflineLimit]) -> str:
     """ "HBM read: h200 leads with 4617 GB/s, 1.44 × h100"."""
     (best, leader), *others = sorted(
         zip(rows, names, strict=True), key=lambda row: row[0].value, reverse=True
     )
     last, slowest = others[-1]
-    value = units.rate(best.value, best.best.unit)
-    if value == units.rate(last.value, best.best.unit):
+    value, least = (units.rate(row.value, best.best.unit) for row in (best, last))
+    if value == least:
         return f"{best.label}: {value} each"
+    if best.value < _NO_LEAD * last.value:
+        return f"{best.label}: {least} to {value}"
     return f"{best.label}: {leader} leads with {value}, {best.value / last.value:.3g} × {slowest}"
 
 
