@@ -37,6 +37,14 @@ def test_profiles_without_energy_say_what_measures_it(llm):
     assert "run --energy" in llm.refused("--profile", ONE_GPU, "--hf-config", CONFIG, *asked)
 
 
+@pytest.mark.parametrize(("per_byte", "loaded_w"), [(-1e-12, 700), (0, 700), (100e-12, 90)])
+def test_loads_below_the_idle_board_give_no_estimate(per_byte, loaded_w):
+    profile = with_energy(100, per_byte, loaded_w)
+    with pytest.raises(PeakError, match="drew no more than idle"):
+        decode_energy(profile, LLAMA)
+    assert decoding(profile, served(CONFIG), [1], [1024])["decode"][0]["joules_per_token"] is None
+
+
 def test_given_joules_are_held_against_the_estimate():
     document = checked(decoding(PROFILE, served(CONFIG), [1, 8], [1024], joules=3))
     first, second = (row["joules_per_token"] for row in document["decode"])

@@ -42,7 +42,9 @@ def decode_energy(profile: Profile, model: Transformer, serving: Serving = _ONE)
     computed_by = next(name for name in step.needs if name.startswith("tensor."))
     peak = profile.peak(computed_by, basis="achievable", device=uuid)
     gross = profile.energy(computed_by, basis="achievable", device=uuid)
-    per_flop = max(0.0, gross - idle / peak)
+    per_flop = gross - idle / peak
+    if per_byte <= 0 or per_flop <= 0:
+        raise PeakError(f"{profile.where}: under load the board drew no more than idle")
     share = serving.tp / serving.batch
     parts = (step.bytes * per_byte * share, step.flop * per_flop * share, idle * seconds * share)
     return TokenEnergy(sum(parts), *parts, seconds)

@@ -201,7 +201,8 @@ def _achieved(
 def _energy(estimate: float | None, joules: float) -> dict[str, Any]:
     if estimate is None:
         raise PeakError(
-            "the energy of a token cannot be estimated: the profile needs peakline run --energy"
+            "the energy of a token cannot be estimated: the profile needs peakline run --energy, "
+            "and loads that draw more than the idle board"
         )
     return {"joules_per_token": joules, "estimate_of_it": estimate / joules}
 
