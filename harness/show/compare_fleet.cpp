@@ -178,8 +178,18 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
 }  // namespace
 
 std::string fleet_size(const CompareResult& result) {
-  return fmt::format("{} on {}", format_count(static_cast<std::int64_t>(result.cards), "card"),
-                     format_count(std::ssize(result.machines), "machine"));
+  std::size_t compared = 0;
+  std::set<std::string> machines;
+  for (const DeviceComparison& device : result.devices) {
+    if (!device.is_gpu()) continue;
+    ++compared;
+    machines.insert(device.machine);
+  }
+  const std::string text =
+      fmt::format("{} on {}", format_count(static_cast<std::int64_t>(compared), "card"),
+                  format_count(std::ssize(machines), "machine"));
+  if (result.cards == compared) return text;
+  return fmt::format("{} ({} on one side alone, not compared)", text, result.cards - compared);
 }
 
 std::string fleet_point(const CompareResult& result) {

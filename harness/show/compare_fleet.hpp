@@ -15,7 +15,7 @@ inline bool is_fleet(const CompareResult& result) { return !result.machines.empt
 // not pass.
 std::string fleet_point(const CompareResult& result);
 
-// "100 cards on 25 machines".
+// "100 cards on 25 machines (2 on one side alone, not compared)".
 std::string fleet_size(const CompareResult& result);
 
 // The cards that deviate, a row each, with what changed on them alone.

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -235,7 +236,27 @@ def test_what_cannot_be_judged_is_unknown(card, folder, change, reason):
 
 def test_without_torch_a_probe_is_unknown(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert peakline.probe().outcome == "unknown"
+    verdict = peakline.ProbeVerdict("unknown", "PyTorch is not installed")
+    assert peakline.probe() == verdict
+    with pytest.raises(RuntimeError, match=verdict.reason):
+        peakline.probe.calibrate()
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, 0, -1, "x", None])
+def test_seconds_that_are_none_are_named(card, folder, seconds):
+    said = f"seconds is {seconds!r}: a number above 0 is needed"
+    assert peakline.probe(seconds=seconds, folder=folder).reason == said
+    with pytest.raises(RuntimeError, match=re.escape(said)):
+        peakline.probe.calibrate(seconds=seconds, folder=folder)
+    with pytest.raises(RuntimeError, match="step_s is"):
+        peakline.probe.every(seconds)
+
+
+def test_a_folder_that_is_a_file_is_found_before_measuring(card, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OSError, match="file"):
+        peakline.probe.calibrate(folder=tmp_path / "file")
+    assert card.measurement == 0
 
 
 def test_calls_that_do_not_fit_are_unknown(card, folder, tmp_path):
@@ -278,6 +299,21 @@ def test_impossible_rates_are_unknown(card, folder, value):
     document["rounds"][3]["clock_hz"] = value
     stored(folder).write_text(json.dumps(document))
     assert peakline.probe(folder=folder).outcome == "unknown"
+
+
+@pytest.mark.parametrize("damage", [lambda rounds: rounds[:1], lambda rounds: rounds + rounds[:1]])
+def test_calibrations_of_other_rounds_are_unknown(card, folder, damage):
+    document = json.loads(stored(folder).read_text())
+    document["rounds"] = damage(document["rounds"])
+    stored(folder).write_text(json.dumps(document))
+    assert "expected 64 rounds" in peakline.probe(folder=folder).reason
+
+
+def test_a_calibration_that_finds_nothing_slow_is_unknown(card, folder):
+    document = json.loads(stored(folder).read_text())
+    document["rounds"][3]["gemm_flop_per_cycle"] = 1e-300
+    stored(folder).write_text(json.dumps(document))
+    assert "differ by at most 10%" in peakline.probe(folder=folder).reason
 
 
 def test_a_missing_calibration_says_what_to_do(card, tmp_path, monkeypatch):

@@ -1,12 +1,13 @@
 """How long a KV cache takes back from the host, by hand."""
 
 import dataclasses
+import json
 
 import peakline
 import pytest
 from conftest import CONFIGS, ONE_GPU, config_of, reference
 from made_rates import with_blocks
-from peakline import Formats, PeakError, Serving, Transformer, kv_restoring, prefill_bound
+from peakline import Formats, PeakError, Serving, Transformer, kv_restoring, prefill_bound, units
 from peakline.models.served import decoding, restoring, served
 from peakline.profile import Curve, Figure
 from schemas import checked
@@ -121,3 +122,13 @@ def test_the_price_beside_decoding_is_said():
     assert restoring(document).endswith(
         "long. Reads of device memory take 1.06 times as long meanwhile."
     )
+
+
+def test_mean_blocks_are_of_their_contexts(tmp_path):
+    """States are large blocks beside those of attention, which more tokens outnumber."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(config_of("nemotron-3-nano-30b")))
+    document = decoding(PROFILE, served(config), [1], [1024, 32768])
+    sizes = {units.size(row["block_bytes"]) for row in document["kv_restoring"]}
+    assert len(sizes) == 2
+    assert all(size in restoring(document) for size in sizes)

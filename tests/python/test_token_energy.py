@@ -45,6 +45,17 @@ def test_loads_below_the_idle_board_give_no_estimate(per_byte, loaded_w):
     assert decoding(profile, served(CONFIG), [1], [1024])["decode"][0]["joules_per_token"] is None
 
 
+@pytest.mark.parametrize("idle_w", [0, -5])
+def test_an_idle_board_draws_power(idle_w):
+    with pytest.raises(PeakError, match=rf"energy\.idle has a power of {idle_w} W"):
+        decode_energy(with_energy(idle_w, 100e-12, 700), LLAMA)
+
+
+def test_the_reason_that_forbids_an_estimate_is_said():
+    with pytest.raises(PeakError, match="drew no more than idle"):
+        decoding(with_energy(100, 0, 700), served(CONFIG), [1], [1024], joules=3)
+
+
 def test_given_joules_are_held_against_the_estimate():
     document = checked(decoding(PROFILE, served(CONFIG), [1, 8], [1024], joules=3))
     first, second = (row["joules_per_token"] for row in document["decode"])

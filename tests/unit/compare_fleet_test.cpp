@@ -153,6 +153,16 @@ TEST(CompareFleet, LostMovedAndReplacedCardsAreNamed) {
   EXPECT_THAT(text, HasSubstr("node3 gpu0: GPU-00000002 was in node2 before"));
 }
 
+TEST(CompareFleet, CardsOfOneSideAreNotCounted) {
+  Fleets fleet = fleet_of(2);
+  std::mt19937 random(4);
+  fleet.next.profiles.push_back(run_of(99, "node2", random));
+  fleet.next.files.emplace_back("b/node2.json");
+  EXPECT_THAT(
+      first_line(compared(fleet)),
+      HasSubstr("2 cards on 2 machines (1 on one side alone, not compared): new is as fast"));
+}
+
 // Nothing became unsteady: a card that fails came along.
 TEST(CompareFleet, ANewCardThatIsUnsteadyIsADifference) {
   Fleets fleet = fleet_of(2);

@@ -43,6 +43,8 @@ def decode_energy(profile: Profile, model: Transformer, serving: Serving = _ONE)
     peak = profile.peak(computed_by, basis="achievable", device=uuid)
     gross = profile.energy(computed_by, basis="achievable", device=uuid)
     per_flop = gross - idle / peak
+    if idle <= 0:
+        raise PeakError(f"{profile.where}: energy.idle has a power of {idle:g} W")
     if per_byte <= 0 or per_flop <= 0:
         raise PeakError(f"{profile.where}: under load the board drew no more than idle")
     share = serving.tp / serving.batch

@@ -194,7 +194,7 @@ class Mixture:
 def delta(fields: Fields, _: Family) -> Layer:
     """Gated delta rule (Qwen3-Next), with a state of keys x values per value head.
 
-    Counted as in Megatron-LM (gdn_layer_flops of training.py, commit 001b00c): 4 products of the
+    Counted as in Megatron-LM (gdn_layer_flops of training.py at 001b00c): 4 products of the
     state's size, and the convolution.
     """
     width, kernel = fields.number("hidden_size"), fields.number("linear_conv_kernel_dim")
@@ -214,7 +214,7 @@ def delta(fields: Fields, _: Family) -> Layer:
 def mamba2(fields: Fields, _: Family) -> Layer:
     """Mamba-2, whose scan counts 7 FLOP per element of the state.
 
-    As in Megatron-LM (mamba_layer_flops of training.py, commit 001b00c), except for the width: the
+    As in Megatron-LM (mamba_layer_flops of training.py at 001b00c), except for the width: the
     file's instead of twice the model's.
     """
     width, kernel = fields.number("hidden_size"), fields.number("mamba_d_conv")

@@ -84,5 +84,5 @@ def kv_restoring(profile: Profile, model: Transformer, serving: Serving = _ONE) 
     beside = profile.figures(
         work.device, id=f"{_ID}.beside_read", name="read_slowdown", by=way, direction="h2d"
     )
-    slowdown = beside[0].value or None if beside else None
+    slowdown = beside[0].value if beside and beside[0].value > 0 else None
     return Restoring(seconds, way, total, total / blocks, speedup, slowdown)

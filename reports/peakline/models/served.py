@@ -90,8 +90,8 @@ def decoding(
     """The document of `peakline-llm --json`: bounds and estimates by batch and context, and notes.
 
     rate: tokens/s achieved at the first batch and context, over all sequences. joules: measured
-    there for a token, on all boards. Raises ValueError
-    and PeakError as `decode_bound` does.
+    there for a token, on all boards. Raises ValueError and PeakError as `decode_bound` does, and
+    with `joules` as `decode_energy` does.
     """
     model, serving = of.model, of.serving
     rows, prefills, restored, notes = [], [], [], dict[str, None]()
@@ -110,9 +110,12 @@ def decoding(
             if kernels and kernels.experts_s:
                 notes[_OF_EXPERTS] = None
             energy = None
-            with contextlib.suppress(PeakError):
+            try:
                 energy = decode_energy(profile, model, one)
                 notes[_OF_ENERGY] = None
+            except PeakError:
+                if joules:
+                    raise
             rows.append(
                 _row(step, one, kernels.tokens_per_s if kernels else None)
                 | {"joules_per_token": energy.joules if energy else None}
@@ -198,12 +201,7 @@ def _achieved(
     return {"tokens_per_s": rate, "of_bound": rate / step.tokens_per_s, **shares}
 
 
-def _energy(estimate: float | None, joules: float) -> dict[str, Any]:
-    if estimate is None:
-        raise PeakError(
-            "the energy of a token cannot be estimated: the profile needs peakline run --energy, "
-            "and loads that draw more than the idle board"
-        )
+def _energy(estimate: float, joules: float) -> dict[str, Any]:
     return {"joules_per_token": joules, "estimate_of_it": estimate / joules}
 
 
@@ -269,13 +267,13 @@ def restoring(document: Mapping[str, Any]) -> str:
     ways = " or ".join(dict.fromkeys(_WAYS[row["way"]] for row in rows))
     times = ", ".join(f"{units.time(row['seconds'])} for {row['context']} tokens" for row in rows)
     again = ", ".join(f"{row['least_speedup']:.3g}" for row in rows)
+    sizes = ", ".join(dict.fromkeys(units.size(row["block_bytes"]) for row in rows))
     text = (
-        f"KV cache back from the host over an idle link, in blocks of "
-        f"{units.size(rows[0]['block_bytes'])} by "
+        f"KV cache back from the host over an idle link, in blocks of {sizes} by "
         f"{ways}: {times}. Computing it again takes at least {again} times as long."
     )
-    slowdown = max((row["read_slowdown"] or 0 for row in rows), default=0)
-    if slowdown:
+    slowdown = max((row["read_slowdown"] or 1 for row in rows), default=1)
+    if slowdown > 1:
         text += f" Reads of device memory take {slowdown:.3g} times as long meanwhile."
     return text
 

@@ -83,7 +83,10 @@ class Probe:
         later verdicts. Parameters are a probe's. A slow card passes for healthy, so let `peakline
         check` pass first. Raises RuntimeError if the card cannot be measured or is not idle,
         OSError if the file cannot be written."""
+        seconds = _above_0("seconds", seconds)
         card = Card(device)
+        path = _file(card, folder)
+        path.parent.mkdir(parents=True, exist_ok=True)  # before it takes 20 s
         with card.work() as work:
             parts = work.parts(seconds)
             rounds = []
@@ -94,17 +97,23 @@ class Probe:
                     work.load(_LOAD_S if number == _ROUNDS // 2 else _PAUSE_S)
                 rounds.append(work.measure(parts))
         found = _Calibration(card.conditions(), seconds, parts, rounds)
-        limits = found.limits(math.inf)
-        if min(limits.values()) < 1 - _MOST_SCATTER:
+        if found.scatters():
             raise Unknown(f"rounds differ by more than {_MOST_SCATTER:.0%}: the card is not idle")
-        path = _file(card, folder)
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, found.document().encode())
-        return limits
+        return found.limits(math.inf)
 
     def every(self, step_s: float, seconds: float = 0.2, share: float = 0.01) -> int:
-        """The number of steps of `step_s` seconds for each probe that costs `share` of the time."""
-        return max(1, math.ceil(seconds / (share * step_s)))
+        """The number of steps of `step_s` seconds for each probe that costs `share` of the time.
+        Raises RuntimeError unless all are above 0."""
+        given = {"step_s": step_s, "seconds": seconds, "share": share}
+        step_s, seconds, share = (_above_0(name, value) for name, value in given.items())
+        return max(1, math.ceil(seconds / share / step_s))
+
+
+def _above_0(name: str, value: Any) -> float:
+    if not isinstance(value, (int, float)) or not 1e-9 < value < 1e9:
+        raise Unknown(f"{name} is {value!r}: a number above 0 is needed")
+    return value
 
 
 probe = Probe()
@@ -112,7 +121,7 @@ probe = Probe()
 
 def _probed(card: Card, seconds: float, folder: _Folder) -> ProbeVerdict:
     calibration = _stored(card, folder)
-    if seconds < calibration.seconds:
+    if _above_0("seconds", seconds) < calibration.seconds:
         raise Unknown(f"calibrated for {calibration.seconds:g} s; {seconds:g} s is too short")
     parts = calibration.parts
     parts = parts._replace(groups=round(parts.groups * seconds / calibration.seconds))
@@ -150,6 +159,10 @@ class _Calibration:
         found = {n: min(r) / statistics.median(r) - _MARGIN for n, r in self.rates().items()}
         found["hbm.read"] *= min(1.0, clock_hz / min(round_.clock_hz for round_ in self.rounds))
         return found
+
+    def scatters(self) -> bool:
+        """Whether rounds differ so much that a slow card would pass."""
+        return min(self.limits(math.inf).values()) < 1 - _MOST_SCATTER
 
     def verdict(self, last: Round, *before: Round) -> ProbeVerdict:
         """The verdict on the last measurement: a rate is slow if it was each time."""
@@ -196,8 +209,12 @@ def _calibration(document: Any) -> _Calibration:
         rounds = [Round(**round_) for round_ in document["rounds"]]
         found = _Calibration(dict(document["conditions"]), document["seconds"], parts, rounds)
         numbers = [found.seconds, *parts, *(number for round_ in rounds for number in round_)]
-        if not rounds or not all(0 < number < math.inf for number in numbers):
+        if not all(0 < number < math.inf for number in numbers):
             raise FieldError("expected positive numbers")
+        if len(rounds) != _ROUNDS or found.scatters():
+            raise FieldError(
+                f"expected {_ROUNDS} rounds that differ by at most {_MOST_SCATTER:.0%}"
+            )
     except (KeyError, TypeError, ValueError) as error:
         raise FieldError(f"not what probe.calibrate writes: {error}") from error
     return found

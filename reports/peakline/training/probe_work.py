@@ -64,8 +64,10 @@ class Card:
     """A GPU of PyTorch's."""
 
     def __init__(self, device: Any) -> None:
-        import torch
-
+        try:
+            import torch
+        except ImportError as missing:
+            raise Unknown("PyTorch is not installed") from missing
         self.torch: Any = torch
         if not torch.cuda.is_available():
             raise Unknown("PyTorch finds no GPU")
