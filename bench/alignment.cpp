@@ -45,8 +45,9 @@ Picture alignment_picture() {
   return {.key = "alignment",
           .subject = "Alignment: offset and stride",
           .how =
-              "Each line is one access width; 100 % is the same access aligned and contiguous. "
-              "Only what the kernel asked for counts, not what the hardware moved on top of it.",
+              "100 % is the same access, of one width per thread, aligned and contiguous; a stride "
+              "counts elements of that width. Only what the kernel asked for counts, not what the "
+              "hardware moved on top of it.",
           .panels = {panel("alignment.offset", "offset", "offset, bytes", Scale::kLinear,
                            "% of the bandwidth of aligned access"),
                      panel("alignment.stride", "stride", "stride, elements", Scale::kLog2,

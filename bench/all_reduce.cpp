@@ -61,12 +61,14 @@ std::string title(const TitleView& view) {
     throw Missing();
   };
   std::string text =
-      fmt::format("An all-reduce of {} in a graph takes {} in one step, {} in two, {} by NCCL",
+      fmt::format("An all-reduce of {} in a graph takes {} one-shot, {} two-shot, {} by NCCL",
                   format_size(kToldBytes), told(kOneShot), told(kTwoShot), told(kNccl));
+  if (view.find({.id = kSymmetric, .name = "time"}) != nullptr)
+    text += fmt::format(", {} by its kernels for symmetric memory", told(kSymmetric));
   const Figure *one = view.find({.id = kOneShot, .name = "nccl_from"}),
                *two = view.find({.id = kTwoShot, .name = "nccl_from"});
   if (one != nullptr && two != nullptr)
-    text += fmt::format(", which is the fastest from {} on",
+    text += fmt::format("; NCCL is the fastest from {} on",
                         format_value(std::max(one->value, two->value), "B"));
   return text;
 }
@@ -79,15 +81,15 @@ Picture picture() {
       .key = "small-collectives",
       .subject = "Small all-reduces: what a layer split over GPUs waits for",
       .how =
-          "All-reduces of BF16 that follow one another in a CUDA graph. In one step every GPU "
-          "sends everything to all others; in two, each sums a part and sends the sum. The "
-          "lowest line is what to use at that size.",
+          "All-reduces of BF16 that follow one another in a CUDA graph, by NCCL and by kernels of "
+          "peakline: one-shot, every GPU sends everything to all others; two-shot, each sums a "
+          "part and sends the sum.",
       .panels = {
           {.over = "bytes",
            .x = {.label = "bytes of the array", .written = Written::kSize, .scale = Scale::kLog2},
            .y = {.label = "µs per all-reduce", .per = 1e-6, .low = 0},
            .series = {times("NCCL", kNccl), times("NCCL, symmetric", kSymmetric),
-                      times("one step", kOneShot), times("two steps", kTwoShot)}}}};
+                      times("one-shot", kOneShot), times("two-shot", kTwoShot)}}}};
 }
 
 }  // namespace
@@ -111,9 +113,9 @@ void register_all_reduce(Registry& registry, const std::vector<int>& gpus) {
   add(AllReduceBy::kNcclSymmetric, kSymmetric,
       "The same by NCCL's kernels for symmetric memory, where it has them");
   add(AllReduceBy::kOneShot, kOneShot,
-      "Time of an all-reduce of BF16 in a CUDA graph in one step: all GPUs send to all");
+      "Time of an all-reduce of BF16 in a CUDA graph, one-shot: all GPUs send to all");
   add(AllReduceBy::kTwoShot, kTwoShot,
-      "The same in two steps: each GPU sums a part, then sends it to all");
+      "The same two-shot: each GPU sums a part, then sends it to all");
 }
 
 }  // namespace peakline::bench

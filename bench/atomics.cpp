@@ -37,9 +37,9 @@ Picture atomics_picture() {
       .key = "atomics",
       .subject = "Atomic operations: what sharing an address costs",
       .how =
-          "Each row is one operation, each mark a number of addresses: one for all threads (in "
-          "shared memory, of a block), 32 of them, one for each lane, one for each warp and one "
-          "for each thread. Swaps count whether they succeed or not.",
+          "The threads share addresses: one for all of them (in shared memory, of a block), "
+          "32, one for each lane, one for each warp, or one for each thread. Swaps count "
+          "whether they succeed or not.",
       .panels = {panel("atomics.global", "10⁹ operations/s, global memory", {{"scope", "device"}}),
                  panel("atomics.shared", "10⁹ operations/s, shared memory", {})}};
 }

@@ -60,10 +60,10 @@ Picture caches_picture() {
       .key = "cache",
       .subject = "Caches: read bandwidth against the footprint",
       .how =
-          "Each SM reads its own part of the footprint again and again. A line falls where a level "
-          "no longer holds all of it: through the L1 where a part exceeds the SM's L1, past the L1 "
-          "where the whole exceeds the L2. Dotted lines mark the sizes found, that of the L1s of "
-          "all SMs together.",
+          "Each SM reads its own part of the footprint again and again. The rate falls where a "
+          "level no longer holds all of it: through the L1 where a part exceeds the SM's L1, "
+          "past the L1 where the whole exceeds the L2. Marked are the sizes found, that of the "
+          "L1s of all SMs together.",
       .panels = {
           {.over = "footprint",
            .x = size_axis("footprint of all SMs together"),

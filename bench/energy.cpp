@@ -93,10 +93,11 @@ std::string title(const TitleView& view) {
       "FP32 FMAs",
       view.value({.id = kIdle, .name = "power"}), net("energy.hbm_read", "J/B"),
       net("energy.l2_read", "J/B"), net("energy.fma_fp32", "J/FLOP"));
-  const Figure* gemm =
-      view.find({.id = kIdle, .name = "gemm_net", .by = {{"format", std::string("bf16")}}});
-  if (gemm != nullptr)
-    text += fmt::format(", {} of BF16 GEMMs", format_value(gemm->value, gemm->unit));
+  for (const char* format : {"bf16", "fp8"})
+    if (const Figure* gemm =
+            view.find({.id = kIdle, .name = "gemm_net", .by = {{"format", std::string(format)}}}))
+      text += fmt::format(", {} of {} GEMMs", format_value(gemm->value, gemm->unit),
+                          format_label(format));
   return text;
 }
 
@@ -113,10 +114,10 @@ Picture picture() {
   return {.key = "energy",
           .subject = "Energy: what a byte and an operation cost the board",
           .how =
-              "What a load of seconds adds to the power of the idle board, over its rate. The "
-              "board's own counter measured it, not the wall's. A copy over the host link costs "
-              "the host as well, which is not in it, and adds so few watts that runs differ by a "
-              "fifth.",
+              "Net is what a load of seconds adds to the power of the idle board, over its rate; "
+              "gross has the idle board's power in it. The board's own counter measured both, not "
+              "the wall's. A copy over the host link costs the host as well, which is not in it, "
+              "and adds so few watts that runs differ by a fifth.",
           .panels = {bars("pJ a byte, beyond the idle board",
                           {{"device memory read", {"energy.hbm_read", "net"}},
                            {"device memory write", {"energy.hbm_write", "net"}},

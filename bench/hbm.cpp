@@ -73,9 +73,9 @@ Picture hbm_picture() {
   return {.key = "hbm",
           .subject = "Device memory: patterns and widths",
           .how =
-              "Each row is one access pattern, each mark one access width; the dashed line is what "
-              "clock and bus width allow. cudaMemcpy and cudaMemset choose their width themselves. "
-              "A copy counts the bytes it reads and the bytes it writes.",
+              "Memory is read and written with accesses of 1 to 16 bytes per thread; cudaMemcpy "
+              "and cudaMemset choose their width themselves. A copy counts the bytes it reads and "
+              "the bytes it writes.",
           .panels = {
               {.kind = PanelKind::kDots,
                .by = "width",

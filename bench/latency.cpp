@@ -76,10 +76,9 @@ Picture latency_picture() {
   return {.key = "latency",
           .subject = "Latency: how long a load takes, by footprint",
           .how =
-              "The first panel has one load at a time over lines in random order: each step is a "
-              "level that no longer holds the footprint, and a last one the TLB. Dashed lines are "
-              "the levels measured by themselves. The second has sectors of 32 bytes read at "
-              "random by all SMs.",
+              "One load at a time goes over lines in random order and takes longer with each level "
+              "that no longer holds the footprint, at last the TLB. At random means sectors of 32 "
+              "bytes, read by all SMs.",
           .panels = {{.over = "bytes",
                       .x = size_axis("footprint"),
                       .y = {.label = "latency", .written = Written::kTime, .scale = Scale::kLog10},

@@ -42,25 +42,27 @@ std::string launch_title(const TitleView& view) {
 }
 
 Picture launch_picture() {
-  return {.key = "launch",
-          .subject = "Launches: what starting work costs",
-          .how =
-              "A graph pays where its line is below that of a stream of single launches. Below, "
-              "what is paid: a round trip by whoever waits for each kernel, the call by the host, "
-              "then the time of a kernel in a full stream, and of a node in a long graph.",
-          .panels = {
-              {.over = "nodes",
-               .x = count_axis("nodes of a graph"),
-               .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},
-               .series = {{"graph", {.id = "launch.graph", .figure = "time_per_item"}}},
-               .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}},
-              {.kind = PanelKind::kBars,
-               .x = {.label = "one kernel", .written = Written::kTime},
-               .series = {{"round trip: launch to finish", {.id = "launch.round_trip"}},
-                          {"submit: host time of the call", {.id = "launch.submit"}},
-                          {"empty kernel alone on the device", {.id = "launch.empty_kernel"}},
-                          {"back to back: one of many", {.id = "launch.back_to_back"}},
-                          {"one of a long graph", {.id = "launch.graph", .figure = "per_item"}}}}}};
+  return {
+      .key = "launch",
+      .subject = "Launches: what starting work costs",
+      .how =
+          "A graph pays where a kernel in it takes less than one launched into a stream. A round "
+          "trip is paid by whoever waits for each kernel, the call (submit) by the host. Back "
+          "to back are kernels that already wait in the stream, so that the host is not in "
+          "their time; per item is that of one more node in a long graph.",
+      .panels = {{.over = "nodes",
+                  .x = count_axis("nodes of a graph"),
+                  .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},
+                  .series = {{"graph", {.id = "launch.graph", .figure = "time_per_item"}}},
+                  .marks = {{.label = "stream", .figure = Numbers{"launch.back_to_back", "time"}}}},
+                 {.kind = PanelKind::kBars,
+                  .x = {.label = "one kernel", .written = Written::kTime},
+                  .series = {{"round trip: launch to finish", {.id = "launch.round_trip"}},
+                             {"submit: host time of the call", {.id = "launch.submit"}},
+                             {"empty kernel alone on the device", {.id = "launch.empty_kernel"}},
+                             {"back to back: one of many", {.id = "launch.back_to_back"}},
+                             {"one more node of a long graph",
+                              {.id = "launch.graph", .figure = "per_item"}}}}}};
 }
 
 CurveRule time_curve(std::string role = {}) {

@@ -31,10 +31,8 @@ Picture occupancy_picture() {
       .key = "occupancy",
       .subject = "Occupancy: how much must be in flight",
       .how =
-          "Each line is a number of independent loads or FMA chains per thread: more of them stand "
-          "in for more warps. Memory sees little but the bytes in flight, so its lines are close; "
-          "the dotted line marks the fewest bytes with which one of them reaches 90 % of the "
-          "bandwidth.",
+          "More independent loads or FMA chains in each thread stand in for more warps. Memory "
+          "sees little but the bytes in flight.",
       .panels = {{.over = "in_flight",
                   .x = size_axis("bytes in flight per SM"),
                   .y = {.label = "GB/s read, by loads per thread", .per = 1e9, .low = 0},

@@ -53,17 +53,15 @@ Picture overlap_picture() {
                    of("pageable, hidden", "pageable", "hidden_rate")},
         .naming = Naming::kEndsWithValue};
   };
-  return {
-      .key = "overlap",
-      .subject = "Overlap: copying the next batch while computing",
-      .how =
-          "A kernel works on one batch while the next is copied in and, in the second panel, the "
-          "results of the last are copied out; it takes about as long as the slower copy alone, or "
-          "the "
-          "point is left out. A line called hidden is the rate if all but the slowest part took no "
-          "time: where the line below meets it, the copies cost nothing.",
-      .panels = {panel("overlap.h2d", "GB/s, copying in"),
-                 panel("overlap.h2d_d2h", "GB/s, copying in and out")}};
+  return {.key = "overlap",
+          .subject = "Overlap: copying the next batch while computing",
+          .how =
+              "A kernel works on one batch while the next is copied in and, in both directions at "
+              "once, the results of the last are copied out; it takes about as long as the slower "
+              "copy alone, or the point is left out. Hidden is the rate if all but the slowest "
+              "part took no time: a rate that reaches it has copies that cost nothing.",
+          .panels = {panel("overlap.h2d", "GB/s, copying in"),
+                     panel("overlap.h2d_d2h", "GB/s, copying in and out")}};
 }
 
 // Copies that reach this share of the slowest part's rate count as hidden.

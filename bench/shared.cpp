@@ -44,18 +44,17 @@ std::string clusters_title(const TitleView& view) {
 }
 
 Picture conflicts_picture() {
-  return {
-      .key = "conflicts",
-      .subject = "Bank conflicts: what they cost",
-      .how =
-          "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 is a "
-          "read without conflicts; on the dashed line the bank serves one lane after another.",
-      .panels = {{.over = "ways",
-                  .x = count_axis("lanes of a warp that hit the same bank"),
-                  .y = count_axis("time, as a multiple of a read without conflicts"),
-                  .series = {{"measured", {.id = "shared.conflicts", .figure = "slowdown"}}},
-                  .marks = {{.label = "one lane after another", .diagonal = true}},
-                  .naming = Naming::kEndsWithValue}}};
+  return {.key = "conflicts",
+          .subject = "Bank conflicts: what they cost",
+          .how =
+              "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 is "
+              "a read without conflicts; at worst the bank serves one lane after another (dashed).",
+          .panels = {{.over = "ways",
+                      .x = count_axis("lanes of a warp that hit the same bank"),
+                      .y = count_axis("time, as a multiple of a read without conflicts"),
+                      .series = {{"measured", {.id = "shared.conflicts", .figure = "slowdown"}}},
+                      .marks = {{.label = "one lane after another", .diagonal = true}},
+                      .naming = Naming::kEndsWithValue}}};
 }
 
 Picture clusters_picture() {
@@ -63,9 +62,8 @@ Picture clusters_picture() {
       .key = "dsmem",
       .subject = "Distributed shared memory: what another SM's shared memory costs",
       .how =
-          "Each block reads the shared memory of the next block in its cluster, which runs on a "
-          "nearby SM; the first bar is a block that reads its own. The second panel has the time "
-          "that one load takes.",
+          "Each block reads the shared memory of the next block in its cluster, which runs on "
+          "a nearby SM, or its own for comparison.",
       .panels = {
           {.kind = PanelKind::kBars,
            .x = {.label = "GB/s read by all SMs together", .per = 1e9},

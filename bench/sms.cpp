@@ -21,8 +21,9 @@ constexpr const char *kTopic = "some of the SMs", *kLinkTopic = "some of the SMs
 constexpr std::array<std::int64_t, 12> kSms{1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112};
 // A product on less takes too long.
 constexpr std::int64_t kFewestOfProducts = 8;
-constexpr std::array<std::int64_t, 2> kPercents{50, 90};
-constexpr double kSureOf = 0.95;
+// Nearer to the highest rate, a fraction of a percent would decide how many SMs it takes.
+constexpr std::int64_t kBend = 95;
+constexpr std::array<std::int64_t, 3> kPercents{50, 90, kBend};
 
 std::vector<Point> points(std::int64_t fewest, const Point& like) {
   std::vector<ParamValue> sms;
@@ -32,60 +33,50 @@ std::vector<Point> points(std::int64_t fewest, const Point& like) {
   return points_over("sms", sms, like);
 }
 
-// Rate by number of SMs, its share of the ceiling, without one of the rate of all SMs, and the SMs
-// for some shares. ceiling: empty: none.
+// By number of SMs the rate, and its share of the highest steady one here; the SMs for some shares;
+// what that highest rate is of the ceiling. ceiling: empty: none.
 void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
-  std::vector<Amount> rates;
-  const Measurement* all = nullptr;
+  std::vector<Amount> steady;
   for (const Measurement* m : curve.points) {
-    if (const auto sms = int_param(m->launch, "sms"))
-      rates.push_back({static_cast<double>(*sms), *m->value});
-    if (text_param(m->params, "sms")) all = m;
+    const auto sms = int_param(m->launch, "sms");
+    if (!sms) continue;
+    figures.add("rate", *m->value, {{"sms", *sms}});
+    if (!m->flags.unstable) steady.push_back({static_cast<double>(*sms), *m->value});
   }
-  auto whole = curve.ceiling(ceiling, Basis::kMeasured);
-  if (!whole && all != nullptr) whole = *all->value;
-  if (!whole || rates.empty()) return;
-  for (const auto& [sms, rate] : rates) {
-    const Params by = {{"sms", std::llround(sms)}};
-    figures.add("rate", rate, by);
-    figures.add("share_of_all_sms", rate / *whole, by);
-  }
-  // Near the highest rate here, a fraction of a percent decides how many SMs it takes.
-  const double highest = kSureOf * std::ranges::max(rates, {}, &Amount::rate).rate;
-  for (const std::int64_t percent : kPercents) {
-    const double wanted = static_cast<double>(percent) / 100 * *whole;
-    if (wanted > highest) continue;
-    if (const auto sms = amount_for(rates, wanted))
+  if (steady.size() < 2) return;
+  const double best = std::ranges::max(steady, {}, &Amount::rate).rate;
+  for (const auto& [sms, rate] : steady)
+    figures.add("share_of_best", rate / best, {{"sms", std::llround(sms)}});
+  for (const std::int64_t percent : kPercents)
+    if (const auto sms = amount_for(steady, static_cast<double>(percent) / 100 * best))
       figures.add("sms_for", *sms, {{"percent", percent}});
-  }
+  if (const auto whole = curve.ceiling(ceiling, Basis::kMeasured))
+    figures.add("best_of_ceiling", best / *whole);
 }
 
 CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") {
   return {
       topic,
       {{"rate", std::string(unit_of(quantity)), {"sms"}},
-       {"share_of_all_sms", unit::kShare, {"sms"}},
-       {"sms_for", unit::kCount, {"percent"}}},
+       {"share_of_best", unit::kShare, {"sms"}},
+       {"sms_for", unit::kCount, {"percent"}},
+       {"best_of_ceiling", unit::kShare}},
       [ceiling](const CurveView& view, Figures& figures) { summarize(ceiling, view, figures); }};
 }
 
 std::string title(const TitleView& view) {
-  const auto sms_for = [&](const char* id, std::int64_t percent) {
-    return view.find({.id = id, .name = "sms_for", .by = {{"percent", percent}}});
+  const auto sms_for = [&](const char* id) {
+    const Figure* sms = view.find({.id = id, .name = "sms_for", .by = {{"percent", kBend}}});
+    return sms == nullptr ? std::nullopt : std::optional(std::round(sms->value));
   };
-  const Figure *half = sms_for("sms.hbm", 50), *most = sms_for("sms.hbm", 90);
-  if (half == nullptr || !view.facts->sm_count) throw Missing();
-  std::string text = fmt::format("Half of the memory's read rate takes {:.0f} of {} SMs",
-                                 half->value, *view.facts->sm_count);
-  // Other kernels have several blocks on an SM, and get further.
-  if (most != nullptr)
-    text += fmt::format(", 90 % of it {:.0f}", most->value);
-  else
-    text += "; one block on each does not surely reach 90 % of it";
-  if (const Figure* l2 = sms_for("sms.l2", 90))
-    text += fmt::format("; 90 % of the L2's rate takes {:.0f}", l2->value);
-  if (const Figure* gemm = sms_for("sms.gemm", 90))
-    text += fmt::format(", of a BF16 GEMM's {:.0f}", gemm->value);
+  const auto memory = sms_for("sms.hbm");
+  if (!memory || !view.facts->sm_count) throw Missing();
+  const int sms = *view.facts->sm_count;
+  std::string text = fmt::format(
+      "Reads of memory reach {} % of their highest rate on {:.0f} of {} SMs, and leave {:.0f}",
+      kBend, *memory, sms, sms - *memory);
+  if (const auto l2 = sms_for("sms.l2")) text += fmt::format("; reads of the L2 on {:.0f}", *l2);
+  if (const auto gemm = sms_for("sms.gemm")) text += fmt::format(", BF16 GEMMs on {:.0f}", *gemm);
   return text;
 }
 
@@ -94,23 +85,24 @@ Picture picture() {
           .subject = "Some of the SMs: what the others leave",
           .how =
               "A kernel with one block on each of so many SMs reads device memory or the L2, and "
-              "GEMMs run on a partition of so many. What a line has reached, more SMs cannot add: "
-              "those beyond the bend are free for communication.",
+              "GEMMs run on a partition of so many. 100 % is the highest rate of the same kernel, "
+              "which may be below the ceiling: several blocks on an SM get further. SMs beyond the "
+              "bend are free for communication.",
           .panels = {{.over = "sms",
                       .x = {.label = "SMs at work", .written = Written::kInteger, .low = 0},
-                      .y = percent_axis("% of the best rate measured", 100),
-                      .series = {{"memory", {.id = "sms.hbm", .figure = "share_of_all_sms"}},
-                                 {"L2", {.id = "sms.l2", .figure = "share_of_all_sms"}},
-                                 {"GEMM", {.id = "sms.gemm", .figure = "share_of_all_sms"}}},
-                      .marks = {{.label = "90 %", .value = 0.9}}}}};
+                      .y = percent_axis("% of the kernel's highest rate", 100),
+                      .series = {{"memory", {.id = "sms.hbm", .figure = "share_of_best"}},
+                                 {"L2", {.id = "sms.l2", .figure = "share_of_best"}},
+                                 {"GEMM", {.id = "sms.gemm", .figure = "share_of_best"}}},
+                      .marks = {{.label = "95 %", .value = kBend / 100.0}}}}};
 }
 
 std::string link_title(const TitleView& view) {
   const auto most = [&](const char* id) {
-    return view.value({.id = id, .name = "sms_for", .by = {{"percent", std::int64_t{90}}}});
+    return view.value({.id = id, .name = "sms_for", .by = {{"percent", kBend}}});
   };
-  return fmt::format("90 % of a link's rate takes {:.0f} SMs that read, or {:.0f} that write",
-                     most("sms.link_read"), most("sms.link_write"));
+  return fmt::format("{} % of a link's rate takes {:.0f} SMs that read, or {:.0f} that write",
+                     kBend, most("sms.link_read"), most("sms.link_write"));
 }
 
 }  // namespace

@@ -35,18 +35,4 @@ std::optional<double> share_of_burst(const Measurement& m, const CurveView& curv
   return burst ? share_per_clock(m, *burst) : std::nullopt;
 }
 
-std::optional<double> size_at_share(const std::vector<std::pair<std::int64_t, double>>& shares) {
-  const auto last_below = std::ranges::find_if(
-      shares.rbegin(), shares.rend(), [](const auto& size) { return size.second < kFullShare; });
-  if (last_below == shares.rbegin()) return std::nullopt;
-  const auto& [above, above_share] = *std::prev(last_below);
-  if (last_below == shares.rend()) return static_cast<double>(above);
-  const auto& [below, below_share] = *last_below;
-  const double way = (kFullShare - below_share) / (above_share - below_share);
-  const double from = static_cast<double>(below), to = static_cast<double>(above);
-  double size = from * std::pow(to / from, way);
-  round_digits(size, 2);  // tiles blur the curve between measured sizes
-  return size;
-}
-
 }  // namespace peakline::bench

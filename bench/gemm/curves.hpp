@@ -19,13 +19,6 @@ std::string format_label(std::string_view format);
 // Share of the format's burst rate per clock; nullopt if either clock was not read.
 std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
                                      std::string_view format);
-using role::kFullShare;
-// The size from which all larger ones keep kFullShare, given shares in the order of their sizes.
-// Shares between two sizes are assumed to lie on a line over log(size), since a threshold that
-// jumps from one measured size to the next would differ between runs. nullopt if the largest falls
-// short.
-std::optional<double> size_at_share(const std::vector<std::pair<std::int64_t, double>>& shares);
-
 std::string rate_unit(std::string_view format);
 // The burst ceiling of the format.
 std::optional<double> burst_of(const CurveView& curve, const std::string& format);

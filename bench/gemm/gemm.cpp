@@ -14,7 +14,7 @@ void gemm_products(CudaBench& bench, std::string_view format);
 namespace {
 
 constexpr const char *kOperandDataTopic = "operand data", *kVariants = "product variants",
-                     *kSoak = "soak";
+                     *kScales = "FP8 variants", *kSoak = "soak";
 
 // The differences between data are far larger than a swing of the power control.
 constexpr double kDataLoadSeconds = 0.3;
@@ -96,28 +96,37 @@ CurveRule operand_data(const std::string& format) {
 
 // Layouts, and products with a cold cache, per clock.
 void summarize_variants(const std::string& format, const CurveView& curve, Figures& figures) {
-  const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
+  const auto keeps = [&](const std::string& variant, const Measurement& m) {
     if (const auto share = share_of_burst(m, curve, format))
-      figures.add(name, *share, {{"format", format}, {"variant", variant}});
+      figures.add("share_per_clock", *share, {{"format", format}, {"variant", variant}});
   };
   for (const Measurement* m : curve.points)
-    if (const auto layout = text_param(m->params, "layout")) keeps("share_of_burst", *layout, *m);
+    if (const auto layout = text_param(m->params, "layout")) keeps(*layout, *m);
   if (const Measurement* cold = single(curve, {{"l2", "cleared"}})) {
     figures.add("cold_rate", *cold->value, {{"format", format}});
-    keeps("share_of_burst", "cold L2", *cold);
+    keeps("cold L2", *cold);
   }
-  // Other encodings and accumulations of a format are compared with its own burst.
-  if (const Measurement* burst = single(curve, {{"load", "burst"}});
-      burst != nullptr && format.find('_') != format.npos)
-    keeps("burst_share", "burst", *burst);
 }
 
 CurveRule variants(const std::string& format) {
   return rule_of_format(kVariants, format,
-                        {{"share_of_burst", unit::kShare, {"format", "variant"}},
-                         {"burst_share", unit::kShare, {"format", "variant"}},
+                        {{"share_per_clock", unit::kShare, {"format", "variant"}},
                          {"cold_rate", rate_unit(format), {"format"}}},
                         summarize_variants);
+}
+
+// Other encodings, scales and accumulations of a format, compared with its own burst.
+CurveRule scales(const std::string& format) {
+  return rule_of_format(
+      kScales, format,
+      {{"rate", "FLOP/s", {"format"}}, {"share_per_clock", unit::kShare, {"format"}}},
+      [](const std::string& of, const CurveView& curve, Figures& figures) {
+        const Measurement* burst = single(curve, {{"load", "burst"}});
+        if (burst == nullptr) return;
+        figures.add("rate", *burst->value, {{"format", of}});
+        if (const auto share = share_of_burst(*burst, curve, of))
+          figures.add("share_per_clock", *share, {{"format", of}});
+      });
 }
 
 void summarize_soak(const CurveView& curve, Figures& figures) {
@@ -152,16 +161,26 @@ std::string operand_data_title(const TitleView& view) {
 }
 
 std::string variants_title(const TitleView& view) {
-  const Figure& least = view.least({.name = "share_of_burst"});
+  const Figure& least = view.least({.name = "share_per_clock"});
   const std::string variant = *text_param(least.by, "variant");
-  std::string text =
-      fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
-                  variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
-                  format_label(*text_param(least.by, "format")), format_percent(least.value));
-  if (const Figure* block = view.find({.id = "gemm.fp8_block", .name = "burst_share"}))
-    text +=
-        fmt::format("; FP8 with scales of blocks keeps {} of FP8's", format_percent(block->value));
-  return text;
+  return fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
+                     variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
+                     format_label(*text_param(least.by, "format")), format_percent(least.value));
+}
+
+std::string scales_title(const TitleView& view) {
+  std::vector<std::string> kept;
+  for (const auto& [id, name] : {std::pair("gemm.fp8_block", "scales of blocks"),
+                                 {"gemm.fp8_row", "scales of rows"},
+                                 {"gemm.fp8_accurate", "no fast accumulation"}}) {
+    const Figure *share = view.find({.id = id, .name = "share_per_clock"}),
+                 *rate = view.find({.id = id, .name = "rate"});
+    if (share != nullptr && rate != nullptr)
+      kept.push_back(fmt::format("{} with {} ({})", format_percent(share->value), name,
+                                 format_rate(rate->value, rate->unit)));
+  }
+  if (kept.empty()) throw Missing();
+  return "FP8 keeps of its burst per clock " + joined(kept);
 }
 
 std::string sustained_title(const TitleView& view) {
@@ -200,6 +219,9 @@ constexpr std::array kFormats = {"bf16",           "fp16",         "tf32",    "f
                                  "fp8_e5m2",       "fp8_accurate", "fp8_row", "fp8_block",
                                  "fp8_block_both", "int8",         "fp64",    "fp32"};
 
+// "fp8_row", of FP8.
+bool is_variant(std::string_view format) { return format.find('_') != format.npos; }
+
 std::vector<std::pair<std::string, std::string>> format_names() {
   std::vector<std::pair<std::string, std::string>> names;
   for (const char* format : kFormats) names.emplace_back(format, format_label(format));
@@ -222,11 +244,10 @@ Picture operand_data_picture() {
           .subject = "Operand data: what the values themselves cost",
           .how =
               "Switching bits costs power, and a card at its power limit lowers its clock for it: "
-              "data that toggle fewer bits run faster. The first panel has the rate under "
-              "sustained load against normally distributed data, the second the power; dashed is "
-              "the limit. The power control keeps to it on average over swings of about a second, "
-              "and a point here is as short as one of them, so that its power may lie above the "
-              "limit.",
+              "data that toggle fewer bits run faster. Rates are those under sustained load, "
+              "against normally distributed data. The power control keeps to the limit on average "
+              "over swings of about a second, and a point here is as short as one of them, so that "
+              "its power may lie above the limit.",
           .panels = {panel("share_of_normal", "rate, % of normal data", 0.01,
                            {.label = "normal data", .value = 1.0}),
                      panel("power", "power, W", 1,
@@ -241,24 +262,41 @@ Picture variants_picture() {
               .marks = {{.label = "the format's burst", .value = 1.0}},
               .names = format_names()};
   for (const char* variant : {"TN", "NN", "NT", "TT", "cold L2"})
-    for (const char* format : kFormats)
+    for (const char* format : kFormats) {
+      if (is_variant(format)) continue;
       panel.series.push_back({variant,
                               {.id = std::string("gemm.") + format,
-                               .figure = "share_of_burst",
+                               .figure = "share_per_clock",
                                .where = {{"variant", variant}}}});
-  for (const char* format : kFormats)
-    panel.series.push_back(
-        {"burst", {.id = std::string("gemm.") + format, .figure = "burst_share"}});
+    }
   return {
       .key = "variants",
-      .subject = "Layouts and FP8: matrix products by variant, and with a cold cache",
+      .subject = "Layouts: matrix products by layout, and with a cold cache",
       .how =
-          "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
-          "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with a cold "
-          "L2 the operands come from device memory. FP8 accurate does not use fast accumulation. "
-          "FP8 row has an FP32 scale for each row of A and column of B; FP8 block one for 128 "
-          "values along K in A and for 128 x 128 in B, as DeepSeek's checkpoints do; FP8 block "
-          "both has one for 128 values along K in A and in B.",
+          "100 % is the format's burst, the best of its shapes and layouts. Layouts are named "
+          "as cuBLASLt does, column-major; with a cold L2 the operands come from device memory.",
+      .panels = {std::move(panel)}};
+}
+
+Picture scales_picture() {
+  Panel panel{.kind = PanelKind::kDots,
+              .over = "format",
+              .x = {.label = "% of FP8's burst, per clock", .per = 0.01},
+              .series = {},
+              .marks = {{.label = "FP8's burst", .value = 1.0}},
+              .names = format_names()};
+  for (const char* format : kFormats)
+    if (is_variant(format))
+      panel.series.push_back(
+          {"burst", {.id = std::string("gemm.") + format, .figure = "share_per_clock"}});
+  return {
+      .key = "scales",
+      .subject = "FP8 variants: encodings, sums and scales",
+      .how =
+          "FP8 itself is E4M3 with one scale for each operand and fast accumulation; FP8 accurate "
+          "does without the latter. FP8 row has an FP32 scale for each row of A and column of "
+          "B; FP8 block one for 128 values along K in A and for 128 x 128 in B, as DeepSeek's "
+          "checkpoints do; FP8 block both has one for 128 values along K in A and in B.",
       .panels = {std::move(panel)}};
 }
 
@@ -280,7 +318,7 @@ void register_gemm(Registry& registry, double soak_s) {
          .ceilings = parts.ceilings ? load_ceilings_of(format) : std::vector<CeilingRule>(),
          .curves = {sustained_load_curve(format_label(name)),
                     operand_data(name),
-                    variants(name),
+                    parts.variant ? scales(name) : variants(name),
                     {kSoak,
                      {{"rate", "FLOP/s"},
                       {"clock", "Hz"},
@@ -310,7 +348,8 @@ void register_gemm(Registry& registry, double soak_s) {
   // Normal data and zeros are the extremes; FP8 needs no others.
   add("fp8",
       {.quick = true, .load_s = kWholeLoadSeconds, .cleared = true, .data = {"normal", "zeros"}});
-  add("fp8_e5m2", {.variant = true, .ceilings = false, .sustained = false});
+  add("fp8_e5m2", {.variant = true, .ceilings = false, .sustained = false},
+      {{kScales, scales_title, scales_picture()}});
   add("fp8_accurate", {.variant = true, .ceilings = false, .sustained = false});
   add("fp8_row", {.variant = true, .sustained = false});
   add("fp8_block", {.variant = true});

@@ -14,13 +14,14 @@ constexpr const char* kTopic = "grouped products";
 // From a decoding batch to a prefill: tokens that each expert gets on average.
 constexpr std::array<std::int64_t, 4> kTokens = {16, 64, 256, 1024};
 
-// Rates by tokens per expert, and their share of one large product's, per clock.
+// By tokens per expert the rate, its clock, and its share per clock of one large product's.
 void summarize(const CurveView& curve, Figures& figures) {
   for (const CurvePoint& point : sweep(curve, "tokens")) {
     const Params by = {{"tokens", std::llround(point.x)}};
     figures.add("rate", point.value(), by);
+    if (const auto& clock_hz = point.m->conditions.sm_clock_hz) figures.add("clock", *clock_hz, by);
     if (const auto share = share_of_burst(*point.m, curve, "bf16"))
-      figures.add("share_of_burst", *share, by);
+      figures.add("share_per_clock", *share, by);
   }
 }
 
@@ -44,7 +45,7 @@ Picture picture() {
               "64 BF16 GEMMs of K 4096 and N 2048 at once, each of an expert's tokens, by the "
               "faster of cuBLAS's grouped GEMM and cuBLASLt on eight streams: other libraries may "
               "be faster, so no peak is taken from it. Skewed gives the experts tokens by a 1/rank "
-              "law.",
+              "law. Few tokens are held by reading the weights, at any clock.",
           .panels = {
               {.over = "tokens",
                .x = count_axis("mean tokens of an expert"),
@@ -59,20 +60,21 @@ Picture picture() {
 
 void register_gemm_grouped(Registry& registry) {
   const auto add = [&](const char* id, const char* what, bool skewed, std::vector<Topic> topics) {
-    registry.add(
-        {.id = id,
-         .what = what,
-         .work = "2 x tokens x N x K FLOP, of all experts together",
-         .quantity = Quantity::kFlopRate,
-         .loads = Loads::kCores,
-         .limit = limit_of(product_format("bf16")),
-         .curves = {{kTopic,
-                     {{"rate", "FLOP/s", {"tokens"}}, {"share_of_burst", unit::kShare, {"tokens"}}},
-                     summarize}},
-         .topics = std::move(topics),
-         .points =
-             points_over("tokens", values_of(kTokens), {.phase = Phase::kWarm, .seconds = 0.2})},
-        on_gpu([skewed](auto& bench) { gemm_grouped(bench, skewed); }));
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "2 x tokens x N x K FLOP, of all experts together",
+                  .quantity = Quantity::kFlopRate,
+                  .loads = Loads::kCores,
+                  .limit = limit_of(product_format("bf16")),
+                  .curves = {{kTopic,
+                              {{"rate", "FLOP/s", {"tokens"}},
+                               {"clock", "Hz", {"tokens"}},
+                               {"share_per_clock", unit::kShare, {"tokens"}}},
+                              summarize}},
+                  .topics = std::move(topics),
+                  .points = points_over("tokens", values_of(kTokens),
+                                        {.phase = Phase::kWarm, .seconds = 0.2})},
+                 on_gpu([skewed](auto& bench) { gemm_grouped(bench, skewed); }));
   };
   add("gemm.grouped.even",
       "BF16 products of 64 experts, all with as many tokens, by tokens per expert", false,

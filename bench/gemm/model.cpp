@@ -49,9 +49,6 @@ std::string ceiling_note(const Measurement&) {
 }
 
 void summarize_model_layer(const std::string& format, const CurveView& curve, Figures& figures) {
-  const auto burst = burst_of(curve, format);
-  std::map<std::int64_t, std::map<std::int64_t, double>>
-      layers;  // shares by hidden size and tokens
   for (const Measurement* m : curve.points) {
     const auto part = text_param(m->params, "part");
     const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
@@ -60,13 +57,9 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Fi
     figures.add("share_per_clock", *share,
                 {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
     if (*part != "layer") continue;
-    layers[*hidden].emplace(*tokens, *share);
     figures.add("layer_share", *share,
                 {{"format", format}, {"hidden", *hidden}, {"tokens", *tokens}});
   }
-  for (const auto& [hidden, shares] : layers)
-    if (const auto tokens = size_at_share({shares.begin(), shares.end()}))
-      figures.add("full_rate_tokens", *tokens, {{"format", format}, {"hidden", hidden}});
   const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -80,7 +73,8 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Fi
     figures.add("rate", *point.m->value, by);
     // Points this short run at a clock between burst and sustained; burst is the higher.
     if (const auto& clock_hz = point.m->conditions.sm_clock_hz) figures.add("clock", *clock_hz, by);
-    if (burst) figures.add("share_of_burst", *point.m->value / *burst, by);
+    if (const auto share = share_of_burst(*point.m, curve, format))
+      figures.add("share_per_clock", *share, by);
   };
   add(points.back());
   if (points.front().x == 1 && points.size() > 1) add(points.front());
@@ -91,10 +85,9 @@ CurveRule model_layer(const std::string& format) {
       kTopic, format,
       {{"rate", rate_unit(format), {"format", "tokens"}},
        {"clock", "Hz", {"format", "tokens"}},
-       {"share_of_burst", unit::kShare, {"format", "tokens"}},
+       {"share_per_clock", unit::kShare, {"format", "tokens"}},
        {"share_per_clock", unit::kShare, {"format", "part", "hidden", "tokens"}},
-       {"layer_share", unit::kShare, {"format", "hidden", "tokens"}, role::kShareOfTokens},
-       {"full_rate_tokens", unit::kCount, {"format", "hidden"}}},
+       {"layer_share", unit::kShare, {"format", "hidden", "tokens"}, role::kShareOfTokens}},
       summarize_model_layer);
 }
 
@@ -135,17 +128,15 @@ Picture model_layer_picture() {
                        of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
             .naming = Naming::kLegend};
   };
-  return {
-      .key = "model",
-      .subject = "Transformer layer: its matrix products",
-      .how =
-          "A line is a layer's four products in a row over the tokens of a batch (M), a single "
-          "mark one of them, at 1 and at 1024 tokens; 100 % is the format's burst ceiling. Rates "
-          "are per "
-          "clock, since the clock falls with the time that a point takes: that of a whole layer "
-          "is lower than those of its parts. What layers reach per second under load is the "
-          "ceiling model-shaped.",
-      .panels = {panel(kHidden[0]), panel(kHidden[1])}};
+  return {.key = "model",
+          .subject = "Transformer layer: its matrix products",
+          .how =
+              "A layer's four products in a row, for so many tokens in a batch (M), and one by one "
+              "for 1 and 1024 tokens; 100 % is the format's burst. Rates are per clock, since the "
+              "clock falls with the time that a point takes: that of a whole layer is lower than "
+              "those of its parts. What layers reach per second under load is the ceiling "
+              "model-shaped.",
+          .panels = {panel(kHidden[0]), panel(kHidden[1])}};
 }
 
 }  // namespace

@@ -162,24 +162,22 @@ Picture skinny_picture() {
   const auto ridge = [](const char* label, const char* id) -> Mark {
     return {.label = label, .upright = true, .figure = Numbers{id, "ridge_m"}};
   };
-  return {
-      .key = "skinny",
-      .subject = "Few rows: from memory-bound to compute-bound",
-      .how =
-          "Products of M × 8192 × 8192. The rooflines are the intensity times the rate at which "
-          "memory is read, up to the burst ceiling. Left of the bend another row is free, since "
-          "the weights come "
-          "from memory anyway: that is where a language model decodes. Below its roofline, the "
-          "library loses time.",
-      .panels = {{.over = "m",
-                  .x = count_axis("M, rows"),
-                  .y = {.label = "TFLOP/s", .per = 1e12, .scale = Scale::kLog10},
-                  .series = {{"BF16", {kBf16}},
-                             {"FP8", {kFp8}},
-                             {"BF16 roofline", {kBf16, "roofline"}},
-                             {"FP8 roofline", {kFp8, "roofline"}}},
-                  .marks = {ridge("BF16 ridge", kBf16), ridge("FP8 ridge", kFp8)},
-                  .naming = Naming::kEndsWithValue}}};
+  return {.key = "skinny",
+          .subject = "Few rows: from memory-bound to compute-bound",
+          .how =
+              "Products of M × 8192 × 8192. The roofline is the intensity times the rate at which "
+              "memory is read, up to the burst ceiling; below it, the library loses time. Up to "
+              "its bend another row is free, since the weights come from memory anyway: that is "
+              "where a language model decodes.",
+          .panels = {{.over = "m",
+                      .x = count_axis("M, rows"),
+                      .y = {.label = "TFLOP/s", .per = 1e12, .scale = Scale::kLog10},
+                      .series = {{"BF16", {kBf16}},
+                                 {"FP8", {kFp8}},
+                                 {"BF16 roofline", {kBf16, "roofline"}},
+                                 {"FP8 roofline", {kFp8, "roofline"}}},
+                      .marks = {ridge("BF16 ridge", kBf16), ridge("FP8 ridge", kFp8)},
+                      .naming = Naming::kEndsWithValue}}};
 }
 
 }  // namespace

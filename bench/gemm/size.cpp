@@ -11,47 +11,48 @@ void gemm_size(CudaBench& bench, std::string_view format);
 namespace {
 
 constexpr const char* kSizes = "GEMM sizes";
-constexpr const char* kSizeAtShare = "full_rate_n";
-constexpr const char* kRate = "rate_at_burst_clock";
+constexpr const char *kShare = "share_per_clock", *kRate = "rate_at_burst_clock";
 constexpr std::array<std::int64_t, 13> kSides = {256,  512,  1024, 1536, 2048,  2560, 3072,
                                                  4096, 5120, 6144, 8192, 12288, 16384};
 
-// Figures share_per_clock, of burst, and the rate at the burst's clock, by n; full_rate_n.
+// The share of burst per clock, and the rate at the burst's clock, by n.
 CurveRule size_curve(const std::string& format) {
   return {kSizes,
-          {{"share_per_clock", unit::kShare, {"format", "n"}, role::kShareOfSide},
-           {kRate, "FLOP/s", {"format", "n"}},
-           {kSizeAtShare, unit::kCount, {"format"}}},
+          {{kShare, unit::kShare, {"format", "n"}, role::kShareOfSide},
+           {kRate, "FLOP/s", {"format", "n"}}},
           [format](const CurveView& curve, Figures& figures) {
-            std::vector<std::pair<std::int64_t, double>> shares;
             for (const CurvePoint& point : sweep(curve, "n")) {
               const auto share = share_of_burst(*point.m, curve, format);
               if (!share) continue;
-              shares.emplace_back(std::llround(point.x), *share);
-              const Params by = {{"format", format}, {"n", shares.back().first}};
-              figures.add("share_per_clock", *share, by);
+              const Params by = {{"format", format}, {"n", std::llround(point.x)}};
+              figures.add(kShare, *share, by);
               if (const auto burst = burst_of(curve, format))
                 figures.add(kRate, *share * *burst, by);
             }
-            if (const auto n = shares.empty() ? std::nullopt : size_at_share(shares))
-              figures.add(kSizeAtShare, *n, {{"format", format}});
           }};
 }
 
 std::string size_title(const TitleView& view) {
-  if (view.find({.name = kSizeAtShare}) == nullptr)
-    return fmt::format("N x N x N GEMMs stay below {} of burst per clock up to N = {}",
-                       format_percent(kFullShare),
-                       to_string(*find_param(view.all({}).back()->by, "n")));
+  std::map<std::string, std::map<std::int64_t, double>> formats;
+  for (const Figure* share : view.all({.name = kShare}))
+    formats[*text_param(share->by, "format")].emplace(*int_param(share->by, "n"), share->value);
+  const std::string full = fmt::format("{:.0f} %", 100 * role::kFullShare);
   std::vector<std::string> sizes;
-  for (const Figure* n : view.all({.name = kSizeAtShare})) {
-    const std::string format = *text_param(n->by, "format");
-    const double rate = kFullShare * view.ceiling("tensor." + format, Basis::kBurst).value;
-    sizes.push_back(fmt::format("N = {:.0f} in {} ({})", n->value, format_label(format),
-                                format_rate(rate, "FLOP/s")));
+  for (const auto& [format, shares] : formats) {
+    const auto between = full_between(shares);
+    if (!between) continue;
+    const double burst = view.ceiling("tensor." + format, Basis::kBurst).value;
+    sizes.push_back(fmt::format("{} and {} in {} ({})", between->first, between->second,
+                                format_label(format),
+                                format_rate(role::kFullShare * burst, "FLOP/s")));
   }
-  return fmt::format("N x N x N GEMMs reach {:.0f} % of burst, at its clock, from about {}",
-                     100 * kFullShare, fmt::join(sizes, ", "));
+  if (!sizes.empty())
+    return fmt::format("N x N x N GEMMs reach {} of burst per clock between N = {}", full,
+                       fmt::join(sizes, ", "));
+  const auto& shares = formats.begin()->second;
+  if (shares.rbegin()->second >= role::kFullShare) throw Missing();
+  return fmt::format("N x N x N GEMMs stay below {} of burst per clock up to N = {}", full,
+                     shares.rbegin()->first);
 }
 
 Picture size_picture() {
@@ -59,7 +60,7 @@ Picture size_picture() {
               .x = count_axis("N, rows and columns"),
               .y = percent_axis("% of burst per clock", 105),
               .series = {},
-              .marks = {{.label = format_percent(kFullShare), .value = kFullShare}}};
+              .marks = {{.label = format_percent(role::kFullShare), .value = role::kFullShare}}};
   for (const char* format : {"bf16", "fp8"})
     panel.series.push_back(
         {format_label(format),
@@ -68,9 +69,7 @@ Picture size_picture() {
           .subject = "Square products: how large for the full rate",
           .how =
               "Small products leave SMs idle, and loading the first tiles and storing the last "
-              "ones is not hidden. 100 % is the format's burst, the best of all shapes: a share of "
-              "it is "
-              "the same share of its TFLOP/s. Products "
+              "ones is not hidden. 100 % is the format's burst, the best of all shapes. Products "
               "follow one another, so that small operands come from the L2.",
           .panels = {std::move(panel)}};
 }

@@ -84,7 +84,7 @@ Picture threads_picture() {
   return {.key = "host",
           .subject = "Threads: the memory and arithmetic of the host",
           .how =
-              "A line that flattens has hit a shared limit, usually the memory controllers; one "
+              "A rate that flattens has hit a shared limit, usually the memory controllers; one "
               "that keeps rising still gains from every thread.",
           .panels = {panel("GB/s", {{"read", {.id = "host.memory.read"}},
                                     {"copy", {.id = "host.memory.copy"}},

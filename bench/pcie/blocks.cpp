@@ -82,9 +82,19 @@ std::string title(const TitleView& view) {
                     .by = {{"block", kUsualBlock}, {"direction", std::string("h2d")}}}),
         "B/s");
   };
-  return fmt::format("Scattered blocks of {} go H2D at {} in one batch, {} by a kernel",
-                     format_size(static_cast<double>(kUsualBlock)), rate("pcie.blocks.batch"),
-                     rate("pcie.blocks.kernel"));
+  std::string text = fmt::format("Scattered blocks of {} go H2D at {} in one batch, {} by a kernel",
+                                 format_size(static_cast<double>(kUsualBlock)),
+                                 rate("pcie.blocks.batch"), rate("pcie.blocks.kernel"));
+  const auto slowdown = [&](const char* by) {
+    return view.find({.name = "read_slowdown",
+                      .by = {{"by", std::string(by)}, {"direction", std::string("h2d")}}});
+  };
+  if (const Figure* batch = slowdown("batch"), *kernel = slowdown("kernel"); batch && kernel)
+    text += fmt::format(
+        "; reads of memory take {:.2f} x as long beside the batch, {:.2f} x beside "
+        "the kernel",
+        batch->value, kernel->value);
+  return text;
 }
 
 Picture picture() {
@@ -106,9 +116,10 @@ Picture picture() {
           .how =
               "As engines move blocks of a KV cache: 64 MiB in blocks that lie scattered on both "
               "sides, timed from the first call until the last block has arrived. A call for each "
-              "block costs the host's time, one batch less: for small blocks their rates vary with "
-              "the host, by up to half from run to run. A kernel reads or writes the host's memory "
-              "itself and takes the SMs that it runs on.",
+              "block (loop) costs the host's time, one batch less: for small blocks their rates "
+              "vary with the host, by up to half from run to run. A kernel reads or writes the "
+              "host's memory itself and takes the SMs that it runs on. Beside reads of device "
+              "memory the blocks have 256 KiB.",
           .panels = {panel("h2d", "H2D, GB/s"), panel("d2h", "D2H, GB/s")}};
 }
 

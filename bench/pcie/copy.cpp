@@ -135,27 +135,24 @@ Picture pcie_picture() {
             .upright = true,
             .figure = Numbers{"pcie.h2d.pinned", kSizeForShare, {{"percent", percent}}}};
   };
-  return {
-      .key = "pcie",
-      .subject = "Host link: copies between host and device",
-      .how =
-          "Small copies cost a fixed time, large ones run at the link's rate; a line bends at the "
-          "size from which bandwidth matters. Dashed: what the headers of packets leave of the "
-          "lanes' rate; upright: sizes from which pinned H2D copies reach 50 and 90 % of their "
-          "rate. Both ways counts the bytes of both directions.",
-      .panels = {{.over = "bytes",
-                  .x = size_axis("bytes of one copy"),
-                  .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
-                  .series = {{"H2D, pinned", {.id = "pcie.h2d.pinned"}},
-                             {"D2H, pinned", {.id = "pcie.d2h.pinned"}},
-                             {"H2D, pageable", {.id = "pcie.h2d.pageable"}},
-                             {"D2H, pageable", {.id = "pcie.d2h.pageable"}},
-                             {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
-                  .marks = {raw("link, raw", "c2c.h2d"), data("link, data", "h2d"),
-                            raw("both ways, raw", "c2c.bidirectional"),
-                            data("both ways, data", "bidirectional"), share("50 %", 50),
-                            share("90 %", 90)},
-                  .naming = Naming::kEndsWithValue}}};
+  return {.key = "pcie",
+          .subject = "Host link: copies between host and device",
+          .how =
+              "Small copies cost a fixed time, large ones run at the link's rate. Both ways counts "
+              "the bytes of both directions.",
+          .panels = {{.over = "bytes",
+                      .x = size_axis("bytes of one copy"),
+                      .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
+                      .series = {{"H2D, pinned", {.id = "pcie.h2d.pinned"}},
+                                 {"D2H, pinned", {.id = "pcie.d2h.pinned"}},
+                                 {"H2D, pageable", {.id = "pcie.h2d.pageable"}},
+                                 {"D2H, pageable", {.id = "pcie.d2h.pageable"}},
+                                 {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
+                      .marks = {raw("link, raw", "c2c.h2d"), data("link, data", "h2d"),
+                                raw("both ways, raw", "c2c.bidirectional"),
+                                data("both ways, data", "bidirectional"), share("50 %", 50),
+                                share("90 %", 90)},
+                      .naming = Naming::kEndsWithValue}}};
 }
 
 Picture host_memory_picture() {
@@ -177,10 +174,10 @@ Picture host_memory_picture() {
       .key = "host-memory",
       .subject = "Host memory: copy bandwidth by kind, and the cost of allocating it",
       .how =
-          "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, "
-          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. The "
-          "last panel has what is paid once, here by one thread: the first touch makes a page, "
-          "cudaHostRegister pins pages that there are, and cudaHostAlloc makes and pins them.",
+          "Copy engines move pinned and write-combined memory, SMs read and write mapped "
+          "memory, and the CPU stages pageable memory. Both ways counts the bytes of both "
+          "directions. One thread pays once: the first touch makes a page, cudaHostRegister "
+          "pins pages that there are, and cudaHostAlloc makes and pins them.",
       .panels = {
           {.kind = PanelKind::kBars,
            .over = "memory",

@@ -32,6 +32,7 @@
 #include "harness/show/lint.hpp"
 #include "harness/show/terminal_text.hpp"
 #include "harness/values/clock.hpp"
+#include "harness/values/closest.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -229,8 +230,9 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
           ? ""
           : explained_rule(checks, arguments.explain, terminal_options().width);
   if (!arguments.explain.empty() && explained.empty())
-    throw UsageError(fmt::format("--explain {}: no such rule; --all lists them",
-                                 printable(arguments.explain, 80)));
+    throw UsageError(fmt::format("--explain {}: no such rule; --all lists them{}",
+                                 printable(arguments.explain, 80),
+                                 did_you_mean(arguments.explain, rule_names(checks))));
   reports.write(checks);
   if (!explained.empty()) return show(explained, kExitOk, arguments);
   const bool lost = !arguments.output.empty() && checks.files[0].file.empty();

@@ -116,7 +116,7 @@ bool has_others(const Points& points, std::string_view id) {
 struct Expected {
   bool all_tried;                         // new runs measure all that old ones did
   bool other_threads;                     // than the old runs
-  bool other_version;                     // the program may lack whole benchmarks
+  bool other_version;                     // the program may lack points or whole benchmarks
   std::set<std::string_view> tried = {};  // the new runs' benchmarks
   std::size_t base_runs;
   Runs alike;  // new runs that should each have what all old ones have
@@ -168,8 +168,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
         expected.other_threads && before.by_threads && has_others(next, before.id);
     const auto found = next.find(name);
     if (found == next.end()) {
-      if (expected.all_tried && !replaced && !expected.may_not_exist(before.id))
-        missing[before.id].add("");
+      // A run has a record of each point that its program knows, so another version may have fewer.
+      if (expected.all_tried && !replaced && !expected.other_version) missing[before.id].add("");
       continue;
     }
     const SidePoint& after = found->second;

@@ -131,12 +131,6 @@ std::string held_against(const Judged& rule) {
   return text;
 }
 
-// "10", "9.1".
-std::string percent_text(double share) {
-  constexpr double kFew = 0.0995;
-  return fmt::format("{:.{}f} %", share * 100, share < kFew ? 1 : 0);
-}
-
 // Whether a rule's figure lies below what a yardstick expects.
 bool is_low(const Judged& rule) {
   return rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kFail && rule.found &&
@@ -189,8 +183,8 @@ std::string describe_worst(const Judged& worst, std::span<const Judged> rules) {
   const double share = worst.share(*worst.value);
   const std::string what =
       worst.by(YardstickKind::kFloor)
-          ? fmt::format("{} of {}", percent_text(share), worst.found->by.source)
-          : fmt::format("{} below {}", percent_text(1 - share),
+          ? fmt::format("{} of {}", format_percent(share), worst.found->by.source)
+          : fmt::format("{} below {}", format_percent(1 - share),
                         worst.by(YardstickKind::kPrior) ? worst.found->by.source : "healthy");
   return fmt::format("{} {}{}{}", worst.label, what, more,
                      worst.cause.empty() ? "" : ": " + worst.cause);

@@ -201,21 +201,24 @@ Table limits_table(const CheckedDevice& device) {
   Table table{.key = "limits", .label_head = "rule"};
   table.columns = {{.key = "outcome", .is_text = true},
                    {.key = "value", .head = "value", .dispensable = 1},
-                   {.key = "of_healthy", .head = "of healthy"},
+                   {.key = "of_healthy", .head = "vs healthy"},
                    {.key = "limit", .head = "limit"},
                    {.key = "healthy", .head = "healthy", .dispensable = 2},
                    {.key = "by", .head = "by", .is_text = true, .dispensable = 3}};
   for (const Judged& rule : device.rules) {
     if (!rule.found || !rule.limit) continue;
-    const auto share = [&](double value) {
-      return rule.by(YardstickKind::kFloor) ? text_cell("")
-                                            : number_cell(Format::kChange, rule.share(value) - 1);
+    // A floor says what is certainly wrong, not what is healthy.
+    const bool floor = rule.by(YardstickKind::kFloor);
+    const auto change = [&](double value) {
+      return number_cell(Format::kChange, rule.share(value) - 1);
     };
     table.rows.push_back(
         {.key = to_string(rule.name),
          .label = to_string(rule.name),
-         .cells = {outcome_cell(rule.outcome), figure_cell(rule, *rule.value), share(*rule.value),
-                   share(*rule.limit), figure_cell(rule, rule.found->by.centre),
+         .cells = {outcome_cell(rule.outcome), figure_cell(rule, *rule.value),
+                   floor ? text_cell("") : change(*rule.value),
+                   floor ? figure_cell(rule, *rule.limit) : change(*rule.limit),
+                   floor ? text_cell("") : figure_cell(rule, rule.found->by.centre),
                    text_cell(rule.found->by.source)},
          .remark = rule.reason.empty() ? "" : "by the rules: " + rule.reason});
   }
@@ -387,7 +390,7 @@ std::string check_advice(const Checks& checks) {
 }
 
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options) {
-  std::string text = check_line(checks);
+  std::string text = check_line(checks), bad;  // bad: a rule that fails
   for (const CheckedFile& file : checks.files) {
     if (checks.files.size() > 1)
       text += '\n' + hanging(verdict_word(file.result.verdict()) + "  ", file.file, options.width);
@@ -405,11 +408,13 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
                       options.width);
         continue;
       }
-      for (const Judged& rule : device.rules)
+      for (const Judged& rule : device.rules) {
+        if (rule.outcome == Outcome::kFail && bad.empty()) bad = to_string(rule.name);
         if (rule.outcome != Outcome::kPass || !rule.reason.empty())
           text +=
               hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), to_string(rule.name)),
                       describe_alone(rule), options.width);
+      }
       if (const std::string about = about_others(device.rules); !about.empty())
         text += hanging("  ", fmt::format("{}: {}", device.name, about), options.width);
     }
@@ -417,6 +422,12 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
       text += hanging("  ", fmt::format("--allow {}: nothing of that name failed", name),
                       options.width);
   }
+  if (!bad.empty())
+    text += hanging("  ",
+                    styled(Style::kDim, fmt::format("--all has every rule; --explain {} says how "
+                                                    "its limit came about",
+                                                    bad)),
+                    options.width);
   return terminal_text(text, options.color);
 }
 
@@ -426,6 +437,13 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
       if (to_string(rule.name) == name || rule.name.within() == name)
         return terminal_text(explanation(rule, *device, source_of(checks, *device), width), false);
   return "";
+}
+
+std::vector<std::string> rule_names(const Checks& checks) {
+  std::vector<std::string> names;
+  for (const CheckedDevice* device : checks.devices())
+    for (const Judged& rule : device->rules) names.push_back(rule.name.within());
+  return names;
 }
 
 std::string check_json(const Checks& checks) {

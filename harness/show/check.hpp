@@ -22,6 +22,8 @@ std::string check_advice(const Checks& checks);
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options);
 // A rule's comparison and the origin of its limit; "" if no device has it.
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);
+// Names of all rules, without their device.
+std::vector<std::string> rule_names(const Checks& checks);
 
 // JSON (schema "peakline-check", version 1).
 std::string check_json(const Checks& checks);

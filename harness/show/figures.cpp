@@ -141,17 +141,13 @@ Table figures_table(std::string key, const Alike& group, std::string against) {
       table.columns.end(),
       {{.key = "reference", .head = std::move(against), .dispensable = 3, .if_any = true},
        {.key = "share", .head = "share", .if_any = true},
-       {.key = "healthy_from",
-        .head = "healthy from",
-        .dispensable = several ? 1 : 0,
-        .if_any = true}});
+       {.key = "healthy_from", .head = "healthy from", .dispensable = 1, .if_any = true}});
   if (several) table.columns.push_back({.key = "spread", .head = "spread"});
   table.columns.push_back({.key = "next_run", .head = "next run", .dispensable = several ? 2 : 0});
   return table;
 }
 
-Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks,
-               bool limits) {
+Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks) {
   const std::vector<const DeviceView*> measured = slowest_first(group, of);
   const DeviceView& device = measured.empty() ? group.first() : *measured.front();
   const Ceiling* row = device.ceiling(of.resource, of.basis);
@@ -164,10 +160,9 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
   shown.cells.push_back(reference);
   shown.cells.push_back(share_cell(value_of(row), reference.value));
   const Cell next_run = next_run_cell(device, row);
-  const auto healthy =
-      limits && row != nullptr ? healthy_from(checks, device.name(), of) : std::nullopt;
+  const auto healthy = row != nullptr ? healthy_from(checks, device.name(), of) : std::nullopt;
   // A figure that varies is not judged.
-  const bool not_judged = limits && !healthy && next_run.mark == CellMark::kVaries;
+  const bool not_judged = !healthy && next_run.mark == CellMark::kVaries;
   shown.cells.push_back(
       value_cell(healthy, reference.unit.empty() && row != nullptr ? row->unit : reference.unit,
                  not_judged ? CellMark::kVaries : CellMark::kNone));
@@ -183,8 +178,7 @@ Row figure_row(const Alike& group, std::string label, const FigureKey& of, const
   return shown;
 }
 
-std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks,
-                                       bool limits) {
+std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks) {
   std::vector<const Headline*> ordered;
   for (const Headline* headline : group.first().headlines)
     if (rule_group_of(headline->resource) != RuleGroup::kHostLink) ordered.push_back(headline);
@@ -194,8 +188,7 @@ std::vector<std::string> add_headlines(Table& table, const Alike& group, const C
   });
   std::vector<std::string> left_out;
   for (const Headline* headline : ordered) {
-    Row row =
-        figure_row(group, headline->label, {headline->resource, headline->basis}, checks, limits);
+    Row row = figure_row(group, headline->label, {headline->resource, headline->basis}, checks);
     if (row.cells[0].value || row.cells[0].absence)
       table.rows.push_back(std::move(row));
     else

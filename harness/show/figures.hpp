@@ -53,14 +53,11 @@ std::optional<double> slowest(const Alike& group, RateOf rate_of) {
 // A table for figure_row(). against: heading of the references' column.
 Table figures_table(std::string key, const Alike& group, std::string against);
 // A figure of the group's slowest device, with its own reference, as its link may be narrower.
-// limits: with healthy_from.
-Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks,
-               bool limits);
+Row figure_row(const Alike& group, std::string label, const FigureKey& of, const Checks& checks);
 // Adds the headlines in the order of resources, besides the host link's, which are compared with
 // other figures, and marks those that fail. Returns the labels of those that were not tried, which
-// have no row. limits: with healthy_from.
-std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks,
-                                       bool limits = false);
+// have no row.
+std::vector<std::string> add_headlines(Table& table, const Alike& group, const Checks& checks);
 
 // The worst outcome of a figure's rules over the group's devices: kFail, kWarn or kPass.
 Outcome outcome_of(const Checks& checks, const Alike& group, const FigureKey& of);

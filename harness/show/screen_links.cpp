@@ -86,7 +86,7 @@ Table links_table(const Checks& checks, const DeviceView& node, const ResourceLa
   const Alike group{.names = "node", .devices = {&node}};
   Table table = figures_table("links", group, "links allow");
   table.title = fmt::format("Between GPUs: {}", joined(traits_of(node)));
-  add_headlines(table, group, checks, true);
+  add_headlines(table, group, checks);
   if (table.rows.empty()) return table;
   if (auto note = collectives_note(node, labels)) table.notes.push_back(std::move(*note));
   if (auto note = beside_note(node)) table.notes.push_back(std::move(*note));
@@ -112,7 +112,7 @@ Table host_link_table(const Checks& checks, const Alike& group, const ResourceLa
       table = figures_table("host_link", group, left ? "packets allow" : "raw rate");
       table.title = host_link_title(gpu, raw, left);
     }
-    table.rows.push_back(figure_row(group, labels(resource.name), key, checks, true));
+    table.rows.push_back(figure_row(group, labels(resource.name), key, checks));
   }
   if (table.rows.empty()) return table;
   table.notes.emplace_back("H2D: host to device; D2H: device to host; with pinned memory.");
@@ -152,8 +152,8 @@ Table storage_table(const Checks& checks, const std::vector<DeviceView>& devices
     const Alike slowest{.names = {}, .devices = {slowest_ones.front()}};
     if (table.rows.empty()) table = figures_table("storage", slowest, "");
     const bool several = slowest.first().facts != nullptr && profile.devices.size() > 1;
-    table.rows.push_back(figure_row(slowest, labels(resource.name) + (several ? ", slowest" : ""),
-                                    key, checks, false));
+    table.rows.push_back(
+        figure_row(slowest, labels(resource.name) + (several ? ", slowest" : ""), key, checks));
   }
   if (table.rows.empty()) return table;
   table.title = "Storage";
@@ -164,8 +164,8 @@ Table storage_table(const Checks& checks, const std::vector<DeviceView>& devices
                             storage->direct ? "past the page cache" : "through the page cache"}));
   if (auto note = random_reads(devices)) table.notes.push_back(std::move(*note));
   table.notes.emplace_back(
-      "Is that enough? peakline-report FILE --bytes-per-sample SIZE --samples-per-s N compares it "
-      "with what a job needs.");
+      "peakline-report FILE --bytes-per-sample SIZE --samples-per-s N compares it with what a job "
+      "needs.");
   return table;
 }
 

@@ -116,10 +116,9 @@ std::string where_full(const std::vector<std::pair<std::string, SharesBySize>>& 
   std::vector<std::string> texts;
   std::set<std::string> distinct;
   for (const auto& [format, shares] : formats) {
-    auto full = shares.end();
-    while (full != shares.begin() && std::prev(full)->second >= role::kFullShare) --full;
-    if (full == shares.begin() || full == shares.end()) continue;
-    const std::string between = fmt::format("{} and {}", std::prev(full)->first, full->first);
+    const auto sizes = full_between(shares);
+    if (!sizes) continue;
+    const std::string between = fmt::format("{} and {}", sizes->first, sizes->second);
     distinct.insert(between);
     texts.push_back(fmt::format("{}{} in {}", between, texts.empty() ? unit : "", upper(format)));
   }

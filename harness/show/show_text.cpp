@@ -12,6 +12,7 @@
 #include "harness/show/show.hpp"
 #include "harness/show/topics.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -104,9 +105,12 @@ std::string next_run_legend(const Profile& profile, std::size_t width) {
   return hanging("", styled(Style::kDim, legend), width);
 }
 
-// Tells what the picture of a topic shows, after its answer.
-std::string topic_text(const TopicFigures& figures, const Curve& curve, std::size_t width) {
+// explains: says what was measured, and how.
+std::string topic_text(const TopicFigures& figures, const Curve& curve, bool explains,
+                       std::size_t width) {
   std::string text = section(curve.topic, "", width);
+  if (explains && curve.picture)
+    text += hanging("  ", styled(Style::kDim, curve.picture->how), width) + '\n';
   for (const Table& table : figures.tables) text += text_of(table, width) + '\n';
   for (const std::string& line : figures.in_words) text += hanging("  ", line, width);
   while (text.ends_with("\n\n")) text.pop_back();
@@ -226,7 +230,7 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
       const TopicFigures figures = topic_figures(*curve, most_rows);
       shortened = shortened || !figures.in_words.empty();
       if (!figures.tables.empty() || !figures.in_words.empty())
-        own += '\n' + topic_text(figures, *curve, width);
+        own += '\n' + topic_text(figures, *curve, curves.size() == 1, width);
     }
     if (own.empty() && answers.empty()) continue;
     if (!failing.empty())

@@ -14,6 +14,7 @@
 
 #include "harness/show/device_tables.hpp"
 #include "harness/values/closest.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -27,25 +28,6 @@ std::string plain(std::string_view topic) {
     if (c != '-' && c != '_' && c != ' ')
       text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-// Parameters in bytes.
-constexpr std::string_view kSizes[] = {"block",     "bytes",     "chunk", "element",
-                                       "footprint", "in_flight", "limit", "piece",
-                                       "offset",    "tile",      "width"};
-
-std::string parameter_text(const std::string& name, const ParamValue& value) {
-  const auto* number = std::get_if<std::int64_t>(&value);
-  if (number == nullptr) return spaced(to_string(value));
-  const bool size = std::ranges::find(kSizes, name) != std::end(kSizes);
-  return size ? format_size(static_cast<double>(*number)) : to_string(value);
-}
-
-// "pinned, 256 KiB"
-std::string label_of(const Params& by) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : by) parts.push_back(parameter_text(name, value));
-  return joined(parts);
 }
 
 std::vector<std::string> names_of(const Params& by) {
@@ -74,16 +56,6 @@ struct FigureRow {
 // Adds what is not there yet.
 void add_once(std::vector<std::string>& to, std::string text) {
   if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
-}
-
-std::vector<std::string> words_of_id(std::string_view id) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < id.size();) {
-    const std::size_t end = std::min(id.find_first_of("._", at), id.size());
-    words.emplace_back(id.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
 }
 
 // By id, the words that not all of them have.
@@ -126,7 +98,7 @@ Table table_across(const std::vector<const Figure*>& figures, const auto& others
   });
   for (const std::string& column : columns) table.columns.push_back({.key = column});
   for (const Params& row : rows) {
-    table.rows.push_back({.key = label_of(row), .label = label_of(row)});
+    table.rows.push_back({.key = params_text(row), .label = params_text(row)});
     table.rows.back().cells.resize(columns.size());
   }
   for (const Figure* figure : figures) {
@@ -146,8 +118,8 @@ std::vector<Table> benchmarks_across(const std::vector<const Figure*>& figures) 
   for (const Figure* figure : figures) {
     add_once(ids, figure->id);
     add_once(names, figure->name);
-    add_once(labels, label_of(figure->by));
-    points.emplace(figure->id, label_of(figure->by));
+    add_once(labels, params_text(figure->by));
+    points.emplace(figure->id, params_text(figure->by));
   }
   if (ids.size() <= names.size() || ids.size() > kMostAcross || labels.size() < 2 ||
       2 * points.size() <= 3 * labels.size())
@@ -208,7 +180,7 @@ std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
   for (const Figure* figure : figures) {
     add_once(ids, figure->id);
     add_once(names, figure->name);
-    const std::string label = label_of(figure->by);
+    const std::string label = params_text(figure->by);
     const auto row = std::ranges::find_if(
         rows, [&](const FigureRow& r) { return r.id == figure->id && r.label == label; });
     (row != rows.end() ? *row : rows.emplace_back(FigureRow{figure->id, label, {}}))
@@ -251,18 +223,6 @@ std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
   return {table};
 }
 
-// A benchmark's id, as people write it: "GEMM skinny BF16", "PCIe H2D pinned".
-std::string name_of_id(std::string_view id) {
-  constexpr std::string_view kAcronyms[] = {"dsmem", "fma", "gemm", "hbm", "mma", "nccl", "tma"};
-  std::vector<std::string> words = words_of_id(id);
-  for (std::string& word : words) {
-    const bool shouted = word.find_first_of("0123456789") != std::string::npos ||
-                         std::ranges::find(kAcronyms, word) != std::end(kAcronyms);
-    word = word == "pcie" ? "PCIe" : word == "nvlink" ? "NVLink" : shouted ? upper(word) : word;
-  }
-  return joined(words, " ");
-}
-
 std::size_t rows_of(const std::vector<Table>& tables) {
   std::size_t rows = 0;
   for (const Table& table : tables) rows += table.rows.size();
@@ -290,7 +250,7 @@ std::vector<std::string> words_of(const std::vector<const Figure*>& figures) {
       const auto [low, high] = std::ranges::minmax_element(
           points, {}, [](const Figure* figure) { return figure->value; });
       const auto end = [](const Figure* figure) {
-        return fmt::format("{} ({})", text_of(cell_of(*figure), Column{}), label_of(figure->by));
+        return fmt::format("{} ({})", text_of(cell_of(*figure), Column{}), params_text(figure->by));
       };
       parts.push_back((*low)->value == (*high)->value
                           ? fmt::format("{} {}", spaced(name), text_of(cell_of(**low), Column{}))
@@ -390,7 +350,7 @@ TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
       continue;
     }
     std::map<std::string, std::set<std::string>> points;  // by benchmark
-    for (const Figure* figure : figures) points[figure->id].insert(label_of(figure->by));
+    for (const Figure* figure : figures) points[figure->id].insert(params_text(figure->by));
     std::vector<const Figure*> in_table, in_words;
     for (const Figure* figure : figures)
       (points[figure->id].size() <= kMostPoints ? in_table : in_words).push_back(figure);
@@ -398,11 +358,6 @@ TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
     for (std::string& line : words_of(in_words)) found.in_words.push_back(std::move(line));
   }
   return found;
-}
-
-std::string name_of_point(const Measurement& m) {
-  const std::string label = label_of(m.params);
-  return name_of_id(m.id) + (label.empty() ? "" : fmt::format(" ({})", label));
 }
 
 std::size_t rows_that_fit(std::span<const Curve* const> curves) {

@@ -37,8 +37,6 @@ struct TopicFigures {
   std::vector<std::string> in_words;  // of tables with more rows
 };
 TopicFigures topic_figures(const Curve& curve, std::size_t most_rows);
-// "PCIe D2H pinned (64 KiB)"
-std::string name_of_point(const Measurement& m);
 // The rows of a table beyond which it is put into words, so that all topics fill two screens.
 std::size_t rows_that_fit(std::span<const Curve* const> topics);
 

@@ -74,7 +74,7 @@ std::vector<std::string> other_users(const DeviceFacts& gpu) {
   std::vector<std::string> names;
   for (const DeviceProcess& process : gpu.processes) {
     if (is_mps_server(process)) continue;
-    const std::string name = process.name.empty() ? "process" : process.name;
+    const std::string name = process.name.empty() ? "unnamed process" : process.name;
     names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
                                      : fmt::format("{} ({})", name, process.pid));
   }

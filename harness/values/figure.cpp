@@ -1,6 +1,7 @@
 #include "harness/values/figure.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/values/text.hpp"
 
@@ -24,6 +25,14 @@ bool FigureQuery::operator()(const Figure& figure) const {
 const Figure* find_figure(std::span<const Figure> figures, const FigureQuery& query) {
   const auto found = std::ranges::find_if(figures, query);
   return found == figures.end() ? nullptr : &*found;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> full_between(
+    const std::map<std::int64_t, double>& shares) {
+  auto full = shares.end();
+  while (full != shares.begin() && std::prev(full)->second >= role::kFullShare) --full;
+  if (full == shares.begin() || full == shares.end()) return std::nullopt;
+  return std::pair(std::prev(full)->first, full->first);
 }
 
 }  // namespace peakline

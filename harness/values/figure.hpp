@@ -2,6 +2,8 @@
 
 // A named value that answers a question, with the parameters it depends on.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,4 +111,10 @@ inline constexpr const char* kCollectiveBeside = "beside.collective";
 inline constexpr const char* kRandomReads = "storage.random_reads";
 
 }  // namespace role
+
+// Shares by size: between which two neighbours they reach role::kFullShare for good. nullopt if the
+// smallest size has it already, or the largest does not.
+std::optional<std::pair<std::int64_t, std::int64_t>> full_between(
+    const std::map<std::int64_t, double>& shares);
+
 }  // namespace peakline

@@ -32,9 +32,11 @@ def point_name(id_: str, params: Mapping[str, int | str]) -> str:
         for word in re.split("[._]", id_)
     )
     values = ", ".join(
-        units.size(value)
-        if isinstance(value, int) and name in _SIZES
-        else str(value).replace("_", " ")
+        str(value).replace("_", " ")
+        if isinstance(value, str)
+        else units.size(value)
+        if name in _SIZES
+        else f"{name.replace('_', ' ')} {value}"
         for name, value in params.items()
     )
     return " ".join(words) + (f" ({values})" if values else "")

@@ -1,5 +1,6 @@
 """The files of a report, made in memory and written whole."""
 
+import dataclasses
 import errno
 import hashlib
 import os
@@ -31,21 +32,23 @@ def build(
     steps: Analysis | Change | None = None,
     need: InputNeed | None = None,
     model: Served | None = None,
-    screen: Screen | str = "it was not asked for",
+    screens: Sequence[Screen | str] = (),
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
     placements: kernels that ran on a device of the only profile. steps: the steps of a run there,
     or the change between two runs. need: the samples that each GPU is to get from storage. model: a
-    language model to bound. screen: the first screen of the only profile, or why there is none.
+    language model to bound. screens: the first screen of each profile, or why there is none.
     Raises DrawingUnavailable without matplotlib, ValueError without a profile, PeakError if the
     profile cannot bound the model.
     """
     require_matplotlib()
     if not profiles:
         raise ValueError("a report needs at least one profile")
+    screens = screens or ["it was not asked for"] * len(profiles)
     if len(profiles) > 1:
-        return _build_several(profiles, formats)
+        return _build_several(profiles, formats, screens)
+    (screen,) = screens
     if placements or steps:
         return _build_work(profiles[0], formats, placements, steps, need, screen)
     return _build_one(profiles[0], formats, need, model, screen)
@@ -132,13 +135,25 @@ def _files(items: Sequence[Picture], formats: Sequence[str], prefix: str) -> dic
     }
 
 
-def _build_several(profiles: Sequence[Profile], formats: Sequence[str]) -> dict[str, bytes]:
+def _build_several(
+    profiles: Sequence[Profile], formats: Sequence[str], screens: Sequence[Screen | str]
+) -> dict[str, bytes]:
     items = compared(profiles)
     drawn = [p for p in (overlay(items), ceilings_side_by_side(items)) if p is not None]
     files = _files(drawn, formats, "")
     if "html" in formats:
-        files["report.html"] = side_by_side_page(items, drawn).encode("utf-8")
+        files["report.html"] = side_by_side_page(
+            items, drawn, [_named(*one) for one in zip(profiles, screens, strict=True)]
+        ).encode("utf-8")
     return files
+
+
+def _named(profile: Profile, screen: Screen | str) -> tuple[Profile, Screen | str]:
+    """A profile and its first screen, whose verdict names the file."""
+    if isinstance(screen, str):
+        return profile, screen
+    name = stem(profile.path)
+    return profile, dataclasses.replace(screen, sentence=f"{name}: {screen.sentence}")
 
 
 def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:

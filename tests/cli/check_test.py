@@ -49,7 +49,7 @@ def test_slow(slow):
     text = stdout_of("check", slow, code=1)
     first, *reasons = text.splitlines()
     assert re.fullmatch(
-        r"FAIL  gpu0 \(H200\): BF16 Tensor Cores burst 1\d % below healthy, and 1 more", first
+        r"FAIL  gpu0 \(H200\): BF16 Tensor Cores burst 1\d\.\d % below healthy, and 1 more", first
     )
     assert f"fail  {SLOW_RULES[1]}" in text
     assert len(reasons) < 8

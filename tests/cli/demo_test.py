@@ -55,7 +55,7 @@ def test_the_fleet_is_as_described(demo):
     assert "seven machines with five H100s and three H200s" in text
     shown = stdout_of("fleet", "profiles/", cwd=folder)
     assert shown.startswith(
-        "FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 44 % below healthy"
+        "FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 43.5 % below healthy"
     )
     assert shown.partition("\n")[0].endswith("; the other 7 GPUs pass")
     for line in (
@@ -78,7 +78,7 @@ def test_a_machine_that_fails_is_named(demo):
     folder, _ = demo
     arguments = ("check", "profiles/", "--rules", "rules.toml")
     failed = stdout_of(*arguments, code=1, cwd=folder)
-    assert failed.startswith("FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 44 % below ")
+    assert failed.startswith("FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 43.5 % below ")
     others = "; 2 more machines fail: node3, node4; 5 of 7 other GPUs pass"
     assert failed.partition("\n")[0].endswith(others)
     verdicts = re.findall(r"^(\w+)  profiles/(node\d)\.json$", failed, re.M)

@@ -36,7 +36,7 @@ def test_none_stands_out(folder):
 def test_slow_card(folder):
     slow = folder / "node3.json"
     write_changed(slow, lambda profile: scale(profile, 0.5, "hbm.read"), base=slow)
-    line = r"FAIL  node3 gpu0 \(H200\): HBM read 5\d % below healthy; the other 5 GPUs pass\n"
+    line = r"FAIL  node3 gpu0 \(H200\): HBM read 5\d\.\d % below healthy; the other 5 GPUs pass\n"
     assert re.match(line, peakline("fleet", folder, code=0).stdout)
     found = document("fleet", folder, *GATE, code=1)
     assert (found["schema"], found["profiles"]) == ("peakline-fleet", 6)

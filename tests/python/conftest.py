@@ -196,7 +196,7 @@ def reference_page(path: Path) -> Built:
         return pictures.inline_svg(dataclasses.replace(picture, draw=draw), canvas, prefix)
 
     with mock.patch("peakline.page.sections.inline_svg", recorded):
-        page = build([reference(path)], screen=screen)["report.html"].decode("utf-8")
+        page = build([reference(path)], screens=[screen])["report.html"].decode("utf-8")
     seconds = time.process_time() - start
     return Built(page, figures, seconds / plain_figures())
 
@@ -322,7 +322,7 @@ def analyzed(tmp_path: Path) -> Callable[..., Analysis]:
 
 def page_of(document: dict[str, Any], screen: Screen | str = "none was asked for") -> str:
     profile = peakline.loads(json.dumps(document), "node.json")
-    return build([profile], screen=screen)["report.html"].decode("utf-8")
+    return build([profile], screens=[screen])["report.html"].decode("utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,7 @@ def test_links_are_compared_with_packet_limits(profile):
     bracket = f"(raw {raw / 1e9:.1f})"
     for table in (
         tables.ceilings(profile, GPU, "ceilings"),
-        tables.side_by_side([("a", profile, GPU)]),
+        unfolded(tables.side_by_side([("a", profile, GPU)])),
     ):
         assert f">{units.rate(allowed, 'B/s')} {bracket}<" in table
     share = units.percent(copied / allowed)

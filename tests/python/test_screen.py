@@ -59,8 +59,7 @@ def test_failing_rows_are_marked(alone, shown):
     screen = dataclasses.replace(read_screen(shown), rules=read_rules(document))
     page = answers(alone, screen).replace("\N{NO-BREAK SPACE}", " ")
     assert '<td class="error">HBM read <b>FAIL</b></td>' in page
-    assert page.count("4500 GB/s") == 2  # also of a figure that passes
-    assert page.count(">healthy from<") == 2  # and of the host link
+    assert page.count(">healthy from<") == 2  # of the GPU and of the host link
     heading, to_do = what_to_do(alone, screen)
     assert heading == "What fails"
     figures = re.findall(r"<td class=.n. data-head=.(.*?).>(.*?)</td>", to_do)
@@ -155,14 +154,13 @@ def test_answers_are_the_tables_in_order(alone, shown):
     )
     assert '<td class="n" data-head="share">–</td>' in page and "<p>HBM: no memory.</p>" in page
     assert page.count('data-picture="answer"') == len(shown["tables"])
-    assert "whole" not in page
 
 
 def test_no_narrow_answer_stands_alone(alone, shown):
     """A table of many long columns has the width of the page, and so has one left beside it."""
     columns = [{"key": key, "head": key, "is_text": True} for key in "abcde"]
     wide = table_of(columns, {key: {"text": "1234567890123"} for key in "abcde"})
-    for tables, whole in (([0, 1], 0), ([0, wide, 1], 3), ([0, 1, wide, 2, 3, 4], 1)):
+    for tables, whole in (([0, 2], 0), ([0, wide, 2], 3), ([0, 2, wide, 3, 4, 0], 1)):
         found = [t if isinstance(t, dict) else shown["tables"][t] for t in tables]
         page = answers(alone, read_screen({**shown, "tables": found}))
         assert page.count('class="whole"') == whole

@@ -240,7 +240,7 @@ def test_trace_without_steps_counts_whole(analyzed):
     assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
     assert headline(found) == (
         "The trace takes 35.0 µs; the lower bound of kernels that take 71.4 % is not known; the "
-        "most to save is launching kernels, at most 9.32 µs (26.6 %)"
+        "most to save is launching kernels, at most 9.32 µs (26.6 % of 35.0 µs)"
     )
     lines = table(found)
     assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")

@@ -207,17 +207,6 @@ TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
   }
 }
 
-TEST(GemmSizes, BeginWhereAllLargerOnesKeepTheRate) {
-  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.85}, {2048, 0.9}, {4096, 0.93}}), 2000);
-  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.93}}), 512);
-  EXPECT_EQ(size_at_share({{512, 0.95}, {1024, 0.89}}), std::nullopt);
-  EXPECT_EQ(size_at_share({}), std::nullopt);
-  EXPECT_EQ(size_at_share({{1024, 0.8}, {4096, 1.0}}), 2000);  // half way in log(size)
-  // A share that passes 90 % by a hair in one of two runs moves the size by a hair.
-  EXPECT_EQ(size_at_share({{128, 0.6}, {1024, 0.901}, {4096, 0.96}}), 1000);
-  EXPECT_EQ(size_at_share({{128, 0.6}, {1024, 0.899}, {4096, 0.96}}), 1000);
-}
-
 // Runs swap numbers of thread blocks that are alike; the answer is the same.
 TEST_F(CatalogTest, FewestOfAlikeThreadBlocksAreTheBest) {
   const Benchmark& beside = *find_benchmark(registry_.benchmarks(), "beside.gemm");

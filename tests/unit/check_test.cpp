@@ -696,21 +696,23 @@ TEST(CheckText, FailNamesWhoWhatAndHowManyUncut) {
   });
   Checks checks{.files = {{"", checked(slow)}}, .source = "here"};
   const auto line = [&] { return terminal_text(check_line(checks), false); };
-  EXPECT_EQ(line(), "FAIL  gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more\n");
+  EXPECT_EQ(line(),
+            "FAIL  gpu0 (H200): HBM copy (read + write) 14.6 % below healthy, and 2 more\n");
   const auto on = [](const char* uuid, Profile profile) {
     sample::rename(profile, std::string(profile.devices[0].uuid), uuid);
     return checked(profile);
   };
   checks.files = {{"a/node1.json", on("GPU-a", reference())}, {"a/node2.json.gz", checked(slow)}};
-  EXPECT_EQ(line(),
-            "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more; the "
-            "other GPU passes\n");
+  EXPECT_EQ(
+      line(),
+      "FAIL  node2 gpu0 (H200): HBM copy (read + write) 14.6 % below healthy, and 2 more; the "
+      "other GPU passes\n");
   // The slowest counts in any order, and a card once.
   checks.files.insert(checks.files.begin(), {"a/node0.json", on("GPU-b", with_slow_writes(0.9))});
   checks.files.push_back({"a/node2-again.json", checked(slow)});
   EXPECT_EQ(
       line(),
-      "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15 % below healthy, and 2 more; 1 more "
+      "FAIL  node2 gpu0 (H200): HBM copy (read + write) 14.6 % below healthy, and 2 more; 1 more "
       "machine fails: node0; 1 of 2 other GPUs pass\n");
 }
 

@@ -379,7 +379,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
   EXPECT_THAT(f->message, HasSubstr("1 measurement came from code that had never run on hardware: "
-                                    "gemm.nvfp4"));
+                                    "GEMM NVFP4"));
   EXPECT_EQ(finding(run_with(with_status(Status::kSkipped)), "never_run"), nullptr);
   EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
 }
@@ -399,7 +399,7 @@ TEST(Findings, UnsupportedIsOnePerDevice) {
       m.reason = "no such unit before compute capability 8.0";
     }
   });
-  EXPECT_THAT(f.message, HasSubstr("gemm.tf32 (no such unit"));
+  EXPECT_THAT(f.message, HasSubstr("GEMM TF32 (no such unit"));
   EXPECT_EQ(f.evidence.size(), 2U);  // not one per parameter
   EXPECT_EQ(f.device, kUuid);
 }

@@ -204,8 +204,15 @@ TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
   EXPECT_THAT(reasons(gate_of({good, bad}, {bad})), ElementsAre("missing gpu0/launch.submit"));
 }
 
-TEST(Gate, AnotherVersionMayLackABenchmark) {
+TEST(Gate, AnotherVersionMayLackPointsAndBenchmarks) {
   const Profile good = sample::h200_run();
+  Profile fewer = good;
+  ASSERT_EQ(std::erase_if(fewer.measurements,
+                          [](const Measurement& m) { return m.name() == "launch.graph/nodes:1"; }),
+            1);
+  EXPECT_THAT(reasons(gate_of({good}, {fewer})), ElementsAre("missing gpu0/launch.graph"));
+  fewer.software.git_revision = "another";
+  EXPECT_THAT(reasons(gate_of({good}, {fewer})), IsEmpty());
   Profile older = good;
   std::erase_if(older.measurements, [](const Measurement& m) { return m.id == "launch.submit"; });
   EXPECT_THAT(reasons(gate_of({good}, {older})), ElementsAre("missing gpu0/launch.submit"));

@@ -9,6 +9,7 @@
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/hardware/spec.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -40,8 +41,8 @@ std::string clock_of_max(const Measurement& m, const DeviceFacts& gpu) {
 
 std::string held_clock(const Measurement& m, const DeviceFacts& gpu) {
   return clock_share(m, gpu)
-             ? fmt::format("held the SM clock at {} in {}", clock_of_max(m, gpu), m.name())
-             : fmt::format("lowered the SM clock in {}", m.name());
+             ? fmt::format("held the SM clock at {} in {}", clock_of_max(m, gpu), name_of_point(m))
+             : fmt::format("lowered the SM clock in {}", name_of_point(m));
 }
 
 // Measurements with a limit and a low or unknown clock.
@@ -154,7 +155,7 @@ void soak(const Measurement& m, Collector& out) {
   out.add("no_thermal_equilibrium", Severity::kWarning,
           fmt::format("{} did not reach thermal equilibrium{}. Soak for longer; if the temperature "
                       "keeps rising, check cooling and airflow.",
-                      m.name(), when),
+                      name_of_point(m), when),
           std::move(evidence));
 }
 

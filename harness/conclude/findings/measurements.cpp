@@ -7,6 +7,7 @@
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -15,14 +16,14 @@ namespace {
 // Half width that a quick run aims for; wider intervals overlap neighbouring ceilings.
 constexpr double kNoisyHalfWidth = 0.02;
 
-// Measurements with a common fault, and evidence for each.
+// Names of measurements with a common fault, and evidence for each.
 struct Faulty {
   std::vector<std::string> names;
   Evidence evidence;
 
-  void add(const std::string& name, std::string why) {
-    names.push_back(name);
-    evidence.emplace_back(name, std::move(why));
+  void add(const Measurement& m, std::string why) {
+    names.push_back(name_of_point(m));
+    evidence.emplace_back(m.name(), std::move(why));
   }
   // message: a format with places for number and names.
   void report(const char* code, Severity severity,
@@ -49,9 +50,8 @@ void unsound(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   for (const Measurement* m : device.measurements) {
     if (m->status != Status::kOk) continue;
     if (m->verified == false && !compares_results(*m))
-      wrong.add(m->name(), "does not match its reference");
-    if (m->flags.implausible)
-      implausible.add(m->name(), implausible_by(*m, device.facts, benchmarks));
+      wrong.add(*m, "does not match its reference");
+    if (m->flags.implausible) implausible.add(*m, implausible_by(*m, device.facts, benchmarks));
   }
   std::move(wrong).report("unverified", Severity::kError,
                           "Wrong results in {}, excluded from the ceilings: {}.", out);
@@ -65,7 +65,7 @@ void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) 
   for (const Measurement* m : device.measurements) {
     const Benchmark* benchmark = find_benchmark(benchmarks, m->id);
     if (m->status == Status::kOk && m->value && benchmark != nullptr && benchmark->never_run)
-      untried.add(m->name(), format_value(*m->value, m->unit));
+      untried.add(*m, format_value(*m->value, m->unit));
   }
   std::move(untried).report(
       "never_run", Severity::kInfo,
@@ -87,7 +87,8 @@ void unsupported(const DeviceView& device, Collector& out) {
       evidence.emplace_back(m->id, m->reason);
     else
       known->second += "; " + m->reason;
-    names.push_back(m->reason.empty() ? m->id : fmt::format("{} ({})", m->id, m->reason));
+    const std::string name = name_of_id(m->id);
+    names.push_back(m->reason.empty() ? name : fmt::format("{} ({})", name, m->reason));
   }
   if (names.empty()) return;
   out.add("unsupported", Severity::kInfo, fmt::format("Not measured: {}.", shortened(names)),
@@ -104,8 +105,8 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
     const auto& s = source->summary;
     const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
     if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
-    noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),
-                                          source->flags.unstable ? ", varying" : ""));
+    noisy.add(*source, fmt::format("±{}{}", format_percent(half_width),
+                                   source->flags.unstable ? ", varying" : ""));
   }
   std::move(noisy).report(
       "noisy", Severity::kWarning,
@@ -120,7 +121,7 @@ void varying_points(const DeviceView& device, Collector& out) {
   Faulty varying;
   for (const Measurement* m : device.measurements)
     if (m->status == Status::kOk && m->value && m->flags.unstable && !sources.contains(m))
-      varying.add(m->name(), format_value(*m->value, m->unit));
+      varying.add(*m, format_value(*m->value, m->unit));
   std::move(varying).report("varying", Severity::kInfo,
                             "{} that no ceiling comes from varied within the run: {}.", out);
 }

@@ -16,7 +16,7 @@ from peakline.commands.terminal import CANNOT_JUDGE, note, refused, show, show_d
 from peakline.limits.ceilings import ceiling_table
 from peakline.models.inference import Serving
 from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
-from peakline.page import Screen, first_screen
+from peakline.page import first_screen
 from peakline.peaks.mfu import Utilization, mfu
 from peakline.peaks.storage import InputBound, InputNeed, input_bound
 from peakline.pictures import DrawingUnavailable
@@ -312,10 +312,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if options.json:
             show_document(_document(profiles[0], found, bound))
             return _failed(found, options)
-        screen: Screen | str = ""
-        if "html" in formats and len(profiles) == 1:
-            screen = first_screen(options.profiles[0])
-        files = build(profiles, formats, found.placements, found.ran, need, model, screen)
+        screens = [first_screen(path) for path in options.profiles] if "html" in formats else []
+        files = build(profiles, formats, found.placements, found.ran, need, model, screens)
         paths = _write(files, folder, options, program)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
         return refused(program, error)

@@ -10,7 +10,7 @@ from peakline.page.cells import Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
 from peakline.page.screen import Rule, Screen, headlines
-from peakline.page.sections import findings, in_words, list_of, subject
+from peakline.page.sections import findings, list_of, subject
 from peakline.pictures import with_signs
 from peakline.pictures.picture import unbroken
 from peakline.profile import NODE, Profile
@@ -75,22 +75,10 @@ def answers(profile: Profile, screen: Screen | str) -> str:
 
 
 def _judged(table: Table, rules: Sequence[Rule]) -> Table:
-    """The table with what healthy devices reach, and with the rows marked that fail."""
-    limits = {rule.name: rule.limit for rule in rules if rule.limit.value is not None}
-    keys = [column.key for column in table.columns]
+    """The table with the rows marked that fail."""
     wrong = {rule.name: rule.outcome for rule in rules if rule.outcome in _MARKED}
-    rows = tuple(
-        dataclasses.replace(
-            row,
-            cells={"healthy_from": limits.get(row.key, Cell()), **row.cells},
-            outcome=wrong.get(row.key, ""),
-        )
-        for row in table.rows
-    )
-    columns = list(table.columns)
-    if "share" in keys and "healthy_from" not in keys and any(r.key in limits for r in rows):
-        columns.insert(keys.index("share") + 1, Column("healthy_from", "healthy from"))
-    return dataclasses.replace(table, columns=tuple(columns), rows=rows)
+    rows = tuple(dataclasses.replace(row, outcome=wrong.get(row.key, "")) for row in table.rows)
+    return dataclasses.replace(table, rows=rows)
 
 
 # Outcomes that mark a row, with their words and looks.
@@ -227,6 +215,6 @@ def what_to_do(profile: Profile, screen: Screen | str) -> tuple[str, str]:
             table = f'<div class="answers"><div class="whole">{_card(low)}</div></div>'
         matters = (*_other_failures(profile, screen, low), *matters)
     heading = "What fails" if table else "What matters here"
-    shown = list_of([(severity, with_signs(in_words(profile, text))) for severity, text in matters])
+    shown = list_of([(severity, with_signs(text)) for severity, text in matters])
     others = findings(profile, [text for _, text in matters])
     return heading, f'<h2 id="to-do">{heading}</h2>{table}{shown}{others}'

@@ -112,5 +112,6 @@ function show() {
 
 field.addEventListener("input", show);
 window.addEventListener("resize", show);
+window.matchMedia("print").addEventListener("change", show);
 document.addEventListener("toggle", show, true);
 show();

@@ -167,17 +167,22 @@ def _of_device(
 
 
 def side_by_side_page(
-    items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]
+    items: Sequence[tuple[str, Profile, str]],
+    pictures: Sequence[Picture],
+    screens: Sequence[tuple[Profile, Screen | str]],
 ) -> str:
-    """The page of several (name, profile, device): overlaid rooflines, ceilings side by side. It
-    gives no verdicts, unlike `peakline compare`."""
+    """The page of several (name, profile, device): the verdict of each profile, overlaid rooflines,
+    ceilings side by side. screens: the first screens of the profiles. Ratios have no verdicts,
+    unlike those of `peakline compare`."""
     numbers = itertools.count(1)
+    verdicts = [f'<div class="small">{verdict_of(*one)}</div>' for one in screens]
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"
         f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p>'
-        "<p>These are ratios, not verdicts: two runs of one healthy card differ, and so do two "
-        "cards of a model. For verdicts: <code>peakline compare BASE.json -- NEW.json --json &gt; "
-        "comparison.json; peakline-report comparison.json</code></p></header>"
+        f"{''.join(verdicts)}"
+        "<p>The ratios below are no verdicts: two runs of one healthy card differ, and so do two "
+        "cards of a model. What knows their scatter: <code>peakline compare BASE.json -- NEW.json "
+        "--json &gt; comparison.json; peakline-report comparison.json</code></p></header>"
     ]
     entries = [(f"at-{p.key}", p.subject, False) for p in pictures]
     body += [picture(p, numbers, f"at-{p.key}") for p in pictures]

@@ -1,6 +1,5 @@
 """The page's other parts: pictures, contents, findings."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from peakline import units
@@ -93,27 +92,11 @@ def subject(profile: Profile, devices: Sequence[str]) -> str:
     return f"{', '.join(names)}: " if names else ""
 
 
-# An id with or without parameters: "pcie.d2h.pinned/bytes:65536".
-_POINT = re.compile(r"[a-z]\w*\.[\w.]*\w(/\w+:[\w.]{0,40}\w)*", re.ASCII)
-
-
-def in_words(profile: Profile, text: str) -> str:
-    """A text of the profile with the printed names of its measurements instead of their ids."""
-    ids = {m.id for m in profile.measurements}
-
-    def named(match: re.Match[str]) -> str:
-        id_, *params = match[0].split("/")
-        if id_ not in ids:
-            return match[0]
-        values = dict(param.split(":") for param in params)
-        return point_name(id_, {k: int(v) if v.isdigit() else v for k, v in values.items()})
-
-    return _POINT.sub(named, text)
-
-
 def findings(profile: Profile, said: Sequence[str] = ()) -> str:
     """Findings, most severe first, in a line that opens. said: texts already shown."""
     rank = {"error": 0, "warning": 1, "info": 2}
+    points = {m.name: point_name(m.id, m.params) for m in profile.measurements}
+    points |= {m.id: point_name(m.id, {}) for m in profile.measurements}
     rows: dict[tuple[str, str, str, str], list[str]] = {}  # devices by severity, code, ...
     if not profile.complete:
         failed = [m for m in profile.measurements if m.status == "error"]
@@ -124,11 +107,10 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
         if any(finding.message in text for text in said):
             continue
         evidence = ", ".join(
-            f"{k}: {v}" if "." in k else f"{k.replace('_', ' ')} {v}"
+            f"{points[k]}: {v}" if k in points else f"{k.replace('_', ' ')} {v}"
             for k, v in finding.evidence.items()
         )
-        message, evidence = (in_words(profile, text) for text in (finding.message, evidence))
-        row = (finding.severity, finding_name(finding.code), message, evidence)
+        row = (finding.severity, finding_name(finding.code), finding.message, evidence)
         rows.setdefault(row, []).append(finding.device)
     if not rows:
         if said:

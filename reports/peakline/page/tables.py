@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from peakline import units
-from peakline.limits.ceilings import CeilingRow, ceiling_table
+from peakline.limits.ceilings import MEASURED, CeilingRow, ceiling_table
 from peakline.names import basis_name
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence, with_signs
@@ -249,6 +249,8 @@ def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str
         for c in found
         if c.topic not in shown and c.title
     )
+    if not rows and not texts:
+        return ""
     summary = f"{units.counted(len(rows), 'figure')}, in base SI units"
     figures = folded(summary, table(identity, heads, rows))
     return card("curves", f"<h3>Curves in figures</h3>{texts}{figures if rows else ''}")
@@ -289,19 +291,26 @@ def side_by_side(items: Sequence[tuple[str, Profile, str]]) -> str:
     """The ceilings of several (name, profile, device), and of two their ratio."""
     tables = [{row.resource: row for row in ceiling_table(p, d)[1]} for _, p, d in items]
     labels = {resource: p.label(resource) for _, p, d in items for resource in p.resources_of(d)}
-    heads = ["resource", "basis", *(name for name, _, _ in items)]
-    if len(items) == 2:
-        heads.append(f"{items[1][0]} / {items[0][0]}")
-    rows = []
+    names = [name for name, _, _ in items]
+    pair = len(items) == 2
+    heads = ["resource", "basis", *([f"{names[1]} / {names[0]}"] if pair else []), *names]
+    rows: list[list[str]] = []
+    equal: list[list[str]] = []  # of specifications
     for resource, basis in dict.fromkeys(
         (resource, b) for found in tables for resource, row in found.items() for b in row.by_basis
     ):
         found = [rows_.get(resource) for rows_ in tables]
+        ceilings = [row.by_basis.get(basis) if row else None for row in found]
+        values = [ceiling.value if ceiling else None for ceiling in ceilings]
         line = [cell(labels[resource], raw=resource), cell(basis_name(basis))]
+        if pair:
+            first, second = values
+            line.append(figure(second / first if first and second else None, "{:.3f}".format))
         line += [_ceiling(row, basis) for row in found]
-        if len(items) == 2:
-            first, second = (row and row.by_basis.get(basis) for row in found)
-            ratio = second.value / first.value if first and second else None
-            line.append(figure(ratio, "{:.3f}".format))
-        rows.append(line)
-    return card("ceiling-table", f"<h3>Ceilings in figures</h3>{table('ceilings', heads, rows)}")
+        same = basis not in MEASURED and len(set(values)) == 1
+        (equal if same else rows).append(line)
+    text = f"<h3>Ceilings in figures</h3>{table('ceilings', heads, rows)}"
+    if equal:
+        summary = f"{units.counted(len(equal), 'figure')} of specifications, the same in all"
+        text += folded(summary, table("specifications", heads, equal))
+    return card("ceiling-table", text)

@@ -60,15 +60,19 @@ class InputBound:
             return False
         return None if self.missing else True
 
-    def __str__(self) -> str:
-        slowest = self.binding
+    @property
+    def words(self) -> str:
         words = {
             True: "Input keeps up",
             False: "Input does not keep up",
             None: "The links measured keep up",
         }
+        return words[self.enough]
+
+    def __str__(self) -> str:
+        slowest = self.binding
         text = (
-            f"{words[self.enough]}: "
+            f"{self.words}: "
             f"{units.rate(self.bytes_per_s, 'B/s')} needed; the slowest link measured, "
             f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} "
             f"({units.number(self.samples_per_s)} samples/s)"

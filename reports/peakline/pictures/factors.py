@@ -24,7 +24,7 @@ _STEPS = {
     "instruction": (_LIBRARY, SERIES[4]),
     "launch": ("start and end of the launch", SERIES[3]),
     "turnaround": ("reads and writes take turns", SERIES[2]),
-    "DRAM": ("refresh and opening rows", SERIES[5]),
+    "DRAM": ("refresh, opening rows and the rest", SERIES[5]),
 }
 _OF_LINK = ("flow control and host memory", SERIES[6])
 

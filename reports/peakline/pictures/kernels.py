@@ -148,7 +148,7 @@ def _has_stroke(p: Placement) -> bool:
 def _said(profile: Profile, p: Placement, brief: bool) -> str:
     text = units.time(p.kernel.seconds or 0.0)
     if p.as_written is not None:
-        text = f"≤ {units.time(p.gain_s(p.as_written))} of {text} to gain"
+        text = f"≤ {units.time(p.gain_s(p.as_written))} of {text}{'' if brief else ' to gain'}"
     why = f"{p.reason.word}; " if p.reason else ""
     return f"{text}: {why}{described(profile, p, p.as_written, brief)}"
 

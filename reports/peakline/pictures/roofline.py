@@ -89,12 +89,13 @@ def every(profile: Profile, device: str) -> Picture | None:
     first = first_roofs(found)
     if panels == [first]:
         return None
+    points = _points(profile, device, found.roofs)
     return Picture(
         "roofline-all",
         "Every roof: all precisions and memory levels",
         "As above, with all roofs and slopes. Of the roofs of one precision the highest is solid, "
         "the next dotted, a third dash-dotted. Integer operations have a panel of their own.",
-        lambda canvas: _draw(canvas, panels, _points(profile, device, found.roofs)),
+        lambda canvas: _draw(canvas, panels, points, ridges=_slower_memory(found, points) == 1),
         headline=_lead(panels[0].roofs),
     )
 

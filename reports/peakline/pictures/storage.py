@@ -104,7 +104,7 @@ def _headline(
         return text
     bound = input_bound(profile, need.bytes_per_sample, need.samples_per_s, device=device)
     where = "" if bound.binding.label == ALL_AT_ONCE else f" ({bound.binding.label})"
-    text = f"{units.rate(bound.bytes_per_s, 'B/s')} are needed, and "
+    text = f"{bound.words}: {units.rate(bound.bytes_per_s, 'B/s')} are needed, and "
     text += f"{units.rate(bound.binding.rate, 'B/s')} get through{where}"
     if bound.enough is False:
         text += f": {units.number(bound.samples_per_s)} of {units.number(need.samples_per_s)} "

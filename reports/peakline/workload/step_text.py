@@ -73,7 +73,8 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
         rank = "" if first.rank is None or first.names_rank else f" on rank {first.rank}"
         share = first.saving_s / first.step_s
         name = first.subject or _NAMES[Part(first.code)]
-        saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
+        step = f"{units.percent(share)} of {units.time(first.step_s)}"
+        saving = f"at most {units.time(first.saving_s)} ({step})"
         return share, f"the most to save is {name}{rank}, {saving}"
     loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
     if loss is None:
