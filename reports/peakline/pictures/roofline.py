@@ -64,16 +64,25 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "roofline",
         "Roofline",
         "A kernel reaches the roof above its arithmetic intensity and no more: left of a ridge "
-        "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
-        "(burst), a band reaches down to what holds under load (achievable), dashed lines are "
-        "what the hardware allows at its maximum clock"
-        + (f". Marks are {' and '.join(named)}." if named else ".")
+        "point memory is the limit, right of it arithmetic is. "
+        + _lines(shown)
+        + (f" Marks are {' and '.join(named)}." if named else "")
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, [shown], points, ridges=slower == 1),
         ("roofline sweep",),
         every_device=True,
         headline=_headline(shown, slower),
     )
+
+
+def _lines(found: Limits) -> str:
+    """What the lines are, of those that there are."""
+    text = "Thick lines were measured"
+    if any(roof.sustained for roof in found.roofs):
+        text += " from rest (burst); a band reaches down to what holds under load (achievable)"
+    if any(limit.theoretical for limit in (found.main, *found.roofs)):
+        text += "; dashed lines are what the hardware allows at its maximum clock"
+    return text + "."
 
 
 def every(profile: Profile, device: str) -> Picture | None:
