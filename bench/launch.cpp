@@ -15,30 +15,33 @@ namespace {
 
 constexpr const char* kTopic = "kernel launch";
 
-// Compares a node of a graph with a kernel of a full stream, and tells from how many nodes on the
-// graph's fixed cost is worth it, if that many were measured.
-std::string launch_title(const TitleView& view) {
-  const FigureQuery stream{.id = "launch.back_to_back"},
-      node{.id = "launch.graph", .name = "per_item"};
-  const double saved = view.value(stream) - view.value(node);
-  const std::string compared =
-      fmt::format("{} a kernel instead of {} back to back", view.text(node), view.text(stream));
-  const std::string submit =
-      fmt::format("the host submits a launch in {}", view.text({.id = "launch.submit"}));
-  if (saved <= 0) return fmt::format("A graph saves nothing: {}; {}", compared, submit);
+// From how many nodes on the fixed cost of a graph is worth it, with `saved` seconds for each.
+std::optional<double> pays_from(const TitleView& view, double saved) {
+  if (saved <= 0) return std::nullopt;
   const double from = view.value({.id = "launch.graph", .name = "fixed"}) / saved;
-  const std::vector<const Figure*> graphs =
-      view.all({.id = "launch.graph", .name = "time_per_item"});
-  const Figure& largest = **std::ranges::max_element(
-      graphs, {}, [](const Figure* f) { return *int_param(f->by, "nodes"); });
-  const std::int64_t nodes = *int_param(largest.by, "nodes");
-  if (from > static_cast<double>(nodes))
-    return fmt::format(
-        "No graph of up to {} nodes saves time: {} a kernel instead of {} back to "
-        "back; {}",
-        nodes, format_value(largest.value, largest.unit), view.text(stream), submit);
-  return fmt::format("A graph of {:.0f} nodes or more saves time: {}; {}",
-                     std::max(1.0, std::ceil(from)), compared, submit);
+  std::int64_t most = 0;  // nodes measured
+  for (const Figure* graph : view.all({.id = "launch.graph", .name = "time_per_item"}))
+    most = std::max(most, *int_param(graph->by, "nodes"));
+  return from > static_cast<double>(most) ? std::nullopt
+                                          : std::optional(std::max(1.0, std::ceil(from)));
+}
+
+// A graph replaces calls by the host, or kernels that already wait in the stream.
+std::string launch_title(const TitleView& view) {
+  const FigureQuery call{.id = "launch.submit"}, stream{.id = "launch.back_to_back"},
+      node{.id = "launch.graph", .name = "per_item"};
+  std::string text = fmt::format(
+      "A launch takes {} of the host and a kernel that waits in the stream {}; in a "
+      "long graph a kernel takes {}",
+      view.text(call), view.text(stream), view.text(node));
+  const auto of_calls = pays_from(view, view.value(call) - view.value(node)),
+             of_queued = pays_from(view, view.value(stream) - view.value(node));
+  if (!of_calls && !of_queued) return text + "; no graph that was measured saves time";
+  if (of_calls) text += fmt::format("; a graph pays from {:.0f} nodes on against calls", *of_calls);
+  if (of_queued)
+    text += fmt::format("{} from {:.0f} against kernels that wait",
+                        of_calls ? "," : "; a graph pays", *of_queued);
+  return text;
 }
 
 Picture launch_picture() {

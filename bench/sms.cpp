@@ -51,7 +51,7 @@ void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
     if (const auto sms = amount_for(steady, static_cast<double>(percent) / 100 * best))
       figures.add("sms_for", *sms, {{"percent", percent}});
   if (const auto whole = curve.ceiling(ceiling, Basis::kMeasured))
-    figures.add("best_of_ceiling", best / *whole);
+    figures.add("best_share_of_ceiling", best / *whole);
 }
 
 CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") {
@@ -60,7 +60,7 @@ CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") 
       {{"rate", std::string(unit_of(quantity)), {"sms"}},
        {"share_of_best", unit::kShare, {"sms"}},
        {"sms_for", unit::kCount, {"percent"}},
-       {"best_of_ceiling", unit::kShare}},
+       {"best_share_of_ceiling", unit::kShare}},
       [ceiling](const CurveView& view, Figures& figures) { summarize(ceiling, view, figures); }};
 }
 
@@ -72,11 +72,12 @@ std::string title(const TitleView& view) {
   const auto memory = sms_for("sms.hbm");
   if (!memory || !view.facts->sm_count) throw Missing();
   const int sms = *view.facts->sm_count;
-  std::string text = fmt::format(
-      "Reads of memory reach {} % of their highest rate on {:.0f} of {} SMs, and leave {:.0f}",
-      kBend, *memory, sms, sms - *memory);
-  if (const auto l2 = sms_for("sms.l2")) text += fmt::format("; reads of the L2 on {:.0f}", *l2);
-  if (const auto gemm = sms_for("sms.gemm")) text += fmt::format(", BF16 GEMMs on {:.0f}", *gemm);
+  std::string text = fmt::format("Reads of memory lose {} % without {:.0f} of the {} SMs",
+                                 100 - kBend, sms - *memory, sms);
+  if (const auto l2 = sms_for("sms.l2"))
+    text += fmt::format(", reads of the L2 without {:.0f}", sms - *l2);
+  if (const auto gemm = sms_for("sms.gemm"))
+    text += fmt::format(", BF16 GEMMs without {:.0f}", sms - *gemm);
   return text;
 }
 

@@ -75,7 +75,7 @@ std::span<const TopicWord> topic_words() {
       {"decode",
        {},
        {"decoding", "llm", "tokens", "inference", "prefill"},
-       "peakline-llm --profile FILE answers for a model"},
+       "peakline-llm --profile FILE --hf-config DIR bounds a model, the first screen Llama-3.1-8B"},
       {"host", {"host", "threads"}, {"cpu", "numa", "ddr", "ram", "threads", "socket"}},
       {"storage",
        {"storage", "input"},

@@ -117,16 +117,19 @@ CurveRule variants(const std::string& format) {
 
 // Other encodings, scales and accumulations of a format, compared with its own burst.
 CurveRule scales(const std::string& format) {
-  return rule_of_format(
-      kScales, format,
-      {{"rate", "FLOP/s", {"format"}}, {"share_per_clock", unit::kShare, {"format"}}},
-      [](const std::string& of, const CurveView& curve, Figures& figures) {
-        const Measurement* burst = single(curve, {{"load", "burst"}});
-        if (burst == nullptr) return;
-        figures.add("rate", *burst->value, {{"format", of}});
-        if (const auto share = share_of_burst(*burst, curve, of))
-          figures.add("share_per_clock", *share, {{"format", of}});
-      });
+  return rule_of_format(kScales, format,
+                        {{"rate", "FLOP/s", {"format"}},
+                         {"clock", "Hz", {"format"}},
+                         {"share_per_clock", unit::kShare, {"format"}}},
+                        [](const std::string& of, const CurveView& curve, Figures& figures) {
+                          const Measurement* burst = single(curve, {{"load", "burst"}});
+                          if (burst == nullptr) return;
+                          figures.add("rate", *burst->value, {{"format", of}});
+                          if (const auto& clock_hz = burst->conditions.sm_clock_hz)
+                            figures.add("clock", *clock_hz, {{"format", of}});
+                          if (const auto share = share_of_burst(*burst, curve, of))
+                            figures.add("share_per_clock", *share, {{"format", of}});
+                        });
 }
 
 void summarize_soak(const CurveView& curve, Figures& figures) {
@@ -169,18 +172,21 @@ std::string variants_title(const TitleView& view) {
 }
 
 std::string scales_title(const TitleView& view) {
-  std::vector<std::string> kept;
-  for (const auto& [id, name] : {std::pair("gemm.fp8_block", "scales of blocks"),
-                                 {"gemm.fp8_row", "scales of rows"},
-                                 {"gemm.fp8_accurate", "no fast accumulation"}}) {
+  std::vector<std::string> variants;
+  for (const auto& [id, name] : {std::pair("gemm.fp8_block", "with scales of blocks"),
+                                 {"gemm.fp8_row", "with scales of rows"},
+                                 {"gemm.fp8_accurate", "without fast accumulation"}}) {
     const Figure *share = view.find({.id = id, .name = "share_per_clock"}),
                  *rate = view.find({.id = id, .name = "rate"});
     if (share != nullptr && rate != nullptr)
-      kept.push_back(fmt::format("{} with {} ({})", format_percent(share->value), name,
-                                 format_rate(rate->value, rate->unit)));
+      variants.push_back(fmt::format("{} {} ({} per clock)", name,
+                                     format_rate(rate->value, rate->unit),
+                                     format_percent(share->value)));
   }
-  if (kept.empty()) throw Missing();
-  return "FP8 keeps of its burst per clock " + joined(kept);
+  if (variants.empty()) throw Missing();
+  return fmt::format("FP8 GEMMs reach {} from rest, {}",
+                     format_rate(view.ceiling("tensor.fp8", Basis::kBurst).value, "FLOP/s"),
+                     joined(variants));
 }
 
 std::string sustained_title(const TitleView& view) {
@@ -305,6 +311,18 @@ Picture scales_picture() {
 void register_gemm(Registry& registry, double soak_s) {
   const auto add = [&](const char* name, const Parts& parts, std::vector<Topic> topics = {}) {
     const ProductFormat& format = product_format(name);
+    std::vector<CurveRule> curves = {sustained_load_curve(format_label(name)),
+                                     operand_data(name),
+                                     {kSoak,
+                                      {{"rate", "FLOP/s"},
+                                       {"clock", "Hz"},
+                                       {"power", "W"},
+                                       {"duration", "s"},
+                                       {"equilibrium_after", "s"},
+                                       {"equilibrium_temperature", "°C"}},
+                                      summarize_soak}};
+    if (!parts.variant) curves.push_back(variants(name));
+    if (parts.variant || name == std::string_view("fp8")) curves.push_back(scales(name));
     registry.add(
         {.id = std::string("gemm.") + name,
          .what = format.what,
@@ -316,17 +334,7 @@ void register_gemm(Registry& registry, double soak_s) {
          .varies_with = VariesWith::kSearch,
          .limit = limit_of(format),
          .ceilings = parts.ceilings ? load_ceilings_of(format) : std::vector<CeilingRule>(),
-         .curves = {sustained_load_curve(format_label(name)),
-                    operand_data(name),
-                    parts.variant ? scales(name) : variants(name),
-                    {kSoak,
-                     {{"rate", "FLOP/s"},
-                      {"clock", "Hz"},
-                      {"power", "W"},
-                      {"duration", "s"},
-                      {"equilibrium_after", "s"},
-                      {"equilibrium_temperature", "°C"}},
-                     summarize_soak}},
+         .curves = std::move(curves),
          .topics = std::move(topics),
          .runs_on = devices_of(format),
          .never_run = format.made_for == MadeFor::kBlackwell,
@@ -347,9 +355,9 @@ void register_gemm(Registry& registry, double soak_s) {
   add("tf32", {.quick = true});
   // Normal data and zeros are the extremes; FP8 needs no others.
   add("fp8",
-      {.quick = true, .load_s = kWholeLoadSeconds, .cleared = true, .data = {"normal", "zeros"}});
-  add("fp8_e5m2", {.variant = true, .ceilings = false, .sustained = false},
+      {.quick = true, .load_s = kWholeLoadSeconds, .cleared = true, .data = {"normal", "zeros"}},
       {{kScales, scales_title, scales_picture()}});
+  add("fp8_e5m2", {.variant = true, .ceilings = false, .sustained = false});
   add("fp8_accurate", {.variant = true, .ceilings = false, .sustained = false});
   add("fp8_row", {.variant = true, .sustained = false});
   add("fp8_block", {.variant = true});

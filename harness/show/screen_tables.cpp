@@ -66,7 +66,7 @@ std::optional<std::string> energy_note(const DeviceView& gpu) {
                                 format_of(gpu, row->resource)));
   }
   if (parts.empty()) return std::nullopt;
-  return fmt::format("Under load the board takes {}.", joined(parts));
+  return fmt::format("Under load the board takes {}, idle power included.", joined(parts));
 }
 
 // A language model's rate by the slowest GPU's memory.
@@ -143,7 +143,7 @@ std::optional<std::string> gemm_sizes(const Alike& group) {
         percents.push_back(fmt::format("{:.0f}", std::floor(100 * at->second)));
     if (percents.size() != kSides.size()) continue;
     const std::string where =
-        reached.empty() ? fmt::format(" of burst per clock at N = {}", fmt::join(kSides, ", "))
+        reached.empty() ? fmt::format(" of burst, at its clock, at N = {}", fmt::join(kSides, ", "))
                         : "";
     reached.push_back(fmt::format("{} %{} in {}", joined(percents), where, upper(format)));
   }
@@ -259,11 +259,10 @@ Table mfu_choice(const Checks& checks, const Alike& group) {
     return row != nullptr && power_capped(row->conditions);
   });
   add(sustained, "achievable", Basis::kSustained,
-      std::string("training gets near it: large GEMMs under load") +
-          (capped ? ", at the power limit" : ""));
+      std::string("large GEMMs under load") + (capped ? ", at the power limit" : ""));
   if (!sustained)
     add(burst, "burst", Basis::kBurst, "large GEMMs from rest; a full run measures load");
-  add(model, "model", Basis::kModelShaped, "layers of a transformer, under load");
+  add(model, "model", Basis::kModelShaped, "a transformer's GEMMs under load");
   if (published && sustained) {
     // Some models, such as the L4, reach no half of what is published.
     const double mfu =
