@@ -67,17 +67,19 @@ CurveRule curve(const char* topic, Quantity quantity, const char* ceiling = "") 
 std::string title(const TitleView& view) {
   const auto sms_for = [&](const char* id) {
     const Figure* sms = view.find({.id = id, .name = "sms_for", .by = {{"percent", kBend}}});
-    return sms == nullptr ? std::nullopt : std::optional(std::round(sms->value));
+    return sms == nullptr ? std::nullopt : std::optional(sms->value);
   };
   const auto memory = sms_for("sms.hbm");
   if (!memory || !view.facts->sm_count) throw Missing();
   const int sms = *view.facts->sm_count;
-  std::string text = fmt::format("Reads of memory lose {} % without {:.0f} of the {} SMs",
-                                 100 - kBend, sms - *memory, sms);
+  const auto spare = [&](double taken) { return std::floor(sms - taken); };
+  std::string text =
+      fmt::format("Of {} SMs, {:.0f} can be given away before reads of memory lose {} %", sms,
+                  spare(*memory), 100 - kBend);
   if (const auto l2 = sms_for("sms.l2"))
-    text += fmt::format(", reads of the L2 without {:.0f}", sms - *l2);
+    text += fmt::format(", {:.0f} before reads of the L2 do", spare(*l2));
   if (const auto gemm = sms_for("sms.gemm"))
-    text += fmt::format(", BF16 GEMMs without {:.0f}", sms - *gemm);
+    text += fmt::format(", {:.0f} before BF16 GEMMs do", spare(*gemm));
   return text;
 }
 
@@ -86,9 +88,11 @@ Picture picture() {
           .subject = "Some of the SMs: what the others leave",
           .how =
               "A kernel with one block on each of so many SMs reads device memory or the L2, and "
-              "GEMMs run on a partition of so many. 100 % is the highest rate of the same kernel, "
-              "which may be below the ceiling: several blocks on an SM get further. SMs beyond the "
-              "bend are free for communication.",
+              "GEMMs run on a partition of so many. 100 % is the highest steady rate of "
+              "the same kernel, which may be below the ceiling: several blocks on an SM get "
+              "further. Points that "
+              "varied have no share. SMs beyond those that 95 % takes are nearly free for "
+              "communication.",
           .panels = {{.over = "sms",
                       .x = {.label = "SMs at work", .written = Written::kInteger, .low = 0},
                       .y = percent_axis("% of the kernel's highest rate", 100),

@@ -172,20 +172,21 @@ std::string variants_title(const TitleView& view) {
 }
 
 std::string scales_title(const TitleView& view) {
+  constexpr std::size_t kMostTold = 2;  // more than two lines are not read
+  const double whole = view.ceiling("tensor.fp8", Basis::kBurst).value;
   std::vector<std::string> variants;
   for (const auto& [id, name] : {std::pair("gemm.fp8_block", "with scales of blocks"),
                                  {"gemm.fp8_row", "with scales of rows"},
                                  {"gemm.fp8_accurate", "without fast accumulation"}}) {
     const Figure *share = view.find({.id = id, .name = "share_per_clock"}),
                  *rate = view.find({.id = id, .name = "rate"});
-    if (share != nullptr && rate != nullptr)
-      variants.push_back(fmt::format("{} {} ({} per clock)", name,
-                                     format_rate(rate->value, rate->unit),
-                                     format_percent(share->value)));
+    if (share != nullptr && rate != nullptr && variants.size() < kMostTold)
+      variants.push_back(fmt::format(
+          "{} {} ({}, at the same clock {})", name, format_rate(rate->value, rate->unit),
+          format_signed_percent(rate->value / whole - 1), format_signed_percent(share->value - 1)));
   }
   if (variants.empty()) throw Missing();
-  return fmt::format("FP8 GEMMs reach {} from rest, {}",
-                     format_rate(view.ceiling("tensor.fp8", Basis::kBurst).value, "FLOP/s"),
+  return fmt::format("FP8 GEMMs reach {} from rest, {}", format_rate(whole, "FLOP/s"),
                      joined(variants));
 }
 

@@ -154,7 +154,7 @@ std::optional<std::string> gemm_sizes(const Alike& group) {
     text += fmt::format("; {} lies {}", percent, where);
   const auto layers = shares_by_size(group, role::kShareOfTokens, "tokens");
   if (const std::string where = where_full(layers, "", " tokens"); !where.empty())
-    text += fmt::format(", for a transformer's layers {}", where);
+    text += fmt::format(", for a transformer's layers at worst {}", where);
   return text + '.';
 }
 
