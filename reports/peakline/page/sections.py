@@ -107,7 +107,7 @@ def findings(profile: Profile, said: Sequence[str] = ()) -> str:
         if any(finding.message in text for text in said):
             continue
         evidence = ", ".join(
-            f"{points[k]}: {v}" if k in points else f"{k.replace('_', ' ')} {v}"
+            f"{points.get(k, k)}: {v}" if "." in k else f"{k.replace('_', ' ')} {v}"
             for k, v in finding.evidence.items()
         )
         row = (finding.severity, finding_name(finding.code), finding.message, evidence)
