@@ -23,14 +23,14 @@ std::string alignment_title(const TitleView& view) {
         {.id = "alignment.offset", .name = "share_of_aligned", .by = {{"width", width}}});
     offsets.push_back(fmt::format("{} ({} bytes)", format_percent(worst.value), width));
   }
-  for (const std::int64_t stride : {2, 4, 8, 64})
+  for (std::int64_t stride = 2; stride * 4 <= kMaxStrideBytes; stride *= 2)
     if (const Figure* share = view.find({.id = "alignment.stride",
                                          .name = "share_of_aligned",
                                          .by = {{"width", std::int64_t{4}}, {"stride", stride}}}))
-      strides.push_back(fmt::format("{} (stride {})", format_percent(share->value), stride));
+      strides.push_back(fmt::format("{} ({})", format_percent(share->value), stride));
   if (strides.empty()) throw Missing();
   return fmt::format(
-      "Misaligned accesses keep at least {} of the bandwidth; strided 4-byte accesses {}",
+      "Misaligned accesses keep at least {} of the bandwidth; 4-byte accesses with a stride {}",
       fmt::join(offsets, ", "), fmt::join(strides, ", "));
 }
 
@@ -42,16 +42,18 @@ Picture alignment_picture() {
             .y = percent_axis(against, 105),
             .series = {{"{} bytes", {.id = id, .figure = "share_of_aligned"}, "width"}}};
   };
-  return {.key = "alignment",
-          .subject = "Alignment: offset and stride",
-          .how =
-              "100 % is the same access, of one width per thread, aligned and contiguous; a stride "
-              "counts elements of that width. Only what the kernel asked for counts, not what the "
-              "hardware moved on top of it.",
-          .panels = {panel("alignment.offset", "offset", "offset, bytes", Scale::kLinear,
-                           "% of the bandwidth of aligned access"),
-                     panel("alignment.stride", "stride", "stride, elements", Scale::kLog2,
-                           "% of the bandwidth of contiguous access")}};
+  return {
+      .key = "alignment",
+      .subject = "Alignment: offset and stride",
+      .how =
+          "100 % is the same access, of one width per thread, aligned and contiguous; a stride "
+          "counts elements of that width. Only what the kernel asked for counts, not what the "
+          "hardware moved on top of it. Fetched is what memory moves at a time for one element, "
+          "by the limit that the driver was given (cudaLimitMaxL2FetchGranularity) or by none.",
+      .panels = {panel("alignment.offset", "offset", "offset, bytes", Scale::kLinear,
+                       "% of the bandwidth of aligned access"),
+                 panel("alignment.stride", "stride", "stride, elements", Scale::kLog2,
+                       "% of the bandwidth of contiguous access")}};
 }
 
 // Share of the rate at `aligned` with the same access width.
@@ -86,14 +88,11 @@ CurveRule worst_share(const std::string& param, std::int64_t aligned, const Figu
     if (worst.point == nullptr) return;
     figures.add("worst_at", worst.point->x);
     figures.add("worst_share", worst.share);
-    // Devices with less memory have a shorter range, so name it.
-    figures.add("furthest", std::ranges::max(points, {}, &CurvePoint::x).x);
   };
   return {kTopic,
           {{"share_of_aligned", unit::kShare, {"width", param}},
            {"worst_at", unit},
-           {"worst_share", unit::kShare},
-           {"furthest", unit}},
+           {"worst_share", unit::kShare}},
           summarize};
 }
 

@@ -64,8 +64,8 @@ Picture copies_picture() {
           .how =
               "Plain loads go through registers, cp.async bypasses them; both move 16 bytes per "
               "lane. Bulk and tensor copies are started by one lane and carried out by the SM's "
-              "Tensor Memory Accelerator. Rates have the best number of warps on an SM; for the "
-              "time of a copy a warp waits for each.",
+              "Tensor Memory Accelerator. Rates are those of the best number of warps on "
+              "an SM; for the time of one copy, a warp waits for each before the next.",
           .panels = {panel("copy.hbm", "GB/s from memory", 1e9),
                      panel("copy.l2", "GB/s from the L2", 1e9),
                      panel("copy.latency", "ns, one copy alone", 1e-9)}};

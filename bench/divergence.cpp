@@ -34,7 +34,7 @@ Picture divergence_picture() {
   return {.key = "divergence",
           .subject = "Divergence: threads that take different paths",
           .how =
-              "At worst paths run strictly one after another (dashed); the same paths split "
+              "At worst paths run strictly one after another; the same paths split "
               "between whole warps are the control, which should stay at 1.",
           .panels = {{.over = "paths",
                       .x = count_axis("different paths"),

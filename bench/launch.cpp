@@ -52,7 +52,8 @@ Picture launch_picture() {
           "A graph pays where a kernel in it takes less than one launched into a stream. A round "
           "trip is paid by whoever waits for each kernel, the call (submit) by the host. Back "
           "to back are kernels that already wait in the stream, so that the host is not in "
-          "their time; per item is that of one more node in a long graph.",
+          "their time; per item is that of one more node in a long graph, fixed what a graph "
+          "takes besides its nodes, empty kernel what one takes on the device alone.",
       .panels = {{.over = "nodes",
                   .x = count_axis("nodes of a graph"),
                   .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},

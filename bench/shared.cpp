@@ -48,7 +48,7 @@ Picture conflicts_picture() {
           .subject = "Bank conflicts: what they cost",
           .how =
               "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 is "
-              "a read without conflicts; at worst the bank serves one lane after another (dashed).",
+              "a read without conflicts; at worst the bank serves one lane after another.",
           .panels = {{.over = "ways",
                       .x = count_axis("lanes of a warp that hit the same bank"),
                       .y = count_axis("time, as a multiple of a read without conflicts"),

@@ -39,10 +39,9 @@ Picture synchronization_picture() {
       .key = "synchronization",
       .subject = "Synchronization: what waiting costs",
       .how =
-          "From the launch of an empty kernel until the host knows that it has finished, by "
-          "how the host waits (blue); from one kernel to the next, which needs its result, "
-          "where a programmatic dependent launch starts the next one early (orange); from one "
-          "barrier to the next (grey).",
+          "First from the launch of an empty kernel until the host knows that it has finished, "
+          "by how the host waits; then from one kernel to the next, which needs its result "
+          "(a programmatic dependent launch starts it early); then from one barrier to the next.",
       .panels = {
           {.kind = PanelKind::kDots,
            .x = {.label = "time, log scale", .written = Written::kTime, .scale = Scale::kLog10},

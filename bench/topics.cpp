@@ -8,7 +8,7 @@ namespace peakline::bench {
 std::span<const TopicWord> topic_words() {
   // Each question's topic and each part of a summary has at least one word.
   static const std::vector<TopicWord> kWords = {
-      {"findings", {"findings"}, {"notes", "warnings", "problems"}},
+      {"findings", {"findings"}, {"notes", "warnings", "problems", "health"}},
       {"compute",
        {"compute", "factors"},
        {"flops", "tflops", "bf16", "fp16", "fp32", "fp64", "tf32", "fp8", "fp4", "int8", "nvfp4",
@@ -65,7 +65,7 @@ std::span<const TopicWord> topic_words() {
       {"overlap", {"overlap"}, {"streams", "concurrent", "async", "hide"}},
       {"allocation", {"allocation"}, {"malloc", "cudamalloc", "alloc", "pool"}},
       {"nvlink",
-       {"links", "GPU to GPU", "GPUs at once"},
+       {"links", "GPU to GPU", "GPUs at once", "energy of links"},
        {"p2p", "peer", "peers", "nvswitch", "c2c", "links", "node"},
        "they need two GPUs or more"},
       {"nccl",

@@ -45,7 +45,7 @@ Picture picture() {
               "64 BF16 GEMMs of K 4096 and N 2048 at once, each of an expert's tokens, by the "
               "faster of cuBLAS's grouped GEMM and cuBLASLt on eight streams: other libraries may "
               "be faster, so no peak is taken from it. Skewed gives the experts tokens by a 1/rank "
-              "law. Few tokens are held by reading the weights, at any clock.",
+              "law. With few tokens, reading the weights sets the time, whatever the clock.",
           .panels = {
               {.over = "tokens",
                .x = count_axis("mean tokens of an expert"),

@@ -15,6 +15,7 @@
 #include "harness/show/compare.hpp"
 #include "harness/show/table.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -92,12 +93,13 @@ std::string what_of(const Blamed& blamed) {
                                : std::string();
   const Judged& first = *blamed.reasons[0];
   const bool added = blamed.device == nullptr && first.name.figure;
-  const std::string what =
-      first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
-          ? blamed.ceiling->label + " unsteady"
-      : blamed.ceiling != nullptr ? blamed.ceiling->label + ' ' + percent_slower(blamed.ratio())
-      : blamed.curve != nullptr   ? blamed.curve->id + ' ' + percent_slower(blamed.ratio())
-                                  : (added ? "only in new: " : "") + describe(first);
+  const std::string what = first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
+                               ? blamed.ceiling->label + " unsteady"
+                           : blamed.ceiling != nullptr
+                               ? blamed.ceiling->label + ' ' + percent_slower(blamed.ratio())
+                           : blamed.curve != nullptr
+                               ? name_of_id(blamed.curve->id) + ' ' + percent_slower(blamed.ratio())
+                               : (added ? "only in new: " : "") + describe(first);
   return what + more;
 }
 
@@ -192,6 +194,16 @@ std::string fleet_size(const CompareResult& result) {
   return fmt::format("{} ({} on one side alone, not compared)", text, result.cards - compared);
 }
 
+std::string machine_point(const CompareResult& result) {
+  const auto blamed = blamed_by(result, result.verdict());
+  if (blamed.size() == 1)
+    return fmt::format("{}: {}", place_text(blamed[0].first), what_of(blamed[0].second));
+  std::vector<std::string> named;
+  for (const auto& [name, found] : blamed)
+    named.push_back(fmt::format("{} ({})", place_text(name), what_of(found)));
+  return shortened(named);
+}
+
 std::string fleet_point(const CompareResult& result) {
   const std::string_view verdict = result.verdict();
   std::vector<std::string> parts;
@@ -247,7 +259,7 @@ std::string deviating_cards(const CompareResult& result, std::size_t width) {
                      number_cell(Format::kRatio, (c->ratio_high - c->ratio_low) / 2),
                      count};
       else if (const CurveComparison* curve = blamed.curve)
-        row.cells = {text_cell(curve->id),
+        row.cells = {text_cell(name_of_id(curve->id)),
                      text_cell(""),
                      text_cell(""),
                      number_cell(Format::kRatio, curve->median_ratio),

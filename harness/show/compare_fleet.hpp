@@ -11,6 +11,10 @@ namespace peakline {
 
 inline bool is_fleet(const CompareResult& result) { return !result.machines.empty(); }
 
+// "gpu0: HBM read 4.1 % slower, and 5 more" of one machine; needs a reason that is slower or
+// unsteady.
+std::string machine_point(const CompareResult& result);
+
 // "3 of 100 cards: node7 gpu0 (HBM read 4.1 % slower, and 5 more), ..."; needs a reason that does
 // not pass.
 std::string fleet_point(const CompareResult& result);

@@ -11,6 +11,7 @@
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/point_names.hpp"
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -76,7 +77,7 @@ struct Settling {
   std::ptrdiff_t by_runs = 0, by_threshold = 0;
   std::size_t runs = 0;  // a side, for `by_runs` of them
   double threshold = 0;
-  std::vector<std::string> varying;  // by neither
+  std::vector<const CeilingComparison*> varying;  // by neither
 };
 Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
   Settling result;
@@ -88,13 +89,18 @@ Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
       ++result.by_threshold;
       result.threshold = std::max(result.threshold, *c->threshold_to_settle);
     } else {
-      const std::string name = to_string(FigureKey(*c));
-      // Several GPUs may have it.
-      if (std::ranges::find(result.varying, name) == result.varying.end())
-        result.varying.push_back(name);
+      result.varying.push_back(c);
     }
   }
   return result;
+}
+
+// "PCIe both ways is too noisy to tell".
+std::string too_noisy(const std::vector<const CeilingComparison*>& varying) {
+  std::vector<std::string> labels;  // several GPUs may have one
+  for (const CeilingComparison* c : varying)
+    if (std::ranges::find(labels, c->label) == labels.end()) labels.push_back(c->label);
+  return shortened(labels) + (labels.size() == 1 ? " is" : " are") + " too noisy to tell";
 }
 
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
@@ -109,9 +115,7 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
                                 std::ceil(1000 * settles.threshold) / 10, settles.by_threshold,
                                 settles.by_runs > 0 ? " more" : ""));
   }
-  if (!settles.varying.empty())
-    parts.push_back(fmt::format("{} {} too much from run to run.", shortened(settles.varying),
-                                settles.varying.size() == 1 ? "varies" : "vary"));
+  if (!settles.varying.empty()) parts.push_back(too_noisy(settles.varying) + '.');
   return joined(parts, " ");
 }
 
@@ -130,6 +134,15 @@ std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceCompari
   auto found = judged(devices);
   std::erase_if(found, [](const auto* c) { return c->verdict != Verdict::kInconclusive; });
   return found;
+}
+
+// "3 curves deviate"; empty for none.
+std::string deviating_curves(std::span<const DeviceComparison> devices) {
+  std::ptrdiff_t count = 0;
+  for (const DeviceComparison& device : devices)
+    count += std::ranges::count_if(device.curves, deviates, &CurveComparison::verdict);
+  if (count == 0) return {};
+  return format_count(count, "curve") + (count == 1 ? " deviates" : " deviate");
 }
 
 std::string tally(std::span<const DeviceComparison> devices, std::size_t width) {
@@ -161,8 +174,8 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
     parts.push_back(fmt::format("{} between different models (base faster in {}, new in {})",
                                 models, base_faster, next_faster));
   }
-  const std::string text =
-      fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
+  std::string text = fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
+  if (const std::string curves = deviating_curves(devices); !curves.empty()) text += "; " + curves;
   const std::vector<const CeilingComparison*> open = inconclusive(devices);
   return hanging("", text, width) +
          (open.empty() ? std::string() : hanging("", advice(open), width));
@@ -196,10 +209,9 @@ std::string ceiling_table(const DeviceComparison& device, Rows which, std::size_
   }
   for (const CeilingComparison* row : rows) {
     const CeilingComparison& c = *row;
-    const std::string name = to_string(FigureKey(c));
     table.rows.push_back(
-        {.key = name,
-         .label = name,
+        {.key = to_string(FigureKey(c)),
+         .label = c.label,
          .cells = {value_cell(c.base.value, c.unit), value_cell(c.next.value, c.unit),
                    ratio_cell(c.ratio), ratio_cell((c.ratio_high - c.ratio_low) / 2),
                    device.same_model ? verdict_cell(c.verdict) : text_cell(winner(c))},
@@ -237,7 +249,7 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
     table.rows.push_back(
         {.key = c.id,
-         .label = c.id,
+         .label = name_of_id(c.id),
          .cells = {ratio_cell(c.median_ratio), ratio_cell((c.ratio_high - c.ratio_low) / 2),
                    ratio_cell(c.median_ratio_per_clock), ratio_cell(lowest.ratio),
                    ratio_cell(highest.ratio), verdict_cell(c.verdict)},
@@ -310,17 +322,6 @@ std::string device_text(const DeviceComparison& device, Rows rows, std::size_t w
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
 }
 
-// "PCIe both ways is too noisy to tell".
-std::string too_noisy(const std::vector<const CeilingComparison*>& varying) {
-  std::vector<std::string> labels;
-  for (const CeilingComparison* c : varying) {
-    const Resource* known = find_resource(c->resource);
-    std::string label = ceiling_label(known ? known->label : c->resource, c->basis);
-    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
-  }
-  return shortened(labels) + (labels.size() == 1 ? " is" : " are") + " too noisy to tell";
-}
-
 // The sides' names: of their files, where each has one.
 std::pair<std::string, std::string> side_names(const CompareResult& result) {
   if (result.base_files.size() != 1 || result.next_files.size() != 1) return {"base", "new"};
@@ -335,13 +336,12 @@ struct Counts {
   double bound = 0;      // no figure differs by more, besides those that vary too much
   std::size_t runs = 0;  // a side, that settle open ones
   const CeilingComparison* furthest = nullptr;  // of those that differ as cards do
-  std::int64_t curves = 0;                      // that deviate
+  std::string curves;                           // those that deviate
   std::vector<const CeilingComparison*> varying;
 };
 Counts counts_of(const CompareResult& result) {
   Counts counts;
-  for (const DeviceComparison& device : result.devices)
-    counts.curves += std::ranges::count_if(device.curves, deviates, &CurveComparison::verdict);
+  counts.curves = deviating_curves(result.devices);
   for (const CeilingComparison* c : judged(result.devices)) {
     ++counts.judged;
     switch (c->verdict) {
@@ -403,9 +403,7 @@ std::string counted(const Counts& counts, const std::optional<Lean>& lean, bool 
   else
     add(counts.open, " inconclusive" + more);
   if (!parts.empty()) all.push_back(joined(parts));
-  if (counts.curves > 0)
-    all.push_back(format_count(counts.curves, "curve") +
-                  (counts.curves == 1 ? " deviates" : " deviate"));
+  if (!counts.curves.empty()) all.push_back(counts.curves);
   if (!counts.varying.empty()) all.push_back(too_noisy(counts.varying));
   return joined(all, "; ");
 }
@@ -479,11 +477,12 @@ std::string main_point(const CompareResult& result) {
   }
   const Counts counts = counts_of(result);
   if (found != nullptr) {
+    const bool in_figures = found->kind == RuleKind::kSlower || found->kind == RuleKind::kUnsteady;
     const std::string text =
-        is_fleet(result)
-            ? fleet_point(result)
-            : fmt::format("{}: {}{}", to_string(found->name), describe(*found),
-                          reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
+        is_fleet(result) ? fleet_point(result)
+        : in_figures     ? machine_point(result)
+                         : fmt::format("{}: {}{}", to_string(found->name), describe(*found),
+                                   reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
     const bool rest = verdict == "cannot_judge" && counts.equal > 0 &&
                       std::ranges::all_of(result.devices, &DeviceComparison::same_model);
     return text + (rest ? "; otherwise " + as_fast(result) : "") + own_warnings(result);

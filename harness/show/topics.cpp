@@ -165,7 +165,7 @@ std::vector<Table> parameter_across(const std::vector<const Figure*>& figures) {
       [&](const Figure& figure) {
         return parameter_text(figure.by[across].first, figure.by[across].second);
       });
-  table.title = first.id;
+  table.title = name_of_id(first.id);
   table.label_head += " and " + spaced(first.by[across].first);
   for (Column& column : table.columns) column.head = column.key;
   return {table};
@@ -190,7 +190,7 @@ std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
   Table table{.key = "figures"};
   table.label_head = joined(names_of(figures.front()->by));
   if (scalars && ids.size() == 1) {
-    table.title = ids.front();
+    table.title = name_of_id(ids.front());
     table.columns = {{.key = "value"}};
     for (const Figure* figure : figures)
       table.rows.push_back(
@@ -205,15 +205,16 @@ std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
   std::vector<std::string> labels;
   for (const FigureRow& row : rows) add_once(labels, row.label);
   const bool headings = !scalars && (rows.size() > ids.size() || labels.size() < rows.size());
-  if (!scalars && ids.size() == 1) table.title = ids.front();
+  if (!scalars && ids.size() == 1) table.title = name_of_id(ids.front());
   std::ranges::stable_sort(
       rows, {}, [&](const FigureRow& row) { return std::ranges::find(ids, row.id) - ids.begin(); });
   std::string id;
   for (const FigureRow& row : rows) {
-    if (headings && ids.size() > 1 && row.id != id) table.rows.push_back(heading(row.id));
+    if (headings && ids.size() > 1 && row.id != id)
+      table.rows.push_back(heading(name_of_id(row.id)));
     id = row.id;
     Row& shown = table.rows.emplace_back(
-        Row{.key = row.id, .label = scalars ? row.id : row.label, .cells = {}});
+        Row{.key = row.id, .label = scalars ? name_of_id(row.id) : row.label, .cells = {}});
     shown.cells.resize(names.size());
     for (const Figure* figure : row.figures)
       shown
@@ -357,6 +358,9 @@ TopicFigures topic_figures(const Curve& curve, std::size_t most_rows) {
     if (!in_table.empty()) std::ranges::move(tables_by(in_table), std::back_inserter(found.tables));
     for (std::string& line : words_of(in_words)) found.in_words.push_back(std::move(line));
   }
+  std::set<std::string> said;
+  for (Table& table : found.tables)
+    if (!said.insert(table.title).second) table.title.clear();
   return found;
 }
 

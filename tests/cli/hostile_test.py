@@ -11,7 +11,7 @@ from program import GOLDEN, REFERENCE, SOURCE, on_terminal, peakline, scale, std
 
 # As wide as to wrap nothing, so that each line is the command's own.
 COLUMNS = 60_000
-TWO_GPUS = SOURCE / "tests/golden/nvidia-h200-x2.json"
+TWO_GPUS = SOURCE / "reports/reference/nvidia-h200-x2.json"
 # What is needed to judge and show the rest as of any profile.
 KEPT = ("schema", "created", "kind", "mode", "device", "uuid", "id", "status", "unit", "basis")
 KEPT += ("reference_basis", "resource", "severity", "flags", "memory", "compute", "estimate")

@@ -31,7 +31,7 @@ PEAKLINE = os.environ.get("PEAKLINE", "peakline")  # wheel_test.py sets its own
 SANITIZED = "PEAKLINE_SANITIZED" in os.environ
 GOLDEN = SOURCE / "tests/golden/profile.json"
 REFERENCE = SOURCE / "tests/golden/nvidia-h200.json"  # as it was once published
-TWO_GPUS = SOURCE / "tests/golden/nvidia-h200-x2.json"
+TWO_GPUS = SOURCE / "reports/reference/nvidia-h200-x2.json"
 
 # A quick run of the host takes seconds, but longer on a busy machine or with sanitizers.
 PATIENCE_S = 300

@@ -59,7 +59,7 @@ NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 # As the references were once, since tests know their figures.
 ONE_GPU = ROOT / "tests/golden/nvidia-h200.json"
-TWO_GPUS = ROOT / "tests/golden/nvidia-h200-x2.json"
+TWO_GPUS = ROOT / "reports/reference/nvidia-h200-x2.json"
 # Written by the C++ tests: small, with every field.
 GOLDEN = ROOT / "tests/golden/profile.json"
 

@@ -327,7 +327,7 @@ def test_further_devices_get_differing_pictures(monkeypatch):
     )
     gpu = reference(TWO_GPUS).devices[0].uuid
     assert first == {f"{p.key}.svg" for p in pictures_of(TWO_GPUS, gpu)}
-    assert second == {"roofline.svg", "ceilings.svg", "sustained.svg", "pcie.svg"}
+    assert second == {"roofline.svg", "ceilings.svg", "sustained.svg"}
     assert between
     document = only(document_of(TWO_GPUS), "hbm.")
     document["devices"][0]["name"], document["devices"][1]["name"] = "A", "B"

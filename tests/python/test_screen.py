@@ -8,6 +8,7 @@ import re
 import pytest
 from conftest import GPU, ONE_GPU, SHOWN, document_of, loaded, only, shown_screen, unfolded
 from peakline.commands.report import main
+from peakline.page import report_page
 from peakline.page.answers import answers, verdict_of, what_to_do
 from peakline.page.screen import Screen, first_screen, read_rules, read_screen
 
@@ -71,6 +72,9 @@ def test_failing_rows_are_marked(alone, shown):
     ]
     errors = re.findall("<li class=.error.><b>.*?</b> (.*?)</li>", to_do)
     assert errors == ["HBM read: unsteady"]
+    # The table of all ceilings marks the figure, not the rest of its row.
+    whole = unfolded(report_page(alone, {}, screen))
+    assert re.findall('<td class="n error"[^>]*>(.*?)</td>', whole) == ["4617 GB/s FAIL"]
     # The banner says what to do, in place of the command that lists what the page has.
     assert "<li>Measure again" in verdict_of(alone, screen)
     assert what_to_do(alone, read_screen(shown))[0] == "What matters here"

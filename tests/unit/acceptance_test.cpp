@@ -132,7 +132,8 @@ TEST(Acceptance, AllGpusUnderLoadAreJudged) {
     Profile slow = h100("vw-full1");
     scale_points(slow, 0.5, id);
     EXPECT_EQ(judged(slow).verdict, Outcome::kFail) << id;
-    EXPECT_THAT(judged(slow).line, testing::ContainsRegex("all GPUs at once 50[.][0-9] % below healthy"));
+    EXPECT_THAT(judged(slow).line,
+                testing::ContainsRegex("all GPUs at once 50[.][0-9] % below healthy"));
   }
 }
 

@@ -52,7 +52,7 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   std::vector<const Profile*> all;
   for (const Profile& profile : profiles) all.push_back(&profile);
   // runs_of_h200s.csv has cards alone; this node adds the links between two.
-  const Profile pair = read_profile(source + "/tests/golden/nvidia-h200-x2.json");
+  const Profile pair = read_profile(source + "/reports/reference/nvidia-h200-x2.json");
   for (const DeviceView& view : device_views(pair))
     if (view.is_node()) runs.push_back(node_run(view, "reference", true));
   const std::vector<CardRun> more = runs_of_gpus(all);

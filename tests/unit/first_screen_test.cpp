@@ -45,7 +45,7 @@ std::string screen(const Profile& profile, std::size_t width = 100, bool color =
 }
 
 // At 100 columns.
-constexpr std::size_t kMostLines = 60, kMostLinesOfSeveral = 70;
+constexpr std::size_t kMostLines = 60, kMostLinesOfSeveral = 72;
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -186,13 +186,13 @@ TEST(FirstScreen, CallsALowClockNormalOnlyWhereTheRateIsHealthy) {
 TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
   Profile profile = reference("nvidia-h200-x2");
   const std::string llama = "Llama-3.1-8B in BF16 decodes one sequence of 1024 tokens at ";
-  EXPECT_THAT(screen(profile), HasSubstr(llama + "312 tokens/s at most (HBM read).\n"));
+  EXPECT_THAT(screen(profile), HasSubstr(llama + "306 tokens/s at most (HBM read).\n"));
   const auto slow_down = [&](double share) {
     for (Ceiling& row : profile.ceilings)
       if (row.device == profile.devices[1].uuid && row.resource == "hbm.read") row.value *= share;
     return screen(profile);
   };
-  EXPECT_THAT(slow_down(0.98), HasSubstr(llama + "305 tokens/s"));
+  EXPECT_THAT(slow_down(0.98), HasSubstr(llama + "300 tokens/s"));
   EXPECT_THAT(slow_down(0.5), HasSubstr("a healthy GPU decodes more"));
   slow_down(2);
   // Weights and input table alone take 16.06 GB.

@@ -148,7 +148,7 @@ TEST_F(MadeUpFamily, IsShownAndCompared) {
       compare(std::span(&profile_, 1), std::span(&profile_, 1), {.threshold = 0.03});
   ASSERT_EQ(result.devices.size(), 1U);
   ASSERT_EQ(result.devices[0].ceilings.size(), 1U);
-  EXPECT_THAT(compare_text(result, {.all = true}, {}), HasSubstr("toy.sum/measured"));
+  EXPECT_THAT(compare_text(result, {.all = true}, {}), HasSubstr("Toy sum  "));
   ASSERT_EQ(result.devices[0].curves.size(), 1U);
   EXPECT_EQ(result.devices[0].curves[0].id, "toy.sum");
 }

@@ -148,13 +148,14 @@ inline const Profile& h200_run() {
 
 inline DeviceFacts h200() { return h200_run().devices[0]; }
 
-// A measured profile: "nvidia-h200" or "nvidia-h200-x2", as published once, since tests know their
-// figures.
+// A measured profile: "nvidia-h200", as published once, since tests know its figures, or
+// "nvidia-h200-x2", as published.
 inline const Profile& reference(const std::string& name = "nvidia-h200") {
   static std::map<std::string, Profile> read;
   const auto found = read.find(name);
   if (found != read.end()) return found->second;
-  return read[name] = read_profile(PEAKLINE_SOURCE_DIR "/tests/golden/" + name + ".json");
+  const std::string folder = name == "nvidia-h200" ? "/tests/golden/" : "/reports/reference/";
+  return read[name] = read_profile(PEAKLINE_SOURCE_DIR + folder + name + ".json");
 }
 
 // The profile with conclusions of the whole catalogue.

@@ -286,7 +286,7 @@ TEST(ShowTopics, BeginWithAnswersAndKeepLongTablesForAll) {
       shown("kernel launch", false),
       AllOf(
           HasSubstr("ECC on\n  A launch takes 4.49 us of the host and a kernel that waits in the "),
-          HasSubstr("from 7 against kernels that"), HasSubstr("  launch.submit        4.49 us\n"),
+          HasSubstr("from 7 against kernels that"), HasSubstr("  launch submit        4.49 us\n"),
           HasSubstr("\n  512           694 ns\n"), Not(HasSubstr("--all"))));
   EXPECT_THAT(
       shown("alignment", false),

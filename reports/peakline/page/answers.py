@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from peakline.names import basis_name
-from peakline.page.cells import Cell, Column, Row, Table, text_of
+from peakline.page.cells import MARKED, Cell, Column, Row, Table, text_of
 from peakline.page.html import card, cell, escape, plain_table
 from peakline.page.provenance import device_heading
 from peakline.page.screen import Rule, Screen, headlines
@@ -33,7 +33,7 @@ def verdict(word: str, code: str, sentence: str, reasons: Iterable[str] = ()) ->
 def verdict_of(profile: Profile, screen: Screen | str) -> str:
     if isinstance(screen, Screen):
         # The page itself has all that fails.
-        reasons = (_SLOW,) if _failing(screen) else screen.reasons
+        reasons = (_SLOW,) if screen.marked() else screen.reasons
         return verdict(screen.word, screen.code, screen.sentence, reasons)
     command = f"peakline show {shell_word(Path(profile.path).name) or 'PROFILE'}"
     return (
@@ -56,7 +56,7 @@ def own_answer(profile: Profile, screen: Screen | str, answer: str) -> str:
 def answers(profile: Profile, screen: Screen | str) -> str:
     """The tables of the first screen; without it, each device's first figures."""
     if isinstance(screen, Screen):
-        tables = [_judged(table, screen.rules) for table in screen.tables]
+        tables = [_judged(table, screen.marked()) for table in screen.tables]
     else:
         shown = [d for d in profile.measured_devices() if d == NODE or profile.gpu(d)]
         shown = shown or list(profile.measured_devices())
@@ -75,20 +75,16 @@ def answers(profile: Profile, screen: Screen | str) -> str:
 
 
 def _judged(table: Table, rules: Sequence[Rule]) -> Table:
-    """The table with the rows marked that fail."""
-    wrong = {rule.name: rule.outcome for rule in rules if rule.outcome in _MARKED}
+    """The table with the rows marked that these rules name."""
+    wrong = {rule.name: rule.outcome for rule in rules}
     rows = tuple(dataclasses.replace(row, outcome=wrong.get(row.key, "")) for row in table.rows)
     return dataclasses.replace(table, rows=rows)
 
 
-# Outcomes that mark a row, with their words and looks.
-_MARKED = {"fail": ("FAIL", "error"), "warn": ("WARN", "warning")}
-
-
 def _label(row: Row) -> str:
-    if row.outcome not in _MARKED:
+    if row.outcome not in MARKED:
         return cell(with_signs(row.label))
-    word, look = _MARKED[row.outcome]
+    word, look = MARKED[row.outcome]
     return f'<td class="{look}">{escape(with_signs(row.label))} <b>{word}</b></td>'
 
 
@@ -160,12 +156,6 @@ _SLOW = (
 )
 
 
-def _failing(screen: Screen | str) -> list[Rule]:
-    """The rules that fail or warn, failures first."""
-    rules = screen.rules if isinstance(screen, Screen) else ()
-    return [rule for outcome in _MARKED for rule in rules if rule.outcome == outcome]
-
-
 def _low_figures(profile: Profile, rules: Sequence[Rule]) -> Table:
     """The figures among the rules beside those of healthy devices."""
     causes = {rule.cause for rule in rules if rule.value.value}
@@ -199,17 +189,17 @@ def _other_failures(profile: Profile, screen: Screen, shown: Table) -> Iterator[
     """What fails beside figures, each with its device."""
     said = [text for _, text in screen.matters]
     in_table = {row.key for row in shown.rows}
-    for rule in _failing(screen):
+    for rule in screen.marked():
         text = rule.text.removesuffix(f"; {rule.cause}")
         if rule.name not in in_table and not any(text in other for other in said):
-            yield _MARKED[rule.outcome][1], subject(profile, [rule.device]) + text
+            yield MARKED[rule.outcome][1], subject(profile, [rule.device]) + text
 
 
 def what_to_do(profile: Profile, screen: Screen | str) -> tuple[str, str]:
     """What fails and what else matters, with its heading."""
     matters = screen.matters if isinstance(screen, Screen) else ()
     table = ""
-    if isinstance(screen, Screen) and (failing := _failing(screen)):
+    if isinstance(screen, Screen) and (failing := screen.marked()):
         low = _low_figures(profile, failing)
         if low.rows:
             table = f'<div class="answers"><div class="whole">{_card(low)}</div></div>'

@@ -8,6 +8,8 @@ from typing import Any
 from peakline import units
 
 NO_VALUE = "–"
+# Outcomes that mark a figure, with their words and looks.
+MARKED = {"fail": ("FAIL", "error"), "warn": ("WARN", "warning")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,34 @@ import gzip
 import re
 from collections.abc import Callable, Sequence
 
+from peakline.page.cells import MARKED
 from peakline.text import escape
 
-_NUMBER = '<td class="n"'
+_NUMBER = '<td class="n'
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def cell(text: object, *, number: bool = False, raw: object = None, head: str = "") -> str:
-    """A cell; raw: copied instead of the text; head: its column's, which phones show beside it."""
+def cell(
+    text: object, *, number: bool = False, raw: object = None, head: str = "", look: str = ""
+) -> str:
+    """A cell; raw: copied instead of the text; head: its column's, which phones show beside it;
+    look: a number's further CSS class."""
     copied = "" if raw is None else f' data-raw="{escape(raw)}"'
     copied += f' data-head="{escape(head)}"' if head else ""
     if number:
-        return f"{_NUMBER}{copied}>{escape(text)}</td>"
+        classes = f'{_NUMBER} {look}"' if look else f'{_NUMBER}"'
+        return f"{classes}{copied}>{escape(text)}</td>"
     unbroken = re.sub(r"(?<=\d) (?=%)", _NO_BREAK, str(text))
     return f"<td{copied}>{escape(unbroken)}</td>"
 
 
-def figure(value: float | None, shown: Callable[[float], str]) -> str:
-    """The cell of a number in the format `shown`; a dash for None."""
+def figure(value: float | None, shown: Callable[[float], str], outcome: str = "") -> str:
+    """The cell of a number in the format `shown`, with the word of an outcome that marks it; a dash
+    for None."""
     if value is None:
         return cell("–", number=True, raw="")
-    return cell(shown(value), number=True, raw=value)
+    word, look = MARKED.get(outcome, ("", ""))
+    return cell(f"{shown(value)} {word}".strip(), number=True, raw=value, look=look)
 
 
 def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -104,7 +104,9 @@ def report_page(
     gpus = [device for device in devices if device not in (HOST, NODE)] or [HOST]
     for number, device in enumerate(devices):
         heading = device_heading(profile, device)
-        parts = _of_device(profile, device, number, pictures.get(device, []), numbers)
+        marked = screen.marked() if isinstance(screen, Screen) else []
+        wrong = {rule.name: rule.outcome for rule in marked if rule.device == device}
+        parts = _of_device(profile, device, number, pictures.get(device, []), numbers, wrong)
         if device in (HOST, NODE):
             about, cards = zip(*parts.values(), strict=True) if parts else ((), ())
             parts = {heading: (", ".join(about), "".join(cards))}
@@ -143,9 +145,15 @@ _Part = tuple[str, str]
 
 
 def _of_device(
-    profile: Profile, device: str, number: int, drawn: Sequence[Picture], numbers: Iterator[int]
+    profile: Profile,
+    device: str,
+    number: int,
+    drawn: Sequence[Picture],
+    numbers: Iterator[int],
+    wrong: Mapping[str, str],
 ) -> dict[str, _Part]:
-    """A device's groups by name. number: its own; numbers: one per drawing."""
+    """A device's groups by name. number: its own; numbers: one per drawing; wrong: outcomes of the
+    rules that mark a figure, by name."""
     parts = {}
     gpu = profile.gpu(device)
     # The answers above are the slowest GPU's.
@@ -159,7 +167,7 @@ def _of_device(
                 cards.append(factors(profile, device, f"factors-{number}"))
         parts[group] = ", ".join(p.subject for p in items), "".join(cards)
     said = [c for c in profile.curves if c.device == device]
-    tables = ceilings(profile, device, f"ceilings-{number}")
+    tables = ceilings(profile, device, f"ceilings-{number}", wrong)
     tables += curves(said, {topic for p in drawn for topic in p.topics}, f"curves-{number}")
     if tables:
         parts["In figures"] = "Ceilings, curves", tables

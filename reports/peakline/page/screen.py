@@ -12,7 +12,7 @@ from typing import Any
 
 from peakline import units
 from peakline.names import basis_name
-from peakline.page.cells import Cell, Column, Row, Table, read_table, value
+from peakline.page.cells import MARKED, Cell, Column, Row, Table, read_table, value
 from peakline.profile import Headline, Profile
 from peakline.text import short
 
@@ -44,6 +44,10 @@ class Screen:
     tables: tuple[Table, ...]
     matters: tuple[tuple[str, str], ...]  # (severity, text)
     rules: tuple[Rule, ...] = ()
+
+    def marked(self) -> list[Rule]:
+        """The rules that fail or warn, failures first."""
+        return [rule for outcome in MARKED for rule in self.rules if rule.outcome == outcome]
 
 
 def first_screen(path: str | Path) -> Screen | str:

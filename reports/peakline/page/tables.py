@@ -26,19 +26,28 @@ from peakline.workload.kernel_text import (
 from peakline.workload.placement import Answer, Placement
 from peakline.workload.table import Table
 
+_NONE_WRONG: Mapping[str, str] = MappingProxyType({})
 
-def _ceiling(row: CeilingRow | None, *bases: str) -> str:
-    """The first of these ceilings that a row has, a theoretical one as far as packets allow it."""
+
+def _ceiling(row: CeilingRow | None, *bases: str, wrong: Mapping[str, str] = _NONE_WRONG) -> str:
+    """The first of these ceilings that a row has, a theoretical one as far as packets allow it.
+    wrong: outcomes that mark a figure, by its name."""
     found = next((row.by_basis[b] for b in bases if b in row.by_basis), None) if row else None
     if row is None or found is None:
         return figure(None, str)
     theory = found.basis == "theoretical"
     more = row.raw if theory else " (varies)" if found.varies else ""
-    return figure(row.limit if theory else found.value, lambda v: units.rate(v, found.unit) + more)
+    return figure(
+        row.limit if theory else found.value,
+        lambda v: units.rate(v, found.unit) + more,
+        wrong.get(f"{row.resource}/{found.basis}", ""),
+    )
 
 
-def ceilings(profile: Profile, device: str, identity: str) -> str:
-    """A device's ceilings by basis; empty if it has none."""
+def ceilings(
+    profile: Profile, device: str, identity: str, wrong: Mapping[str, str] = _NONE_WRONG
+) -> str:
+    """A device's ceilings by basis; empty if it has none. wrong: as for `_ceiling`."""
     bases, rows = ceiling_table(profile, device)
     # Each pair of GPUs is in the picture of links: 140 rows for eight GPUs.
     rows = [row for row in rows if not _PAIR.search(row.resource)]
@@ -60,7 +69,7 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
         line = [cell(profile.label(row.resource), raw=row.resource)]
         for basis in bases:
             either = ("measured",) if one_column and basis == "burst" else ()
-            line.append(_ceiling(row, basis, *either))
+            line.append(_ceiling(row, basis, *either, wrong=wrong))
         if shares:
             line.append(figure(row.share, units.percent))
         cells.append(line)

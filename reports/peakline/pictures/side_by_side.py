@@ -156,8 +156,9 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         "ceilings",
         "Ceilings side by side",
         f"Each row is one ceiling, each mark one machine, as a share of {base}, whose own figures "
-        "are on the right. A ratio alone is no verdict: peakline compare weighs intervals, the "
-        "spread between runs, and how cards of a model differ.",
+        "are on the right; the table has the other bases of each precision. A ratio alone is no "
+        "verdict: peakline compare weighs intervals, the spread between runs, and how cards of a "
+        "model differ.",
         lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
         headline=_furthest(rows, labels, base),
         stamp=_stamp(items),
@@ -187,7 +188,11 @@ def _draw_side_by_side(
     shown = [labels[resource] for resource in rows]
     base = machines[0]
     amounts = [units.rate(found[base].value, found[base].unit) for found in rows.values()]
-    figure, axes = canvas.row_panel(shown, 0.27, amounts, machines, color=SERIES[0])
+    beside = [""] * len(shown) if canvas.narrow else shown
+    step = 0.42 if canvas.narrow else 0.27
+    figure, axes = canvas.row_panel(beside, step, amounts, machines, color=SERIES[0])
+    if canvas.narrow:
+        canvas.above_rows(axes, shown)
     for i, name in enumerate(machines):
         points = [
             (found[name].value / found[base].value * 100, y)
@@ -196,7 +201,10 @@ def _draw_side_by_side(
         ]
         plot_marks(axes, points, i, label=name)
     axes.axvline(100, **LIMIT)
-    axes.margins(x=0.08)
+    # Machines that are the same look the same.
+    low, high = min(axes.dataLim.x0, 97.0), max(axes.dataLim.x1, 103.0)
+    axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
+    axes.locator_params(axis="x", nbins=4 if canvas.narrow else 8)
     canvas.legend_above(axes, canvas.columns(machines))
     canvas.labels(axes, f"% of {base}")
     return figure

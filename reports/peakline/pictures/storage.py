@@ -59,14 +59,16 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
         top=0.34 if wanted else 0.1,
     )
     shown = [*rates.values(), *([wanted] if wanted else [])]
-    low, high = min(shown) / 1e9, max(shown) / 1e9
+    # The unit of the labels beside the bars.
+    scale, unit = (1e9, "GB/s") if max(shown) >= 1e9 else (1e6, "MB/s")
+    low, high = min(shown) / scale, max(shown) / scale
     logarithmic = high > _MOST_ON_A_LINE * low
     for row, (label, rate) in enumerate(rates.items()):
         color = SERIES[1] if label == ALL_AT_ONCE else SERIES[0]
         if logarithmic:
-            axes.plot([rate / 1e9], [row], "o", color=color, markersize=7, label=label)
+            axes.plot([rate / scale], [row], "o", color=color, markersize=7, label=label)
         else:
-            axes.barh(row, rate / 1e9, height=_BAR, color=color, label=label)
+            axes.barh(row, rate / scale, height=_BAR, color=color, label=label)
         canvas.beside(axes, row, texts[row])
     canvas.rows(axes, names)
     axes.grid(visible=False, axis="y")
@@ -78,15 +80,15 @@ def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figu
     else:
         axes.set_xlim(0, high * 1.05)
     if wanted:
-        axes.axvline(wanted / 1e9, label="needed", **{**LIMIT, "color": INK, "lw": 1.3})
+        axes.axvline(wanted / scale, label="needed", **{**LIMIT, "color": INK, "lw": 1.3})
         in_left_half = (
-            axes.transAxes.inverted().transform(axes.transData.transform((wanted / 1e9, 0)))[0]
+            axes.transAxes.inverted().transform(axes.transData.transform((wanted / scale, 0)))[0]
             < 0.5
         )
         text, of = f"needed: {units.rate(wanted, 'B/s')}", ("data", "axes fraction")
         place = {"ha": "left" if in_left_half else "right", "va": "bottom"}
-        note(axes, text, (wanted / 1e9, 1.0), (0, 3), of, fontsize=canvas.font - 1, **place)
-    canvas.labels(axes, "GB/s, log scale" if logarithmic else "GB/s")
+        note(axes, text, (wanted / scale, 1.0), (0, 3), of, fontsize=canvas.font - 1, **place)
+    canvas.labels(axes, f"{unit}, log scale" if logarithmic else unit)
     return figure
 
 
