@@ -26,15 +26,14 @@ void summarize(const CurveView& curve, Figures& figures) {
 }
 
 std::string title(const TitleView& view) {
-  constexpr std::int64_t kTold = 256;
-  const auto rate = [&](const char* id) {
-    return format_rate(view.value({.id = id, .name = "rate", .by = {{"tokens", kTold}}}), "FLOP/s");
-  };
-  return fmt::format(
-      "BF16 GEMMs of 64 experts with {} tokens each reach {}, {} if tokens are skewed; one large "
-      "GEMM {}",
-      kTold, rate("gemm.grouped.even"), rate("gemm.grouped.skewed"),
-      format_rate(view.ceiling("tensor.bf16", Basis::kBurst).value, "FLOP/s"));
+  std::vector<std::string> rates;
+  for (const Figure* rate : view.all({.id = "gemm.grouped.even", .name = "rate"}))
+    rates.push_back(fmt::format("{} at {}{}", format_rate(rate->value, "FLOP/s"),
+                                *int_param(rate->by, "tokens"),
+                                rates.empty() ? " tokens each" : ""));
+  if (rates.empty()) throw Missing();
+  return fmt::format("BF16 GEMMs of 64 experts reach {}; one large GEMM {}", joined(rates),
+                     format_rate(view.ceiling("tensor.bf16", Basis::kBurst).value, "FLOP/s"));
 }
 
 Picture picture() {
@@ -42,7 +41,7 @@ Picture picture() {
   return {.key = "grouped",
           .subject = "Grouped GEMMs: the experts of a mixture",
           .how =
-              "64 BF16 GEMMs of K 4096 and N 2048 at once, each of an expert's tokens, by the "
+              "64 BF16 GEMMs of K 4096 and N 2048 at once, one of each expert's tokens, by the "
               "faster of cuBLAS's grouped GEMM and cuBLASLt on eight streams: other libraries may "
               "be faster, so no peak is taken from it. Skewed gives the experts tokens by a 1/rank "
               "law. With few tokens, reading the weights sets the time, whatever the clock.",

@@ -54,39 +54,19 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Fi
     const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
     const auto share = share_of_burst(*m, curve, format);
     if (!share || !part || !hidden || !tokens) continue;
-    figures.add("share_per_clock", *share,
-                {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
-    if (*part != "layer") continue;
-    figures.add("layer_share", *share,
-                {{"format", format}, {"hidden", *hidden}, {"tokens", *tokens}});
+    if (*part == "layer")
+      figures.add("layer_share", *share,
+                  {{"format", format}, {"hidden", *hidden}, {"tokens", *tokens}});
+    else
+      figures.add("share_per_clock", *share,
+                  {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
   }
-  const ParamValue layer = "layer";
-  const auto sizes = sweep_where(curve, "hidden", "part", layer);
-  if (sizes.empty()) return;
-  const auto hidden = static_cast<std::int64_t>(sizes.back().x);
-  auto points = sweep_where(curve, "tokens", "part", layer);
-  std::erase_if(points,
-                [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
-  if (points.empty()) return;
-  const auto add = [&](const CurvePoint& point) {
-    const Params by = {{"format", format}, {"tokens", std::llround(point.x)}};
-    figures.add("rate", *point.m->value, by);
-    // Points this short run at a clock between burst and sustained; burst is the higher.
-    if (const auto& clock_hz = point.m->conditions.sm_clock_hz) figures.add("clock", *clock_hz, by);
-    if (const auto share = share_of_burst(*point.m, curve, format))
-      figures.add("share_per_clock", *share, by);
-  };
-  add(points.back());
-  if (points.front().x == 1 && points.size() > 1) add(points.front());
 }
 
 CurveRule model_layer(const std::string& format) {
   return rule_of_format(
       kTopic, format,
-      {{"rate", rate_unit(format), {"format", "tokens"}},
-       {"clock", "Hz", {"format", "tokens"}},
-       {"share_per_clock", unit::kShare, {"format", "tokens"}},
-       {"share_per_clock", unit::kShare, {"format", "part", "hidden", "tokens"}},
+      {{"share_per_clock", unit::kShare, {"format", "part", "hidden", "tokens"}},
        {"layer_share", unit::kShare, {"format", "hidden", "tokens"}, role::kShareOfTokens}},
       summarize_model_layer);
 }
@@ -97,7 +77,7 @@ std::string model_layer_title(const TitleView& view) {
   const auto rank = [](const Figure& f) {
     return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));
   };
-  for (const Figure* share : view.all({.name = "share_per_clock", .by = {{"part", "layer"}}})) {
+  for (const Figure* share : view.all({.name = "layer_share"})) {
     if (!layers.empty() && rank(*share) > rank(*layers[0])) layers.clear();
     if (layers.empty() || rank(*share) == rank(*layers[0])) layers.push_back(share);
   }
@@ -114,18 +94,24 @@ std::string model_layer_title(const TitleView& view) {
 
 Picture model_layer_picture() {
   const auto panel = [](std::int64_t hidden) -> Panel {
-    const auto of = [&](const char* label, const char* format, const char* part) -> PictureSeries {
+    const auto layer = [&](const char* label, const char* format) -> PictureSeries {
       return {label,
               {.id = std::string("gemm.model.") + format,
+               .figure = "layer_share",
+               .where = {{"hidden", hidden}}}};
+    };
+    const auto of_part = [&](const char* label, const char* part) -> PictureSeries {
+      return {label,
+              {.id = "gemm.model.bf16",
                .figure = "share_per_clock",
                .where = {{"hidden", hidden}, {"part", part}}}};
     };
     return {.over = "tokens",
             .x = count_axis("M, tokens"),
             .y = percent_axis(fmt::format("% of burst per clock, hidden size {}", hidden), 105),
-            .series = {of("BF16 layer", "bf16", "layer"), of("BF16 QKV", "bf16", "qkv"),
-                       of("BF16 output", "bf16", "output"), of("BF16 up", "bf16", "up"),
-                       of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
+            .series = {layer("BF16 layer", "bf16"), of_part("BF16 QKV", "qkv"),
+                       of_part("BF16 output", "output"), of_part("BF16 up", "up"),
+                       of_part("BF16 down", "down"), layer("FP8 layer", "fp8")},
             .naming = Naming::kLegend};
   };
   return {.key = "model",
@@ -134,8 +120,8 @@ Picture model_layer_picture() {
               "A layer's four products in a row, for so many tokens in a batch (M), and one by one "
               "for 1 and 1024 tokens; 100 % is the format's burst. Rates are per clock, since the "
               "clock falls with the time that a point takes: that of a whole layer is lower than "
-              "those of its parts. What layers reach per second under load is the ceiling "
-              "model-shaped.",
+              "those of its parts. What layers reach per second under load is the peak named "
+              "model.",
           .panels = {panel(kHidden[0]), panel(kHidden[1])}};
 }
 

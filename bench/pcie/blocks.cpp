@@ -91,9 +91,9 @@ std::string title(const TitleView& view) {
   };
   if (const Figure* batch = slowdown("batch"), *kernel = slowdown("kernel"); batch && kernel)
     text += fmt::format(
-        "; reads of memory take {:.2f} x as long beside the batch, {:.2f} x beside "
-        "the kernel",
-        batch->value, kernel->value);
+        "; while those of {} move, reads of memory take {:.2f} x as long beside a batch, {:.2f} x "
+        "beside a kernel",
+        format_size(static_cast<double>(kBesideBlock)), batch->value, kernel->value);
   return text;
 }
 
@@ -118,8 +118,7 @@ Picture picture() {
               "sides, timed from the first call until the last block has arrived. A call for each "
               "block (loop) costs the host's time, one batch less: for small blocks their rates "
               "vary with the host, by up to half from run to run. A kernel reads or writes the "
-              "host's memory itself and takes the SMs that it runs on. Beside reads of device "
-              "memory the blocks have 256 KiB.",
+              "host's memory itself and takes the SMs that it runs on.",
           .panels = {panel("h2d", "H2D, GB/s"), panel("d2h", "D2H, GB/s")}};
 }
 

@@ -390,7 +390,7 @@ std::string check_advice(const Checks& checks) {
 }
 
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options) {
-  std::string text = check_line(checks), bad;  // bad: a rule that fails
+  std::string text = check_line(checks);
   for (const CheckedFile& file : checks.files) {
     if (checks.files.size() > 1)
       text += '\n' + hanging(verdict_word(file.result.verdict()) + "  ", file.file, options.width);
@@ -409,7 +409,6 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
         continue;
       }
       for (const Judged& rule : device.rules) {
-        if (rule.outcome == Outcome::kFail && bad.empty()) bad = to_string(rule.name);
         if (rule.outcome != Outcome::kPass || !rule.reason.empty())
           text +=
               hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), to_string(rule.name)),
@@ -422,11 +421,12 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
       text += hanging("  ", fmt::format("--allow {}: nothing of that name failed", name),
                       options.width);
   }
-  if (!bad.empty())
+  if (const Judged* rule = worst_of(checks).rule;
+      rule != nullptr && !all && rule->outcome == Outcome::kFail)
     text += hanging("  ",
                     styled(Style::kDim, fmt::format("--all has every rule; --explain {} says how "
                                                     "its limit came about",
-                                                    bad)),
+                                                    to_string(rule->name))),
                     options.width);
   return terminal_text(text, options.color);
 }

@@ -360,7 +360,7 @@ Table memory_map_table(const DeviceView& gpu) {
 Table factors_table(const DeviceView& device, const ResourceLabels& labels) {
   Table table{.key = "factors",
               .title = "Why not 100 %",
-              .remark = "of the theoretical peak, in factors of 100"};
+              .remark = "of the theoretical peak, PCIe's of the raw rate, in factors of 100"};
   table.columns = {{.key = "factors", .is_text = true}};
   for (const Ceiling* row : device.ceilings) {
     if (row->factors.empty()) continue;

@@ -68,7 +68,7 @@ std::map<std::string, std::string> short_names(const std::vector<std::string>& i
     std::vector<std::string> own;
     for (const std::string& word : words_of_id(id))
       if (counts.at(word) < ids.size()) own.push_back(word);
-    names[id] = joined(own, " ");
+    names[id] = name_of_id(joined(own, "."));
   }
   return names;
 }
@@ -171,10 +171,26 @@ std::vector<Table> parameter_across(const std::vector<const Figure*>& figures) {
   return {table};
 }
 
+// Likewise for each of several benchmarks; empty if one of them has no such table.
+std::vector<Table> each_across(const std::vector<const Figure*>& figures) {
+  std::vector<std::string> ids;
+  for (const Figure* figure : figures) add_once(ids, figure->id);
+  std::vector<Table> tables;
+  for (const std::string& id : ids) {
+    std::vector<const Figure*> own;
+    std::ranges::copy_if(figures, std::back_inserter(own),
+                         [&](const Figure* figure) { return figure->id == id; });
+    auto found = parameter_across(own);
+    if (found.empty()) return {};
+    std::ranges::move(found, std::back_inserter(tables));
+  }
+  return tables;
+}
+
 // figures: with parameters of the same names.
 std::vector<Table> tables_by(const std::vector<const Figure*>& figures) {
   if (auto tables = benchmarks_across(figures); !tables.empty()) return tables;
-  if (auto tables = parameter_across(figures); !tables.empty()) return tables;
+  if (auto tables = each_across(figures); !tables.empty()) return tables;
   std::vector<FigureRow> rows;
   std::vector<std::string> ids, names;
   for (const Figure* figure : figures) {

@@ -46,7 +46,8 @@ std::vector<std::string> words_of_id(std::string_view id) {
 }
 
 std::string name_of_id(std::string_view id) {
-  constexpr std::string_view kAcronyms[] = {"dsmem", "fma", "gemm", "hbm", "mma", "nccl", "tma"};
+  constexpr std::string_view kAcronyms[] = {"ce",  "dsmem", "fma", "gemm", "hbm",
+                                            "mma", "nccl",  "sm",  "tma"};
   std::vector<std::string> words = words_of_id(id);
   for (std::string& word : words) {
     const bool shouted = word.find_first_of("0123456789") != std::string::npos ||
