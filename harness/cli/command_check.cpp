@@ -20,6 +20,7 @@
 #include "harness/cli/rules_file.hpp"
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/judge/lint.hpp"
 #include "harness/profile/population_file.hpp"

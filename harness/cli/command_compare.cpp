@@ -11,6 +11,7 @@
 #include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"

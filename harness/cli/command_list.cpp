@@ -9,6 +9,7 @@
 #include "harness/benchmark/registry.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"

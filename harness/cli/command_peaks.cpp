@@ -5,6 +5,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/peaks.hpp"

@@ -7,6 +7,7 @@
 #include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/judge/repeatability.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"

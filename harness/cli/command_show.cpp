@@ -10,6 +10,7 @@
 #include "harness/cli/screen.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/curves.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/show.hpp"

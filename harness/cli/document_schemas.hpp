@@ -12,7 +12,7 @@ struct DocumentSchema {
   std::string_view text;
 };
 
-// From the files of harness/show/schemas, by kind.
+// From the files of harness/documents/schemas, by kind.
 std::span<const DocumentSchema> document_schemas();
 
 }  // namespace peakline

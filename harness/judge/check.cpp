@@ -355,6 +355,10 @@ std::vector<const CheckedDevice*> Checks::devices() const {
   return all;
 }
 
+std::string_view Checks::source_of(const CheckedDevice& device) const {
+  return device.known.built_in ? kBuiltIn : std::string_view(source);
+}
+
 Outcome CheckResult::verdict() const {
   const Judged* const rule = worst();
   const bool no_gpu = std::ranges::none_of(

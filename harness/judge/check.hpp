@@ -56,6 +56,8 @@ struct Checks {
 
   Outcome verdict() const;  // the worst
   std::vector<const CheckedDevice*> devices() const;
+  // Of the population that judged the device.
+  std::string_view source_of(const CheckedDevice& device) const;
 };
 
 void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,

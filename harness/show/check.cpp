@@ -12,7 +12,6 @@
 
 #include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
-#include "harness/show/json_document.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
@@ -253,11 +252,6 @@ std::string runs_text(const Population& population) {
   return text;
 }
 
-// Of the population that judged the device.
-std::string_view source_of(const Checks& checks, const CheckedDevice& device) {
-  return device.known.built_in ? kBuiltIn : std::string_view(checks.source);
-}
-
 // The rule's text; for a judged figure, also its yardstick and limit. source: of the population.
 std::string explanation(const Judged& rule, const CheckedDevice& device, std::string_view source,
                         std::size_t width) {
@@ -290,24 +284,6 @@ std::string explanation(const Judged& rule, const CheckedDevice& device, std::st
                         "one healthy run in 1000 has any figure below its limit, as far as these "
                         "cards can tell",
                         width);
-}
-
-json document_of(const Population* population, std::string_view source) {
-  if (population == nullptr) return nullptr;
-  return {
-      {"source", source},
-      {"cards", population->cards},
-      {"runs", population->runs},
-      {"drivers", population->drivers},
-      {"left_out",
-       array_of(
-           population->left_out,
-           [](const LeftOutCard& card) -> json {
-             return {{"card", card.card}, {"figure", card.figure}, {"share", optional(card.share)}};
-           })},
-      {"revisions", population->revisions},
-      {"first", text_or_null(population->first)},
-      {"last", text_or_null(population->last)}};
 }
 
 }  // namespace
@@ -403,7 +379,7 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
               hanging("  population  ",
                       fmt::format("{}; {}; a limit lies {:.1f} standard deviations, and at least "
                                   "{:.0f} %, below",
-                                  runs_text(*device.known.population), source_of(checks, device),
+                                  runs_text(*device.known.population), checks.source_of(device),
                                   device.known.population->limit_deviations, kLeastLoss * 100),
                       options.width);
         continue;
@@ -435,7 +411,7 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
   for (const CheckedDevice* device : checks.devices())
     for (const Judged& rule : device->rules)
       if (to_string(rule.name) == name || rule.name.within() == name)
-        return terminal_text(explanation(rule, *device, source_of(checks, *device), width), false);
+        return terminal_text(explanation(rule, *device, checks.source_of(*device), width), false);
   return "";
 }
 
@@ -444,35 +420,6 @@ std::vector<std::string> rule_names(const Checks& checks) {
   for (const CheckedDevice* device : checks.devices())
     for (const Judged& rule : device->rules) names.push_back(rule.name.within());
   return names;
-}
-
-std::string check_json(const Checks& checks) {
-  const json document = {
-      {"schema", "peakline-check"},
-      {"schema_version", 1},
-      {"verdict", to_string(checks.verdict())},
-      {"source", checks.source},
-      {"why_none", text_or_null(checks.why_none)},
-      {"profiles", array_of(checks.files, [&](const CheckedFile& file) -> json {
-         return {{"file", text_or_null(file.file)},
-                 {"created", file.result.created},
-                 {"mode", file.result.mode},
-                 {"verdict", to_string(file.result.verdict())},
-                 {"devices",
-                  array_of(file.result.devices,
-                           [&](const CheckedDevice& device) -> json {
-                             return {{"name", device.name},
-                                     {"model", device.model},
-                                     {"uuid", device.uuid},
-                                     {"population", document_of(device.known.population,
-                                                                source_of(checks, device))},
-                                     {"rules", array_of(device.rules, [](const Judged& rule) {
-                                        return document_of(rule);
-                                      })}};
-                           })},
-                 {"unused", file.result.unused}};
-       })}};
-  return document_text(document);
 }
 
 }  // namespace peakline

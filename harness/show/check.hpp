@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,18 +22,5 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);
 // Names of all rules, without their device.
 std::vector<std::string> rule_names(const Checks& checks);
-
-// JSON (schema "peakline-check", version 1).
-std::string check_json(const Checks& checks);
-// The first characters of such reports, by which they are recognized.
-inline constexpr std::string_view kJunitBeginning =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"peakline check\">\n";
-inline constexpr std::string_view kPrometheusBeginning = "# HELP peakline_check_";
-
-// A test case per rule: fail and cannot judge are failures, excused rules skipped.
-std::string check_junit(const Checks& checks);
-// For the node exporter's textfile collector: when the check ended, its verdict, and the results. A
-// check that judged no GPU keeps the results of the earlier report. now: seconds since 1970.
-std::string check_prometheus(const Checks& checks, std::int64_t now, std::string_view earlier);
 
 }  // namespace peakline

@@ -21,7 +21,4 @@ struct CompareView {
 std::string compare_text(const CompareResult& result, const CompareView& view,
                          const ShowOptions& options);
 
-// JSON (schema "peakline-comparison", version 2).
-std::string compare_json(const CompareResult& result);
-
 }  // namespace peakline

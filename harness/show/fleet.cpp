@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "harness/show/check.hpp"
-#include "harness/show/json_document.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
@@ -110,38 +109,6 @@ Cell verdict_of(const FleetGroup& group, const FleetMember& member) {
   return text_cell("fine", Style::kGreen);
 }
 
-// Groups rules by cause: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
-std::vector<std::string> reasons_of(const FleetMember& member) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
-  for (const Judged& rule : member.rules) {
-    if (rule.outcome == Outcome::kPass) continue;
-    std::string cause, what;
-    if (rule.kind == RuleKind::kCoverage) {
-      cause = rule.text;
-      what = rule.label;
-    } else if (rule.kind == RuleKind::kMissing && rule.text.empty()) {
-      cause = rule.cause;
-      what = rule.label;
-    } else if (rule.kind == RuleKind::kUnsteady && rule.disturbed) {
-      cause = rule.cause;
-      what = rule.label;
-    } else if (rule.kind == RuleKind::kFigure && rule.value && rule.found) {
-      cause = rule.cause.empty() ? "no cause known" : rule.cause;
-      what = fmt::format("{} {}", rule.label, format_signed_percent(rule.share(*rule.value) - 1));
-    } else {
-      cause = describe(rule);
-    }
-    if (rule.outcome == Outcome::kExcused) cause += " (allowed)";
-    auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
-    if (found == by_cause.end()) found = by_cause.insert(found, {cause, {}});
-    if (!what.empty()) found->second.push_back(std::move(what));
-  }
-  std::vector<std::string> lines;
-  for (const auto& [cause, what] : by_cause)
-    lines.push_back(what.empty() ? cause : shortened(what) + ": " + cause);
-  return lines;
-}
-
 Table members(const FleetGroup& group, bool all) {
   Table table{.key = "members"};
   table.columns = {{.key = "device", .is_text = true},
@@ -210,7 +177,68 @@ std::string counted(const Fleet& fleet, bool hosts) {
 }
 
 // The verdict's reason.
-std::string sentence(const Fleet& fleet) {
+// Names a machine instead of all its GPUs.
+std::vector<std::string> names_of(const std::vector<FactHolder>& holders, const Drift& drift) {
+  std::map<std::string, std::size_t> all, these;
+  const auto count = [](const std::vector<FactHolder>& of, auto& counts) {
+    for (const FactHolder& holder : of) ++counts[holder.machine];
+  };
+  for (const auto& [value, of] : drift.values) count(of, all);
+  count(drift.unknown, all);
+  count(holders, these);
+  std::vector<std::string> names;
+  for (const FactHolder& holder : holders) {
+    const bool whole = these[holder.machine] == all[holder.machine];
+    std::string name = holder.machine + (whole ? "" : ' ' + holder.device);
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// "driver: 580.159 on 38 machines; 575.51 on node3, node9", or, without a majority, "driver:
+// 580.159 on 2 machines, 575.51 on 2".
+bool disturbed(const Fleet& fleet) {
+  return std::ranges::any_of(fleet.groups, [](const FleetGroup& group) {
+    return std::ranges::any_of(group.members, [](const FleetMember& member) {
+      return !about_others(member.rules).empty();
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> reasons_of(const FleetMember& member) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
+  for (const Judged& rule : member.rules) {
+    if (rule.outcome == Outcome::kPass) continue;
+    std::string cause, what;
+    if (rule.kind == RuleKind::kCoverage) {
+      cause = rule.text;
+      what = rule.label;
+    } else if (rule.kind == RuleKind::kMissing && rule.text.empty()) {
+      cause = rule.cause;
+      what = rule.label;
+    } else if (rule.kind == RuleKind::kUnsteady && rule.disturbed) {
+      cause = rule.cause;
+      what = rule.label;
+    } else if (rule.kind == RuleKind::kFigure && rule.value && rule.found) {
+      cause = rule.cause.empty() ? "no cause known" : rule.cause;
+      what = fmt::format("{} {}", rule.label, format_signed_percent(rule.share(*rule.value) - 1));
+    } else {
+      cause = describe(rule);
+    }
+    if (rule.outcome == Outcome::kExcused) cause += " (allowed)";
+    auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
+    if (found == by_cause.end()) found = by_cause.insert(found, {cause, {}});
+    if (!what.empty()) found->second.push_back(std::move(what));
+  }
+  std::vector<std::string> lines;
+  for (const auto& [cause, what] : by_cause)
+    lines.push_back(what.empty() ? cause : shortened(what) + ": " + cause);
+  return lines;
+}
+
+std::string fleet_sentence(const Fleet& fleet) {
   const Outcome verdict = fleet.verdict();
   std::string all = counted(fleet, false);
   if (all.empty()) all = counted(fleet, true);
@@ -247,27 +275,7 @@ std::string sentence(const Fleet& fleet) {
          others_pass(verdict, others);
 }
 
-// Names a machine instead of all its GPUs.
-std::vector<std::string> names_of(const std::vector<FactHolder>& holders, const Drift& drift) {
-  std::map<std::string, std::size_t> all, these;
-  const auto count = [](const std::vector<FactHolder>& of, auto& counts) {
-    for (const FactHolder& holder : of) ++counts[holder.machine];
-  };
-  for (const auto& [value, of] : drift.values) count(of, all);
-  count(drift.unknown, all);
-  count(holders, these);
-  std::vector<std::string> names;
-  for (const FactHolder& holder : holders) {
-    const bool whole = these[holder.machine] == all[holder.machine];
-    std::string name = holder.machine + (whole ? "" : ' ' + holder.device);
-    if (names.empty() || names.back() != name) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-// "driver: 580.159 on 38 machines; 575.51 on node3, node9", or, without a majority, "driver:
-// 580.159 on 2 machines, 575.51 on 2".
-std::string sentence(const Drift& drift) {
+std::string drift_sentence(const Drift& drift) {
   std::vector<std::pair<std::string, const std::vector<FactHolder>*>> values;
   for (const auto& [value, holders] : drift.values) values.emplace_back(value, &holders);
   std::ranges::stable_sort(values, std::greater{},
@@ -297,102 +305,9 @@ std::string sentence(const Drift& drift) {
   return text;
 }
 
-bool disturbed(const Fleet& fleet) {
-  return std::ranges::any_of(fleet.groups, [](const FleetGroup& group) {
-    return std::ranges::any_of(group.members, [](const FleetMember& member) {
-      return !about_others(member.rules).empty();
-    });
-  });
-}
-
-json encode(const FleetCeiling& row) {
-  json document = {{"resource", row.resource},
-                   {"basis", to_string(row.basis)},
-                   {"value", row.value},
-                   {"deviation", row.deviation},
-                   {"standing", to_string(row.standing)}};
-  if (row.ci_low) document["ci_low"] = *row.ci_low;
-  if (row.ci_high) document["ci_high"] = *row.ci_high;
-  if (!row.cause.empty()) document["cause"] = row.cause;
-  return document;
-}
-
-std::vector<const Judged*> deviating(const FleetMember& member) {
-  std::vector<const Judged*> rules;
-  for (const Judged& rule : member.rules)
-    if (rule.outcome != Outcome::kPass) rules.push_back(&rule);
-  return rules;
-}
-
-json encode(const FleetMember& member) {
-  return {
-      {"node", member.node},
-      {"device", member.device},
-      {"uuid", member.uuid},
-      {"file", member.file},
-      {"created", member.created},
-      {"sound", member.sound()},
-      {"reasons", reasons_of(member)},
-      {"verdict", to_string(member.verdict())},
-      {"rules", array_of(deviating(member), [](const Judged* rule) { return document_of(*rule); })},
-      {"ceilings", array_of(member.ceilings, [](const auto& row) { return encode(row); })}};
-}
-
-json encode(const Distribution& row) {
-  return {{"resource", row.resource}, {"basis", to_string(row.basis)},
-          {"unit", row.unit},         {"devices", row.devices},
-          {"median", row.median},     {"deviation", row.deviation},
-          {"lowest", row.lowest},     {"p5", row.p5},
-          {"p25", row.p25},           {"p75", row.p75},
-          {"p95", row.p95},           {"highest", row.highest},
-          {"low", row.low},           {"high", row.high}};
-}
-
-json encode(const FactHolder& holder) {
-  json document = {{"node", holder.machine}};
-  if (!holder.device.empty()) document["device"] = holder.device;
-  return document;
-}
-
-json encode(const Drift& drift) {
-  const auto holders = [](const std::vector<FactHolder>& of) {
-    return array_of(of, [](const FactHolder& holder) { return encode(holder); });
-  };
-  json document = {{"fact", drift.fact}, {"of", drift.of_gpus ? "gpu" : "machine"}};
-  if (!drift.model.empty()) document["model"] = drift.model;
-  document["majority"] = drift.majority ? json(*drift.majority) : json();
-  for (const auto& [value, of] : drift.values)
-    document["values"].push_back({{"value", value}, {"on", holders(of)}});
-  document["unknown"] = holders(drift.unknown);
-  document["sentence"] = sentence(drift);
-  return document;
-}
-
-json encode(const FleetGroup& group) {
-  return {{"model", group.model},
-          {"mode", group.mode},
-          {"judged", group.judged},
-          {"labels", group.labels},
-          {"ceilings", array_of(group.ceilings, [](const auto& row) { return encode(row); })},
-          {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
-}
-
-// A CSV cell, quoted if necessary. With an apostrophe, spreadsheets take no text for a formula.
-std::string cell(std::string_view text) {
-  constexpr std::string_view kFormula = "=+-@\t\r";
-  const bool is_formula = !text.empty() && kFormula.find(text.front()) != kFormula.npos;
-  const std::string clean = (is_formula ? "'" : "") + printable(text);
-  if (clean.find_first_of(",\"") == std::string::npos) return clean;
-  std::string quoted = "\"";
-  for (const char c : clean) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
-}  // namespace
-
 std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options) {
   const std::size_t width = options.width;
-  std::string text = verdict_line(fleet.verdict(), sentence(fleet));
+  std::string text = verdict_line(fleet.verdict(), fleet_sentence(fleet));
   for (const FleetGroup& group : fleet.groups) {
     const std::string table = text_of(members(group, all), width);
     text += (all ? "\n" : "") + hanging("", styled(Style::kBold, headline(group)), width);
@@ -400,7 +315,7 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     text += table;
   }
   if (!fleet.drift.empty()) text += styled(Style::kBold, "Drift of the stack") + "\n";
-  for (const Drift& drift : fleet.drift) text += hanging("  ", sentence(drift), width);
+  for (const Drift& drift : fleet.drift) text += hanging("  ", drift_sentence(drift), width);
   if (disturbed(fleet))
     text += hanging("  ",
                     "Free the GPUs that others used and run peakline check there again; one that "
@@ -425,44 +340,6 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
                       : " --all shows every device, and how the ceilings are distributed."),
       width);
   return terminal_text(text, options.color);
-}
-
-std::string fleet_json(const Fleet& fleet) {
-  return document_text(
-      {{"schema", "peakline-fleet"},
-       {"schema_version", 2},
-       {"verdict", to_string(fleet.verdict())},
-       {"sentence", sentence(fleet)},
-       {"profiles", fleet.profiles},
-       {"devices", fleet.devices},
-       {"superseded", fleet.superseded},
-       {"in_future", fleet.in_future},
-       {"drift", array_of(fleet.drift, [](const auto& drift) { return encode(drift); })},
-       {"groups", array_of(fleet.groups, [](const auto& group) { return encode(group); })}});
-}
-
-std::string fleet_csv(const Fleet& fleet) {
-  std::string text =
-      "node,device,uuid,model,mode,created,resource,basis,value,unit,ci_low,ci_high,deviation,"
-      "standing,cause,file\r\n";
-  const auto number = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.9g}", *value) : std::string();
-  };
-  for (const FleetGroup& group : fleet.groups) {
-    std::map<std::pair<std::string, Basis>, std::string> units;
-    for (const Distribution& row : group.ceilings) units[{row.resource, row.basis}] = row.unit;
-    for (const FleetMember& member : group.members) {
-      for (const FleetCeiling& row : member.ceilings) {
-        text += fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{:.6f},{},{},{}\r\n", cell(member.node),
-            cell(member.device), cell(member.uuid), cell(group.model), cell(group.mode),
-            cell(member.created), cell(row.resource), to_string(row.basis), number(row.value),
-            cell(units.at({row.resource, row.basis})), number(row.ci_low), number(row.ci_high),
-            row.deviation, to_string(row.standing), cell(row.cause), cell(member.file));
-      }
-    }
-  }
-  return text;
 }
 
 }  // namespace peakline

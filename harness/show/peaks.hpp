@@ -7,10 +7,11 @@
 
 namespace peakline {
 
-// The table of products (harness/hardware/datasheets.hpp) as text, and as JSON (schema
-// "peakline-peaks", version 2), one product per line. name: as in products_called; "": all. Both
-// are empty without a match.
+// The unit of a datasheet's figure.
+std::string_view unit_of_figure(std::string_view resource);
+
+// The table of products (harness/hardware/datasheets.hpp). name: as in products_called; "": all.
+// Empty without a match.
 std::string peaks_text(std::string_view name, const ShowOptions& options);
-std::string peaks_json(std::string_view name);
 
 }  // namespace peakline

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "harness/show/json_document.hpp"
 #include "harness/show/table.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/units.hpp"
@@ -52,23 +51,13 @@ std::string alarms(const Study& study, std::size_t width) {
   return hanging("", text + ".", width);
 }
 
+}  // namespace
+
 std::size_t left_out(std::span<const Study> studies, std::span<const Profile> profiles) {
   std::size_t studied = 0;
   for (const Study& study : studies) studied += study.created.size();
   return profiles.size() - studied;
 }
-
-json encode(const CeilingStudy& row) {
-  json document = {
-      {"device", row.device}, {"resource", row.resource}, {"basis", to_string(row.basis)},
-      {"unit", row.unit},     {"runs", row.runs},         {"median", row.median},
-      {"spread", row.spread}};
-  if (row.half_width) document["half_width"] = *row.half_width;
-  if (row.inside) document["inside"] = *row.inside;
-  return document;
-}
-
-}  // namespace
 
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options) {
@@ -100,23 +89,6 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
                     width);
   }
   return terminal_text(text, options.color);
-}
-
-std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles) {
-  json all = json::array();
-  for (const Study& study : studies) {
-    all.push_back({{"mode", study.mode},
-                   {"created", study.created},
-                   {"pairs", study.pairs},
-                   {"alarms", study.alarms},
-                   {"causes", study.causes},
-                   {"ceilings", array_of(study.ceilings,
-                                         [](const CeilingStudy& row) { return encode(row); })}});
-  }
-  return document_text({{"schema", "peakline-repeatability"},
-                        {"schema_version", 1},
-                        {"studies", all},
-                        {"left_out", left_out(studies, profiles)}});
 }
 
 }  // namespace peakline

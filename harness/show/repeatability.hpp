@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -8,11 +9,11 @@
 
 namespace peakline {
 
+// Profiles of no study.
+std::size_t left_out(std::span<const Study> studies, std::span<const Profile> profiles);
+
 // A table per study, and the number of unused profiles. profiles: for names.
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options);
-
-// JSON (schema "peakline-repeatability", version 1).
-std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles);
 
 }  // namespace peakline

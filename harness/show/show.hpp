@@ -2,10 +2,8 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "harness/conclude/benchmark.hpp"
 #include "harness/show/terminal_text.hpp"
 #include "harness/values/profile.hpp"
 
@@ -29,13 +27,5 @@ std::vector<std::string> topics_of(const Profile& profile);
 // match.
 std::string show_topics(const Profile& profile, std::span<const std::string> names, bool all,
                         const ShowOptions& options, const Checks* checks = nullptr);
-
-// JSON (schema "peakline-summary", version 2): tables of typed cells; `screen` is the first screen.
-std::string show_json(const Profile& profile, const Checks& checks);
-
-// "host", "gpu" or "node".
-std::string_view measured_on(const Benchmark& benchmark);
-// JSON of what can be measured (schema "peakline-catalog", version 1), one benchmark per line.
-std::string list_json(Benchmarks benchmarks);
 
 }  // namespace peakline

@@ -15,7 +15,7 @@ except ImportError:  # the users' build needs only pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
-    **{file.stem: file for file in sorted((ROOT / "harness/show/schemas").glob("*.json"))},
+    **{file.stem: file for file in sorted((ROOT / "harness/documents/schemas").glob("*.json"))},
     **{kind: ROOT / f"reports/peakline/{kind}.schema.json" for kind in ("profile", "population")},
 }
 

@@ -2,6 +2,7 @@
 
 #include "harness/judge/fleet.hpp"
 
+#include "harness/documents/documents.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/fleet.hpp"
 #include "tests/fuzz/round_trip.hpp"

@@ -26,9 +26,10 @@ ARROWS = {
         "judge": "values statistics hardware conclude",
         "profile": "values",
         "show": "values hardware conclude judge",
+        "documents": "values hardware conclude judge show",
         "benchmark": "values statistics host cuda hardware conclude kernels",
         "run": "values host cuda conclude benchmark profile",
-        "cli": "values statistics host conclude judge benchmark profile show run",
+        "cli": "values statistics host conclude judge benchmark profile show documents run",
     }.items()
 }
 ARROWS |= {
@@ -43,7 +44,7 @@ HARNESS_KERNELS = r"kernels/(clock|fill|reference)\.cuh$"
 # text between brackets or quotes.
 RULES = [
     (
-        r"harness/(values|statistics|hardware|conclude|judge|profile|show|host)/",
+        r"harness/(values|statistics|hardware|conclude|judge|profile|show|documents|host)/",
         None,
         r"(cuda|nvml|nvtx|cublas)",
         "builds without a CUDA toolkit",
@@ -58,7 +59,7 @@ RULES = [
     (r"", r"bench/gemm/", r"cublas", "only bench/gemm knows cuBLASLt"),
     (
         r"",
-        r"harness/(profile/schema\.|run/worker\.|show/\w+_document\.)",
+        r"harness/(profile/schema\.|run/worker\.|documents/)",
         r"nlohmann/",
         "only the schema, a worker's options and the printed documents know that library",
     ),
@@ -263,7 +264,7 @@ def test_links_follow_the_arrows():
         ("harness/hardware/spec.hpp", "#include <cuda_runtime_api.h>"),
         ("harness/cuda/sampler.hpp", "#include <benchmark/benchmark.h>"),
         ("harness/show/show_text.cpp", "#include <nlohmann/json.hpp>"),
-        ("harness/show/show_document.cpp", "#include <rapidjson/reader.h>"),
+        ("harness/documents/summary.cpp", "#include <rapidjson/reader.h>"),
         ("bench/main.cpp", "#include <CLI/CLI.hpp>"),
         ("bench/hbm.cu", "#include <cublasLt.h>"),
         ("kernels/hbm.cuh", "#include <chrono>"),

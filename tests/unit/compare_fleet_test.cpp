@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/documents/documents.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"

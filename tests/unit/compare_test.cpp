@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/documents/documents.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/crowded_profile.hpp"

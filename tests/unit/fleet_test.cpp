@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "harness/documents/documents.hpp"
 #include "harness/show/fleet.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/texts.hpp"

@@ -14,6 +14,7 @@
 #include "harness/conclude/conclusions.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/documents/documents.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/judge/fleet.hpp"

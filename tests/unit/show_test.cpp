@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "bench/catalog.hpp"
+#include "harness/documents/documents.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/topics.hpp"
 #include "tests/unit/crowded_profile.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/show/json_document.hpp"
+#include "harness/documents/json.hpp"
 
 namespace peakline {
 namespace {

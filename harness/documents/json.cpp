@@ -1,4 +1,4 @@
-#include "harness/show/json_document.hpp"
+#include "harness/documents/json.hpp"
 
 namespace peakline {
 

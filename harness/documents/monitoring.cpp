@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/documents/documents.hpp"
 #include "harness/show/check.hpp"
 #include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"

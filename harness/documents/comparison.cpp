@@ -1,5 +1,6 @@
+#include "harness/documents/documents.hpp"
+#include "harness/documents/json.hpp"
 #include "harness/show/compare.hpp"
-#include "harness/show/json_document.hpp"
 
 namespace peakline {
 namespace {

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "harness/documents/documents.hpp"
+#include "harness/documents/json.hpp"
 #include "harness/show/device_tables.hpp"
-#include "harness/show/json_document.hpp"
 #include "harness/show/machine.hpp"
 #include "harness/show/screen.hpp"
 #include "harness/show/show.hpp"
