@@ -48,11 +48,16 @@ std::vector<ParamValue> footprints() {
 std::string latency_title(const TitleView& view) {
   const Params near = {{"level", "l2"}, {"part", "near"}};
   const Figure* held = view.find({.role = role::kHeldByLatency, .by = {{"level", "l2"}}});
-  return fmt::format("A load takes {} from device memory, {} from the near part of the L2",
-                     view.text({.role = role::kLatency, .by = {{"level", "hbm"}}}),
-                     view.text({.role = role::kLatency, .by = near})) +
-         (held == nullptr ? ""
-                          : fmt::format("; by latency, the L2 holds {}", format_size(held->value)));
+  const Figure* near_held = view.find({.role = role::kNearHeld, .by = {{"level", "l2"}}});
+  std::string text =
+      fmt::format("A load takes {} from device memory, {} from the near part of the L2",
+                  view.text({.role = role::kLatency, .by = {{"level", "hbm"}}}),
+                  view.text({.role = role::kLatency, .by = near}));
+  if (held != nullptr)
+    text += fmt::format("; by latency, the L2 holds {}", format_size(held->value));
+  if (held != nullptr && near_held != nullptr)
+    text += fmt::format(", {} of it near an SM", format_size(near_held->value));
+  return text;
 }
 
 std::string memory_map_title(const TitleView& view) {

@@ -31,16 +31,18 @@ std::string launch_title(const TitleView& view) {
   const FigureQuery call{.id = "launch.submit"}, stream{.id = "launch.back_to_back"},
       node{.id = "launch.graph", .name = "per_item"};
   std::string text = fmt::format(
-      "A launch takes {} of the host and a kernel that waits in the stream {}; in a "
-      "long graph a kernel takes {}",
+      "A launch takes {} of the host, a kernel that already waits in the stream {}, one of a long "
+      "graph {}",
       view.text(call), view.text(stream), view.text(node));
   const auto of_calls = pays_from(view, view.value(call) - view.value(node)),
              of_queued = pays_from(view, view.value(stream) - view.value(node));
   if (!of_calls && !of_queued) return text + "; no graph that was measured saves time";
-  if (of_calls) text += fmt::format("; a graph pays from {:.0f} nodes on against calls", *of_calls);
+  text += "; a graph pays";
+  if (of_calls)
+    text += fmt::format(" from {:.0f} kernels on where the host's calls set the pace", *of_calls);
   if (of_queued)
-    text += fmt::format("{} from {:.0f} against kernels that wait",
-                        of_calls ? "," : "; a graph pays", *of_queued);
+    text +=
+        fmt::format("{} from {:.0f} where kernels already wait", of_calls ? "," : "", *of_queued);
   return text;
 }
 
@@ -53,7 +55,8 @@ Picture launch_picture() {
           "trip is paid by whoever waits for each kernel, the call (submit) by the host. Back "
           "to back are kernels that already wait in the stream, so that the host is not in "
           "their time; per item is that of one more node in a long graph, fixed what a graph "
-          "takes besides its nodes, empty kernel what one takes on the device alone.",
+          "takes besides its nodes; empty kernel is one alone on the device, beside which nothing "
+          "else starts or ends.",
       .panels = {{.over = "nodes",
                   .x = count_axis("nodes of a graph"),
                   .y = {.label = "µs for each kernel", .per = 1e-6, .low = 0},

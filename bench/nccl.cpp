@@ -108,14 +108,16 @@ std::string collectives_title(const TitleView& view) {
   const Figure& rate = view.figure({.id = "nccl.all_reduce", .name = "bus_bandwidth"});
   const auto rates = view.all({.id = "nccl.all_reduce", .name = "large_bandwidth"});
   const auto bytes = static_cast<double>(*int_param(rates.back()->by, "bytes"));
+  const double of_array =
+      view.value({.id = "nccl.all_reduce", .name = "algorithm_bandwidth"});  // bytes per second
   return fmt::format(
-             "All-reduce takes at least {}{}, and reaches {} of bus bandwidth at {}",
-             view.text({.id = "nccl.all_reduce", .name = "smallest"}),
-             small == nullptr ? "" : fmt::format(", {} for 8 KiB", format_time(small->value)),
-             format_rate(rate.value, rate.unit), format_size(bytes)) +
-         (share == nullptr ? ""
-                           : fmt::format(", {} of what copies between all GPUs reach",
-                                         format_percent(share->value)));
+      "An all-reduce takes at least {}{}, {} for {} ({} of bus bandwidth{})",
+      view.text({.id = "nccl.all_reduce", .name = "smallest"}),
+      small == nullptr ? "" : fmt::format(", {} for 8 KiB", format_time(small->value)),
+      format_time(bytes / of_array), format_size(bytes), format_rate(rate.value, rate.unit),
+      share == nullptr ? ""
+                       : fmt::format(", {} of what copies between all GPUs reach",
+                                     format_percent(share->value)));
 }
 
 Picture collectives_picture() {

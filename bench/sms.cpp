@@ -73,14 +73,15 @@ std::string title(const TitleView& view) {
   if (!memory || !view.facts->sm_count) throw Missing();
   const int sms = *view.facts->sm_count;
   const auto spare = [&](double taken) { return std::floor(sms - taken); };
-  std::string text =
-      fmt::format("Of {} SMs, {:.0f} can be given away before reads of memory lose {} %", sms,
-                  spare(*memory), 100 - kBend);
-  if (const auto l2 = sms_for("sms.l2"))
-    text += fmt::format(", {:.0f} before reads of the L2 do", spare(*l2));
-  if (const auto gemm = sms_for("sms.gemm"))
-    text += fmt::format(", {:.0f} before BF16 GEMMs do", spare(*gemm));
-  return text;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, double taken) {
+    parts.push_back(fmt::format("{:.0f} before {} {}", spare(taken), what,
+                                parts.empty() ? fmt::format("lose {} %", 100 - kBend) : "do"));
+  };
+  if (const auto gemm = sms_for("sms.gemm")) add("BF16 GEMMs", *gemm);
+  add("reads of memory by one block on an SM", *memory);
+  if (const auto l2 = sms_for("sms.l2")) add("such reads of the L2", *l2);
+  return fmt::format("Of {} SMs, so many can be given away: {}", sms, joined(parts));
 }
 
 Picture picture() {
@@ -90,8 +91,8 @@ Picture picture() {
               "A kernel with one block on each of so many SMs reads device memory or the L2, and "
               "GEMMs run on a partition of so many. 100 % is the highest steady rate of "
               "the same kernel, which may be below the ceiling: several blocks on an SM get "
-              "further. Points that "
-              "varied have no share. SMs beyond those that 95 % takes are nearly free for "
+              "further. Points that varied have no share. SMs beyond those that 95 % takes are "
+              "nearly free for "
               "communication.",
           .panels = {{.over = "sms",
                       .x = {.label = "SMs at work", .written = Written::kInteger, .low = 0},

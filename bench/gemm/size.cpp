@@ -37,18 +37,23 @@ std::string size_title(const TitleView& view) {
   for (const Figure* share : view.all({.name = kShare}))
     formats[*text_param(share->by, "format")].emplace(*int_param(share->by, "n"), share->value);
   const std::string full = fmt::format("{:.0f} %", 100 * role::kFullShare);
-  std::vector<std::string> sizes;
+  constexpr std::int64_t kTold = 2048;
+  std::vector<std::string> sizes, rates;
   for (const auto& [format, shares] : formats) {
     const auto between = full_between(shares);
     if (!between) continue;
-    const double burst = view.ceiling("tensor." + format, Basis::kBurst).value;
-    sizes.push_back(fmt::format("{} and {} in {} ({})", between->first, between->second,
-                                format_label(format),
-                                format_rate(role::kFullShare * burst, "FLOP/s")));
+    sizes.push_back(
+        fmt::format("{} and {} in {}", between->first, between->second, format_label(format)));
+    const Figure* told = view.find({.name = kRate, .by = {{"format", format}, {"n", kTold}}});
+    if (const auto share = shares.find(kTold); told != nullptr && share != shares.end())
+      rates.push_back(fmt::format("{} in {} ({})", format_rate(told->value, "FLOP/s"),
+                                  format_label(format), format_percent(share->second)));
   }
   if (!sizes.empty())
-    return fmt::format("N x N x N GEMMs reach {} of burst per clock between N = {}", full,
-                       fmt::join(sizes, ", "));
+    return fmt::format(
+        "N x N x N GEMMs reach {} of burst per clock between N = {}{}", full,
+        fmt::join(sizes, ", "),
+        rates.empty() ? "" : fmt::format("; at N = {} {}", kTold, fmt::join(rates, ", ")));
   const auto& shares = formats.begin()->second;
   if (shares.rbegin()->second >= role::kFullShare) throw Missing();
   return fmt::format("N x N x N GEMMs stay below {} of burst per clock up to N = {}", full,

@@ -82,18 +82,19 @@ std::string title(const TitleView& view) {
                     .by = {{"block", kUsualBlock}, {"direction", std::string("h2d")}}}),
         "B/s");
   };
-  std::string text = fmt::format("Scattered blocks of {} go H2D at {} in one batch, {} by a kernel",
-                                 format_size(static_cast<double>(kUsualBlock)),
-                                 rate("pcie.blocks.batch"), rate("pcie.blocks.kernel"));
+  std::string text =
+      fmt::format("Scattered blocks of {} go H2D at {} in one batch, at {} by a kernel",
+                  format_size(static_cast<double>(kUsualBlock)), rate("pcie.blocks.batch"),
+                  rate("pcie.blocks.kernel"));
   const auto slowdown = [&](const char* by) {
     return view.find({.name = "read_slowdown",
                       .by = {{"by", std::string(by)}, {"direction", std::string("h2d")}}});
   };
   if (const Figure* batch = slowdown("batch"), *kernel = slowdown("kernel"); batch && kernel)
     text += fmt::format(
-        "; while those of {} move, reads of memory take {:.2f} x as long beside a batch, {:.2f} x "
-        "beside a kernel",
-        format_size(static_cast<double>(kBesideBlock)), batch->value, kernel->value);
+        "; reads of memory take {:.2f} x as long beside a batch, {:.2f} x beside a kernel (timed "
+        "with blocks of {})",
+        batch->value, kernel->value, format_size(static_cast<double>(kBesideBlock)));
   return text;
 }
 
@@ -118,7 +119,8 @@ Picture picture() {
               "sides, timed from the first call until the last block has arrived. A call for each "
               "block (loop) costs the host's time, one batch less: for small blocks their rates "
               "vary with the host, by up to half from run to run. A kernel reads or writes the "
-              "host's memory itself and takes the SMs that it runs on.",
+              "host's memory itself and takes the SMs that it runs on. Reads of "
+              "memory were timed beside blocks of 256 KiB.",
           .panels = {panel("h2d", "H2D, GB/s"), panel("d2h", "D2H, GB/s")}};
 }
 

@@ -84,13 +84,16 @@ std::string pcie_title(const TitleView& view) {
   for (const std::int64_t percent : kPercents)
     if (const Figure* size = view.find(
             {.id = "pcie.h2d.pinned", .name = kSizeForShare, .by = {{"percent", percent}}}))
-      sizes.push_back(fmt::format("{} % from {}", percent, format_size(size->value)));
+      sizes.push_back(fmt::format("{} %{} from {}", percent,
+                                  sizes.empty() ? " of their top rate" : "",
+                                  format_size(size->value)));
   const Figure* pays = view.find({.id = "pcie.h2d.pinned", .name = "pinning_pays_from"});
   return fmt::format("{}: {} H2D, {} D2H", host_link_name(*view.facts), rate("h2d"), rate("d2h")) +
-         (sizes.empty() ? "" : fmt::format("; copies reach {}", fmt::join(sizes, ", "))) +
+         (sizes.empty() ? ""
+                        : fmt::format("; pinned H2D copies reach {}", fmt::join(sizes, ", "))) +
          (pays == nullptr
               ? ""
-              : fmt::format("; from {} on pinned H2D copies are faster than pageable ones",
+              : fmt::format("; from {} on they are faster than pageable ones, pinning not counted",
                             format_size(pays->value)));
 }
 

@@ -45,6 +45,10 @@ std::string place_text(const DeviceName& name) {
 
 bool is_gpu(std::string_view key) { return key.starts_with("gpu"); }
 
+std::size_t compared_cards(const CompareResult& result) {
+  return static_cast<std::size_t>(std::ranges::count_if(result.devices, &DeviceComparison::is_gpu));
+}
+
 std::string percent_slower(double ratio) {
   return fmt::format("{} {}", format_percent(std::abs(1 - ratio)), ratio < 1 ? "slower" : "faster");
 }
@@ -180,13 +184,10 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
 }  // namespace
 
 std::string fleet_size(const CompareResult& result) {
-  std::size_t compared = 0;
+  const std::size_t compared = compared_cards(result);
   std::set<std::string> machines;
-  for (const DeviceComparison& device : result.devices) {
-    if (!device.is_gpu()) continue;
-    ++compared;
-    machines.insert(device.machine);
-  }
+  for (const DeviceComparison& device : result.devices)
+    if (device.is_gpu()) machines.insert(device.machine);
   const std::string text =
       fmt::format("{} on {}", format_count(static_cast<std::int64_t>(compared), "card"),
                   format_count(std::ssize(machines), "machine"));
@@ -227,7 +228,13 @@ std::string fleet_point(const CompareResult& result) {
     named.push_back(fmt::format("{} ({})", place_text(name), what_of(found)));
   }
   std::vector<std::string> counted;
-  if (cards > 0) counted.push_back(fmt::format("{} of {} cards", cards, result.cards));
+  // A card that only one side has was not compared.
+  const bool any_alone =
+      std::ranges::any_of(blamed, [](const auto& each) { return each.second.device == nullptr; });
+  if (cards > 0)
+    counted.push_back(any_alone
+                          ? fmt::format("{} of {} cards", cards, result.cards)
+                          : fmt::format("{} of {} cards compared", cards, compared_cards(result)));
   if (!machines.empty())
     counted.push_back(fmt::format("{} of {} machines", machines.size(), result.machines.size()));
   if (!named.empty())
@@ -239,7 +246,7 @@ std::string fleet_point(const CompareResult& result) {
 
 std::string deviating_cards(const CompareResult& result, std::size_t width) {
   Table table{.key = "cards", .label_head = "slower or unsteady"};
-  table.columns = {{.key = "figure", .head = "most", .is_text = true},
+  table.columns = {{.key = "figure", .head = "largest loss", .is_text = true},
                    {.key = "base", .head = "base"},
                    {.key = "new", .head = "new"},
                    {.key = "ratio", .head = "ratio"},

@@ -102,6 +102,7 @@ Screen make_screen(const Profile& profile, const Checks& checks) {
     Table figures = gpus_table(checks, group, labels);
     if (groups.size() > 1) figures.title = group.names;
     add(std::move(figures));
+    add(gemm_sizes(group));
     add(mfu_choice(checks, group));
     add(levels_table(checks, group));
     add(host_link_table(checks, group, labels));

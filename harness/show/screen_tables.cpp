@@ -108,53 +108,17 @@ std::vector<std::pair<std::string, SharesBySize>> shares_by_size(const Alike& gr
   return all;
 }
 
-// "between N = 3072 and 4096 in BF16, 4096 and 5120 in FP8": where shares become full and stay so;
-// formats that agree are not named. Those that do not become full within the sizes measured are
-// left out.
-std::string where_full(const std::vector<std::pair<std::string, SharesBySize>>& formats,
-                       std::string_view before, std::string_view unit) {
+// A transformer's layers by the tokens of a batch: "between 128 and 1024 tokens (BF16)"; formats
+// that do not become full within what was measured are left out.
+std::optional<std::string> layers_note(const Alike& group) {
   std::vector<std::string> texts;
-  std::set<std::string> distinct;
-  for (const auto& [format, shares] : formats) {
-    const auto sizes = full_between(shares);
-    if (!sizes) continue;
-    const std::string between = fmt::format("{} and {}", sizes->first, sizes->second);
-    distinct.insert(between);
-    texts.push_back(fmt::format("{}{} in {}", between, texts.empty() ? unit : "", upper(format)));
-  }
-  if (texts.empty()) return "";
-  const bool agree = distinct.size() == 1 && texts.size() == formats.size();
-  return fmt::format("between {}{}", before,
-                     agree ? fmt::format("{}{}", *distinct.begin(), unit) : joined(texts));
-}
-
-// "GEMMs of N x N x N reach 54.2, 79.0, 92.3, 98.9 % of burst per clock at N = 1024, 2048, 4096,
-// 8192 in BF16, ..., and 90 % between N = 3072 and 4096 in BF16, ...; a transformer's layers
-// between 512 and 1024 tokens in BF16, ...".
-std::optional<std::string> gemm_sizes(const Alike& group) {
-  static constexpr std::array<std::int64_t, 4> kSides{1024, 2048, 4096, 8192};
-  const auto sides = shares_by_size(group, role::kShareOfSide, "n");
-  std::vector<std::string> reached;
-  for (const auto& [format, shares] : sides) {
-    std::vector<std::string> percents;
-    for (const std::int64_t side : kSides)
-      if (const auto at = shares.find(side); at != shares.end())
-        percents.push_back(fmt::format("{:.1f}", 100 * at->second));
-    if (percents.size() != kSides.size()) continue;
-    const std::string where =
-        reached.empty() ? fmt::format(" of burst, at its clock, at N = {}", fmt::join(kSides, ", "))
-                        : "";
-    reached.push_back(fmt::format("{} %{} in {}", joined(percents), where, upper(format)));
-  }
-  if (reached.empty()) return std::nullopt;
-  std::string text = "GEMMs of N x N x N reach " + joined(reached);
-  const std::string percent = fmt::format("{:.0f} %", 100 * role::kFullShare);
-  if (const std::string where = where_full(sides, "N = ", ""); !where.empty())
-    text += fmt::format("; {} lies {}", percent, where);
-  const auto layers = shares_by_size(group, role::kShareOfTokens, "tokens");
-  if (const std::string where = where_full(layers, "", " tokens"); !where.empty())
-    text += fmt::format(", for a transformer's layers at worst {}", where);
-  return text + '.';
+  for (const auto& [format, shares] : shares_by_size(group, role::kShareOfTokens, "tokens"))
+    if (const auto tokens = full_between(shares))
+      texts.push_back(fmt::format("between {} and {}{} ({})", tokens->first, tokens->second,
+                                  texts.empty() ? " tokens" : "", upper(format)));
+  if (texts.empty()) return std::nullopt;
+  return fmt::format("A transformer's layers reach {:.0f} % {}.", 100 * role::kFullShare,
+                     joined(texts));
 }
 
 std::optional<std::string> unmeasured_note(const Profile& profile,
@@ -213,7 +177,31 @@ Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels&
   add_notes(table,
             {computed ? std::optional(kComputedNote) : std::nullopt,
              unmeasured_note(*group.first().profile, left_out), power_note(checks, group.first()),
-             energy_note(group.first()), gemm_sizes(group), decoding(checks, group, labels)});
+             energy_note(group.first()), decoding(checks, group, labels)});
+  return table;
+}
+
+Table gemm_sizes(const Alike& group) {
+  static constexpr std::array<std::int64_t, 4> kSides{1024, 2048, 4096, 8192};
+  Table table{.key = "gemm_sizes", .label_head = "GEMMs of N x N x N, % of burst per clock; N ="};
+  for (const std::int64_t side : kSides)
+    table.columns.push_back(
+        {.key = std::to_string(side), .head = std::to_string(side), .bare = true});
+  table.columns.push_back({.key = "full_between",
+                           .head = fmt::format("{:.0f} % between", 100 * role::kFullShare),
+                           .is_text = true});
+  for (const auto& [format, shares] : shares_by_size(group, role::kShareOfSide, "n")) {
+    Row row{.key = format, .label = upper(format)};
+    for (const std::int64_t side : kSides) {
+      const auto at = shares.find(side);
+      row.cells.push_back(number_cell(
+          Format::kShare, at == shares.end() ? std::nullopt : std::optional(at->second)));
+    }
+    const auto full = full_between(shares);
+    row.cells.push_back(text_cell(full ? fmt::format("{} and {}", full->first, full->second) : ""));
+    table.rows.push_back(std::move(row));
+  }
+  if (!table.rows.empty()) add_notes(table, {layers_note(group)});
   return table;
 }
 

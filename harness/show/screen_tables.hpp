@@ -14,6 +14,8 @@ namespace peakline {
 Table machine_table(const Profile& profile, const std::vector<DeviceView>& devices);
 Table links_table(const Checks& checks, const DeviceView& node, const ResourceLabels& labels);
 Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels& labels);
+// Shares of burst by the side of square GEMMs, the least over GPUs.
+Table gemm_sizes(const Alike& group);
 // The peaks to divide by for MFU, in the precision of the first loaded figure.
 Table mfu_choice(const Checks& checks, const Alike& group);
 // Memory levels of the first GPU; none without latencies.

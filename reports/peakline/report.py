@@ -138,7 +138,18 @@ def _files(items: Sequence[Picture], formats: Sequence[str], prefix: str) -> dic
 def _build_several(
     profiles: Sequence[Profile], formats: Sequence[str], screens: Sequence[Screen | str]
 ) -> dict[str, bytes]:
-    items = compared(profiles)
+    failing = {
+        (id(profile), rule.device)
+        for profile, screen in zip(profiles, screens, strict=True)
+        if isinstance(screen, Screen)
+        for rule in screen.marked()
+        if rule.outcome == "fail"
+    }
+    # What fails is named so in every legend and table.
+    items = [
+        (f"{name} (FAIL)" if (id(profile), device) in failing else name, profile, device)
+        for name, profile, device in compared(profiles)
+    ]
     drawn = [p for p in (overlay(items), ceilings_side_by_side(items)) if p is not None]
     files = _files(drawn, formats, "")
     if "html" in formats:

@@ -133,7 +133,7 @@ def test_folders_hold_a_fleet(scaled, tmp_path):
             (tmp_path / side / file.name).write_text(json.dumps(profile))
     command = ("compare", tmp_path / "before", "--", tmp_path / "after")
     text = stdout_of(*command)
-    assert text.startswith("SLOWER  1 of 4 cards: node1 gpu3 (")
+    assert text.startswith("SLOWER  1 of 4 cards compared: node1 gpu3 (")
     assert " 10.0 % slower, and " in text.splitlines()[0]
     found = document(*command)
     assert found["machines"] == ["node0", "node1"]

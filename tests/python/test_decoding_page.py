@@ -21,7 +21,7 @@ def test_the_page_answers(report, llm, tmp_path):
     assert f'<p class="own">{unbroken(answer)}</p>' in page
     section = re.search(r'<section class="card" data-picture="decoding-table">.*?</section>', page)
     text = html.unescape(section[0])
-    answer = "llama-3-8b bf16, batch 1, context 1024: at most 306 tokens/s (hbm.read), library"
+    answer = "llama-3-8b bf16, batch 1, context 1024: at most 306 tokens/s (HBM read), library"
     assert answer in printed
     # Every row of peakline-llm, to the last digit.
     rows = re.findall(r"<tr>(.*?)</tr>", section[0])[1:]

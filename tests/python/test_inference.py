@@ -465,7 +465,7 @@ def config(tmp_path):
 def test_the_command_answers_in_one_line(llm, config):
     rate = ("--batch", "1", "--context", "1k", "--tokens-per-second")
     answer = llm.stdout(*config(), *rate, "190").splitlines()[-1]
-    assert "at most 306 tokens/s (hbm.read)" in answer
+    assert "at most 306 tokens/s (HBM read)" in answer
     assert answer.endswith("your 190 are 62.1 % of the bound")
     out = llm.stdout(*config(), *rate, "400")
     above = next(line for line in out.splitlines() if line.startswith("Above 100 %"))
@@ -489,7 +489,7 @@ def test_bounds_say_that_others_used_the_gpu(llm, mfu, config):
     slow = ("--profile", ROOT / "reports/demo/slow-card.json.gz")
     said = "Other processes used the device during the run"
     out = llm.stdout(*config(), *slow)
-    assert out.splitlines()[-1].count("tokens/s (hbm.read), by a disturbed measurement") == 1
+    assert out.splitlines()[-1].count("tokens/s (HBM read), by a disturbed measurement") == 1
     assert said in out
     rate = ("--tokens-per-second", "9000", "--flops-per-token", "5e10", "--dtype", "bf16")
     assert said in mfu.stdout(*slow, *rate)

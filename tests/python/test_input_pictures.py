@@ -61,7 +61,7 @@ def test_a_host_alone_has_its_links():
             document[key] = [row for row in rows if GPU not in json.dumps(row)]
     (picture,) = (p for p in pictures(loaded(document), "host") if p.key == "input")
     assert list(lines(picture)) == []
-    assert {"storage", "host memory,\nhalf of its copies"} < set(texts(picture))
+    assert {"storage,\nsequential", "host memory,\nhalf of its copies"} < set(texts(picture))
     assert picture.headline.startswith("Storage is the slowest link")
 
 

@@ -63,7 +63,7 @@ def test_roofline_marks_share_a_kernels_height(profile):
     without = Kernel("without FLOPs", 1, 2e-3, {}, {"hbm": 1e9}, ("flops",))
     placed = place(profile, [counted, without], "0")
     drawn = kernel_roofline.picture(profile, placed[0].device, placed)
-    assert drawn.headline == "The FLOP rate limits the kernel with FLOPs"
+    assert drawn.headline.startswith("Nearest roof: the FLOP rate for the kernel with FLOPs")
     (axes,) = draw(drawn).axes
     marks = [mark.get_offsets()[0].tolist() for mark in axes.collections if len(mark.get_offsets())]
     assert sorted(marks) == [[5.0, 2e13], [20.0, 2e13]]

@@ -1,9 +1,7 @@
 """Pictures of matrix products: what is drawn, and where."""
 
-import math
-
 import pytest
-from conftest import TWO_GPUS, by_key, figure_of, loaded, only, reference
+from conftest import by_key, figure_of, loaded, only
 from drawing import lines
 
 
@@ -33,18 +31,3 @@ def test_rates_per_clock_need_clocks(products):
     for m in products["measurements"]:
         m["conditions"].pop("sm_clock_hz", None)
     assert not {"matrix-alignment", "waves"} & set(by_key(loaded(products)))
-
-
-def test_gemm_sizes_state_shares_and_where_90_lies():
-    profile = reference(TWO_GPUS)
-    first, _ = profile.devices
-    said = by_key(profile, first.uuid)["sizes"].headline
-    shares = {
-        f.by["n"]: f.value
-        for f in profile.figures(first.uuid, name="share_per_clock", id="gemm.size.bf16")
-    }
-    numbers = ", ".join(f"{math.floor(shares[n] * 100)}" for n in (1024, 2048, 4096, 8192))
-    assert said.startswith(f"Share of burst at N = 1024, 2048, 4096, 8192: BF16 {numbers} %; FP8 ")
-    below = max(n for n, share in shares.items() if share < 0.9)
-    above = min(n for n in shares if n > below)
-    assert f"90 %: BF16 between {below} and {above}, FP8 between" in said

@@ -64,7 +64,7 @@ def test_given_joules_are_held_against_the_estimate():
         f"Energy of a token, estimated: {first:.2f} J at batch 1, {second:.3f} J at batch 8 and "
         "context 1024."
     )
-    assert answer(document).endswith(
+    assert answer(document, str).endswith(
         f"; of your 3 J per token, {first / 3:.1%} are estimated".replace("%", " %")
     )
 

@@ -200,10 +200,12 @@ def test_several_ranks_have_columns(tmp_path):
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean
     assert escape("2 steps on each of 2 ranks") in page
-    # A picture of one rank has that rank's headline.
+    # A picture of one rank is that of the rank which idles most.
     *_, idle = waterfall_pictures(analysis)
     assert analysis.idle == pytest.approx(0.45)
-    assert idle.headline == "Over 2 steps nothing runs on the device of rank 2 in 0.0 % of the time"
+    assert (
+        idle.headline == "Over 2 steps nothing runs on the device of rank 5 in 90.0 % of the time"
+    )
 
 
 def test_what_is_assumed_of_a_launch_is_named():

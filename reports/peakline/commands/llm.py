@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,10 @@ def llm_parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
+def _run(
+    options: argparse.Namespace, parser: argparse.ArgumentParser
+) -> tuple[dict[str, Any], Callable[[str], str]]:
+    """The document, and the labels of its resources."""
     rate, joules = options.tokens_per_second, options.joules_per_token
     for given, flag in ((rate, "--tokens-per-second"), (joules, "--joules-per-token")):
         if given and (len(options.batch) > 1 or len(options.context) > 1):
@@ -129,13 +132,13 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             one = dataclasses.replace(of.serving, context=context)
             picture = decode_picture(profile, of.model, of.name, one)
             (folder / f"decode-{context}.png").write_bytes(render(picture, "png"))
-    return decoding(profile, of, options.batch, options.context, rate, joules)
+    return decoding(profile, of, options.batch, options.context, rate, joules), profile.label
 
 
-def _lines(result: dict[str, Any]) -> list[str]:
+def _lines(result: dict[str, Any], label: Callable[[str], str]) -> list[str]:
     split = f" x {result['tp']}, all-reduce: {result['all_reduce']}" if result["tp"] > 1 else ""
     lines = [result["device"] + split]
-    lines.append(f"{'':15} {'tokens/s':>9} {'library':>9}")
+    lines.append(f"{'':15} {'tokens/s':>9} {'library':>9}  (of all sequences)")
     lines.append(
         f"{'batch':>6} {'context':>8} {'at most':>9} {'kernels':>9}  {'limiter':12} memory"
     )
@@ -145,7 +148,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
         largest = row["largest_batch"]
         lines.append(
             f"{row['batch']:>6} {row['context']:>8} {units.number(row['tokens_per_s']):>9} "
-            f"{units.number(kernels) if kernels else '–':>9}  {row['limiter']:12} "
+            f"{units.number(kernels) if kernels else '–':>9}  {label(row['limiter']):12} "
             f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
             + (f" (largest batch {largest})" if largest is not None else "")
         )
@@ -172,7 +175,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
                 "Above 100 %: check the format of weights and KV cache, speculative decoding, "
                 "a prefix cache, and how experts were chosen."
             )
-    return [*lines, *result["notes"], answer(result)]
+    return [*lines, *result["notes"], answer(result, label)]
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") -> int:
@@ -180,11 +183,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") 
     parser = llm_parser(program)
     options = parser.parse_args(arguments)
     try:
-        result = _run(options, parser)
+        result, label = _run(options, parser)
     except (ProfileError, PeakError, ValueError, OSError, DrawingUnavailable) as error:
         return refused(program, error)
     if options.json:
         show_document(result)
     else:
-        show(_lines(result))
+        show(_lines(result, label))
     return 0

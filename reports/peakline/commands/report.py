@@ -359,7 +359,7 @@ def _print(
         said += kernel_text.advice(profile, found.placements, called)
     said += [str(bound)] if bound else []
     if model:
-        said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1])))
+        said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1]), profile.label))
     for text in said:
         show(wrapped(text, width))
 

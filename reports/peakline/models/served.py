@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,12 +223,13 @@ def token_energy(document: Mapping[str, Any]) -> str:
     return f"Energy of a token, estimated: {'; '.join(of_contexts)}."
 
 
-def answer(document: Mapping[str, Any]) -> str:
-    """The headline: the bound, the estimate, and the achieved share."""
+def answer(document: Mapping[str, Any], label: Callable[[str], str]) -> str:
+    """The headline: the bound, the estimate, and the achieved share. label: of a resource."""
     row, formats = document["decode"][0], Formats(**document["formats"])
     text = (
         f"{document['model']} {formats}, batch {row['batch']}, context {row['context']}: at most "
-        f"{units.number(row['tokens_per_s'])} tokens/s ({row['limiter']})"
+        f"{units.number(row['tokens_per_s'])} tokens/s"
+        f"{' of all sequences' if row['batch'] > 1 else ''} ({label(row['limiter'])})"
     )
     if document["disturbances"]:
         text += ", by a disturbed measurement"

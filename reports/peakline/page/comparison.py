@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,8 @@ def comparison_page(document: Mapping[str, Any]) -> str:
         entries.append((f"device-{number}", _heading(device), True))
         body += _device(device, document["threshold"], number, numbers)
     if others:
-        more = units.counted(len(others), "device")
-        body.append(f"<p>{more} more: their figures are in the document.</p>")
+        entries.append(("others", "The other devices", True))
+        body.append(_others(others))
     return page(f"{title}, {word.lower()}", entries, body)
 
 
@@ -73,6 +74,25 @@ def _drawn(document: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
         blamed = len(drawn) < _MOST_DRAWN and any(name.startswith(rules) for name in named)
         (drawn if blamed else others).append(device)
     return drawn, others
+
+
+def _others(devices: Sequence[Mapping[str, Any]]) -> str:
+    """The devices without pictures, each with the ceiling that lost most."""
+    heads = ["device", "lowest ratio", "of", "verdict", "ceilings"]
+    rows = []
+    for device in devices:
+        line = [cell(f"{device['machine']} {device['device']} · {_model(device['new'])}")]
+        worst = min(device["ceilings"], key=lambda row: row["ratio"], default=None)
+        if worst is None:
+            line += [_ratio(None), cell(""), cell("")]
+        else:
+            line += [_ratio(worst["ratio"]), cell(ceiling_name(worst))]
+            line.append(cell(verdict_name(worst["verdict"])))
+        rows.append([*line, cell(tally(device["ceilings"]))])
+    return (
+        '<h2 id="others">The other devices</h2><p>No reason of the verdict names them.</p>'
+        + card("others", table("other-devices", heads, rows))
+    )
 
 
 def _heading(device: Mapping[str, Any]) -> str:
@@ -113,8 +133,14 @@ def _title(document: Mapping[str, Any]) -> str:
     for device in document["devices"]:
         if not device["same_model"]:
             return f"{_model(device['new'])} against {_model(device['base'])}"
-    models = dict.fromkeys(_model(device["base"]) for device in document["devices"])
-    return f"{next(iter(models), 'Nothing in common')}: new against base"
+    gpus = [d for d in document["devices"] if str(d.get("device", "")).startswith("gpu")]
+    models = Counter(_model(device["base"]) for device in gpus or document["devices"])
+    if not models:
+        return "Nothing in common: new against base"
+    if models.total() == 1:
+        return f"{next(iter(models))}: new against base"
+    counted = (f"{count} × {model}" for model, count in models.items())
+    return f"{', '.join(counted)}: new against base"
 
 
 def _model(name: str) -> str:
@@ -195,7 +221,8 @@ def _reasons(document: Mapping[str, Any]) -> str:
     rows += [
         (
             _SEVERITY.get(rule["outcome"], "warning"),
-            f"{_printed(str(rule['name']), named)}: {rule['text']}",
+            # The text begins with the ceiling's name.
+            f"{_printed(str(rule['name']), named).partition(', ')[0]}: {rule['text']}",
         )
         for rule in document["gate"].get("warnings", ())  # older programs have none
     ]
@@ -206,9 +233,10 @@ def _reasons(document: Mapping[str, Any]) -> str:
 
 def _printed(name: str, named: Mapping[str, str]) -> str:
     """A rule's name with its ceiling's: "gpu0, HBM read"."""
+    whole = name.removesuffix("/steady")
     for end, ceiling in named.items():
-        if name.endswith(end):
-            return f"{name.removesuffix(end)}, {ceiling}"
+        if whole.endswith(end):
+            return f"{whole.removesuffix(end)}, {ceiling}"
     return name
 
 

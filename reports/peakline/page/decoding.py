@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from peakline import units
-from peakline.models.served import first_tokens, restoring, turning
+from peakline.models.served import first_tokens, restoring, token_energy, turning
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
 from peakline.pictures import Picture
@@ -16,7 +16,8 @@ def of_decoding(
     """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
     body = [f'<h2 id="decoding" class=first>{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
-    texts = [first_tokens(document), restoring(document), turning(document), *document["notes"]]
+    texts = [first_tokens(document), restoring(document), token_energy(document)]
+    texts += [turning(document), *document["notes"]]
     body.append(
         card(
             "decoding-table",
@@ -34,7 +35,14 @@ def heading(document: Mapping[str, Any]) -> str:
 
 
 def _table(document: Mapping[str, Any], label: Callable[[str], str]) -> str:
-    heads = ["batch", "context", "tokens/s at most", "library kernels", "limiter", "memory, GB"]
+    heads = [
+        "batch",
+        "context",
+        "tokens/s of all, at most",
+        "library kernels",
+        "limiter",
+        "memory, GB",
+    ]
     heads += ["fits", "largest batch"]
     rows = []
     for row in document["decode"]:

@@ -27,7 +27,11 @@ _INCOMPLETE = {"health", "missing", "unusable"}
 
 def fleet_page(document: Mapping[str, Any]) -> str:
     """The page of `peakline fleet --json` (schema "peakline-fleet", version 2)."""
-    groups = document["groups"]
+    # Those with a failure come first.
+    groups = sorted(
+        document["groups"],
+        key=lambda group: not any(member["verdict"] == "fail" for member in group["members"]),
+    )
     title = f"A fleet of {_count(groups)}"
     names = sorted({m["node"] for group in groups for m in group["members"]})
     options = "".join(f'<option value="{escape(name)}">' for name in names)
@@ -154,7 +158,8 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
             f'<div class="strip"><span>{escape(label(group, row))}</span>'
             f'<canvas role="img" data-strip="{position}" aria-label="{escape(_said(row))}">'
             f"</canvas><span>{escape(units.rate(median, row['unit']))}"
-            f"<small>scale ±{reach:g} %</small></span></div>"
+            f"<small>scale ±{reach:g} %</small>{_worst(group, values[position], low[position])}"
+            "</span></div>"
         )
     names = [f"{member['node']} {member['device']}" for member in group["members"]]
     nodes = [member["node"] for member in group["members"]]
@@ -176,6 +181,17 @@ def _strips(group: Mapping[str, Any], number: int) -> str:
         f'<section class="card strips" data-picture="strips">{how}{lines}'
         f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script></section>'
     )
+
+
+def _worst(group: Mapping[str, Any], values: Sequence[float | None], low: Sequence[int]) -> str:
+    """The outlier that lies furthest below, and how far."""
+    found = [(value, index) for index in low if (value := values[index]) is not None]
+    if not found:
+        return ""
+    value, index = min(found)
+    member = group["members"][index]
+    text = f"{member['node']} {member['device']} {units.change(value / 100)}"
+    return f'<small class="worst">{escape(text)}</small>'
 
 
 _HOW = (

@@ -183,7 +183,9 @@ def side_by_side_page(
     ceilings side by side. screens: the first screens of the profiles. Ratios have no verdicts,
     unlike those of `peakline compare`."""
     numbers = itertools.count(1)
-    verdicts = [f'<div class="small">{verdict_of(*one)}</div>' for one in screens]
+    # Failures first.
+    ordered = sorted(screens, key=lambda one: getattr(one[1], "code", "") != "fail")
+    verdicts = [f'<div class="small">{verdict_of(*one)}</div>' for one in ordered]
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"
         f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p>'

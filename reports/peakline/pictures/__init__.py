@@ -60,8 +60,6 @@ def pictures(
     for curve in profile.curves:
         if curve.device == device:
             own = declared.picture(profile, device, curve)
-            if own and own.key == gemm.SIZES:
-                own = dataclasses.replace(own, headline=gemm.shares_by_size(profile, device))
             found = (places.pop(curve.topic, None), own)
             shown += [picture for picture in found if picture]
     return [_with_texts(profile, device, picture) for picture in (*shown, *places.values())]

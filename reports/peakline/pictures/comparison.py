@@ -56,7 +56,7 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     legend = [verdict_name(verdict) for verdict in kinds]
 
     def draw(canvas: Canvas) -> Figure:
-        texts = [f"{row['ratio']:.3f}" for row in rows]
+        texts = [units.change(row["ratio"] - 1) for row in rows]
         figure, axes = canvas.row_panel(names, 0.22, texts, legend)
         axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
         axes.axvline(0, **LIMIT)

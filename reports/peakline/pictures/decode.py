@@ -48,16 +48,22 @@ def decode_picture(
 def _draw(
     canvas: Canvas, bounds: dict[int, TokenBound], kernels: dict[int, KernelsEstimate]
 ) -> Figure:
+    # Memory ends there, and so do the curves.
+    most = bounds[1].largest_batch
+    if most is not None and most >= max(bounds):
+        most = None
+    if most is not None:
+        bounds = {batch: step for batch, step in bounds.items() if batch <= most}
+        kernels = {batch: step for batch, step in kernels.items() if batch <= most}
+    names = ["bound", "GEMMs alone, measured", "library kernels (estimate)"]
     figure, (axes,) = canvas.figure(3.2, left=0.75)
     rates = [step.tokens_per_s for step in bounds.values()]
-    axes.plot(list(bounds), rates, "o-", color=SERIES[0], label="bound")
+    axes.plot(list(bounds), rates, "o-", color=SERIES[0], label=names[0])
     if kernels:
         products = [batch / step.products_s for batch, step in kernels.items()]
-        axes.plot(list(kernels), products, ":", color=SERIES[2], label="GEMMs alone, measured")
+        axes.plot(list(kernels), products, ":", color=SERIES[2], label=names[1])
         estimates = [step.tokens_per_s for step in kernels.values()]
-        axes.plot(
-            list(kernels), estimates, "s--", color=SERIES[1], label="library kernels (estimate)"
-        )
+        axes.plot(list(kernels), estimates, "s--", color=SERIES[1], label=names[2])
         rates += [*products, *estimates]
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -67,12 +73,13 @@ def _draw(
     high = max(rates) * 2
     axes.set_ylim(low, high)
     engineering_ticks(axes.yaxis, low, high)
-    most = bounds[1].largest_batch
-    if most and most < max(bounds):
+    if most is not None:
         axes.axvline(most, **LIMIT)
         text, of = f"memory ends at batch {most}", ("data", "axes fraction")
         style = {"ha": "right", "va": "baseline"}
         note(axes, text, (most, 0.02), (-3, 0), of, fontsize=canvas.font - 1, **style)
-    axes.legend(loc="upper left", frameon=False, fontsize=canvas.font - 1)
+    # The curves rise to the right; below them, and above the note, is room.
+    place = {"loc": "lower right", "bbox_to_anchor": (0.95, 0.07)}
+    axes.legend(frameon=False, fontsize=canvas.font - 1, **place)
     canvas.labels(axes, "sequences in a batch, log scale", "tokens/s, log scale")
     return figure

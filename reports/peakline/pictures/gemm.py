@@ -111,37 +111,6 @@ def _said(name: str, dimension: str, power: int, share: float) -> str:
     )
 
 
-# The picture of square GEMMs by size, and the sizes that its sentence names.
-SIZES = "sizes"
-_NAMED_SIZES = (1024, 2048, 4096, 8192)
-_FULL = 0.9
-
-
-def shares_by_size(profile: Profile, device: str) -> str:
-    """Shares of burst at some sizes, and the two between which nine tenths are reached."""
-    shares: dict[str, dict[int, float]] = {}
-    for figure in profile.figures(device, topic="GEMM sizes", name="share_per_clock"):
-        name, side = figure.by.get("format"), figure.by.get("n")
-        if isinstance(name, str) and isinstance(side, int):
-            shares.setdefault(name, {})[side] = figure.value
-    named, reached = [], []
-    sides = [n for n in _NAMED_SIZES if shares and all(n in of for of in shares.values())]
-    for name, of in shares.items():
-        # Rounded down, as terminals have them: 89.6 % is not yet the 90 % that follows.
-        numbers = ", ".join(f"{math.floor(of[n] * 100)}" for n in sides)
-        named.append(f"{format_name(name)} {numbers} %")
-        order = sorted(of)
-        below = [place for place, n in enumerate(order) if of[n] < _FULL]
-        last = below[-1] if below else -1
-        if 0 <= last < len(order) - 1:
-            between = f"between {order[last]} and {order[last + 1]}"
-            reached.append(f"{format_name(name)} {between}")
-    if not sides:
-        return ""
-    text = f"Share of burst at N = {', '.join(map(str, sides))}: {'; '.join(named)}"
-    return f"{text}. {_FULL * 100:.0f} %: {', '.join(reached)}" if reached else text
-
-
 # More vertical lines would hide the curves; then only some waves have one.
 MOST_WAVES = 12
 _KERNELS = {"fixed": "one kernel", "best": "best kernel"}

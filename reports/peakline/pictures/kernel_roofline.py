@@ -49,9 +49,9 @@ def picture(
         f"{called} on the roofline: what they do with each byte",
         "A mark is a kernel, numbered as in the table; its area is its time. "
         "A kernel has a mark for each memory level, at its FLOPs per byte of that level. No kernel "
-        "can lie above the slope of a level or the roof of its format; the distance below both is "
-        "what there is to gain. Only roofs that these kernels use are drawn, at the best rates "
-        "measured here."
+        "can lie above the slope of a level or the roof of its format; the distance below the "
+        "nearest is what a rewritten kernel could gain. Only roofs that these kernels use are "
+        "drawn, at the best rates measured here."
         + (f" Not drawn, without FLOPs or too short: {names_of(left)}." if left else ""),
         lambda canvas: _draw(canvas, profile, roofs, chosen),
         headline=_headline(bound, len(chosen)),
@@ -59,11 +59,15 @@ def picture(
 
 
 def _headline(bound: int, drawn: int) -> str:
-    """What limits the kernels; bound: those that device memory does."""
+    """Which roof is nearest; bound: the kernels for which it is device memory."""
     if 0 < bound < drawn:
-        return f"Device memory limits {bound} of {drawn} kernels, the FLOP rate {drawn - bound}"
-    limit = "Device memory" if bound else "The FLOP rate"
-    return f"{limit} limits {f'all {drawn} kernels' if drawn > 1 else 'the kernel'} with FLOPs"
+        return (
+            f"Nearest roof: device memory for {bound} of {drawn} kernels with FLOPs, the FLOP rate "
+            f"for {drawn - bound}; other units may stop them earlier"
+        )
+    roof = "device memory" if bound else "the FLOP rate"
+    which = f"all {drawn} kernels" if drawn > 1 else "the kernel"
+    return f"Nearest roof: {roof} for {which} with FLOPs; other units may stop them earlier"
 
 
 def _moved(p: Placement) -> dict[str, float]:

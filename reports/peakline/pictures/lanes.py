@@ -48,7 +48,8 @@ def picture(analysis: Analysis) -> Picture:
         "lanes",
         f"One {analysis.one} on a time axis: host, launches and streams",
         f"The {analysis.one} of median length, from its first activity on the device. Red is "
-        "device time that could be saved: a collective waits for other ranks, or nothing runs. "
+        "waiting: of a collective for other ranks, also where kernels run beside it, or of the "
+        "device, on which nothing runs. "
         f"Neighbours shorter than 1 % share a bar.{clocks}{others}",
         lambda canvas: _draw(canvas, analysis, shown, steps),
         headline="; ".join(

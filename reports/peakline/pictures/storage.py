@@ -13,7 +13,7 @@ from peakline.profile import HOST, NODE, Profile
 _MOST_ON_A_LINE = 10.0
 _BAR = 0.55  # of a row
 _NAMES = {
-    "storage": "storage",
+    "storage": "storage,\nsequential",
     "host memory": "host memory,\nhalf of its copies",
     "the host link": "host link",
     ALL_AT_ONCE: "storage to GPU,\nall at once",
@@ -33,14 +33,23 @@ def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Pic
     return Picture(
         "input",
         "From storage to the GPU: what each link carries",
-        "Each link alone, then all of them at once. Host memory counts half of what its copies "
-        "do, since each byte enters it and leaves it again. Other GPUs share storage and host "
-        "memory.",
+        _explanation(rates),
         lambda canvas: _draw(canvas, rates, wanted),
         ("input", "storage"),
         every_device=True,
         group=LINKS,
         headline=_headline(profile, device, rates, need),
+    )
+
+
+def _explanation(rates: dict[str, float]) -> str:
+    text = "Each link alone"
+    text += ", then all of them at once. " if ALL_AT_ONCE in rates else ". "
+    if "host memory" in rates:
+        text += "Host memory counts half of what its copies do, since each byte enters it and "
+        text += "leaves it again. "
+    return (
+        text + "Small or random reads of storage may be slower. GPUs share storage and host memory."
     )
 
 

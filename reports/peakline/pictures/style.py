@@ -37,6 +37,8 @@ DASHES: tuple[Any, ...] = (
     (0, (8, 2, 2, 2)),
     (0, (4, 1, 1, 1, 1, 1)),
     (0, (1, 1)),
+    (0, (12, 3)),
+    (0, (3, 3, 1, 3)),
 )
 
 # A format's colour and mark, in every picture.

@@ -72,14 +72,22 @@ def sawtooth(rank: Waterfall) -> Sawtooth:
     return Sawtooth(size * 1e-9, shares, [(step.start - start) * 1e-9 for step in rank.steps])
 
 
+def most_idle(analysis: Analysis) -> int:
+    """The rank whose device idles for the largest share of its time."""
+    shares = [rank.idle / rank.nanoseconds for rank in analysis.ranks]
+    return shares.index(max(shares))
+
+
 def waterfall_pictures(analysis: Analysis) -> list[Picture]:
-    first = analysis.ranks[0]
-    found, idle = sawtooth(first), first.idle / first.nanoseconds
-    named = analysis.named(0)
+    most = most_idle(analysis)
+    shown = analysis.ranks[most]
+    found, idle = sawtooth(shown), shown.idle / shown.nanoseconds
+    named = analysis.named(most)
     rank = f" of {named}" if named else ""
-    steps = units.counted(len(first.steps), analysis.one)
+    which = ", the rank that idles most," if named else ""
+    steps = units.counted(len(shown.steps), analysis.one)
     profile = analysis.profile
-    origin = stamp(profile, first.device)
+    origin = stamp(profile, shown.device)
     return [
         lanes.picture(analysis),
         Picture(
@@ -95,8 +103,8 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
         Picture(
             "sawtooth",
             f"Idle over time: the share of each {units.time(found.bin_s)} in which nothing runs",
-            f"The device's time{rank} in equal pieces, from the beginning of the first step; "
-            "upright lines are where steps begin.",
+            f"The device's time{rank}{which} in equal pieces, from the beginning of the first "
+            "step; upright lines are where steps begin.",
             lambda canvas: _draw_sawtooth(canvas, analysis),
             headline=f"Over {steps} nothing runs on the device{rank} in {units.percent(idle)} of "
             "the time",
@@ -182,7 +190,7 @@ def cascades(canvas: Canvas, panels: Sequence[Cascade]) -> Figure:
 
 
 def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
-    found = sawtooth(analysis.ranks[0])
+    found = sawtooth(analysis.ranks[most_idle(analysis)])
     length = found.bin_s * len(found.idle)
     per, unit = (1.0, "s") if length >= 2 else (1e-3, "ms")
     left = (text_width("100 %", canvas.font) + 14) / 72
