@@ -1,5 +1,6 @@
 """The picture of kernels: each is drawn with its time, or listed as not drawn."""
 
+import dataclasses
 import re
 
 import pytest
@@ -62,6 +63,9 @@ def test_roofline_marks_share_a_kernels_height(profile):
     counted = Kernel("counted", 1, 1e-3, {"cuda_core.fp32": 2e10}, moved)
     without = Kernel("without FLOPs", 1, 2e-3, {}, {"hbm": 1e9}, ("flops",))
     placed = place(profile, [counted, without], "0")
+    assert placed[0].rate_unit == "FLOP/s"
+    integers = dataclasses.replace(counted, flops={"tensor.int8": 2e10, "cuda_core.fp32": 1e9})
+    assert place(profile, [integers], "0")[0].rate_unit == "OP/s"
     drawn = kernel_roofline.picture(profile, placed[0].device, placed)
     assert drawn.headline.startswith("Nearest roof: the FLOP rate for the kernel with FLOPs")
     (axes,) = draw(drawn).axes

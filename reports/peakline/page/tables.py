@@ -196,7 +196,7 @@ def _kernel(
 ) -> list[str]:
     details = [f"{said}." if (said := reached(profile, p)) else ""]
     if p.flops_per_s:
-        details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
+        details.append(f"{units.rate(p.flops_per_s, p.rate_unit)}.")
     if p.kernel.from_shapes:
         details.append("FLOPs and compulsory bytes by shapes.")
     if p.reason:

@@ -176,7 +176,7 @@ def _draw_kernel(axes: Axes, found: Limits, number: int, p: Placement, area: flo
         least = min(bound for bound in (roof, x * slopes.get(level, math.inf)) if bound)
         says(
             mark,
-            f"{number}: {p.kernel.name[:_HOVERED]}: {units.rate(height, 'FLOP/s')}, "
+            f"{number}: {p.kernel.name[:_HOVERED]}: {units.rate(height, p.rate_unit)}, "
             f"{units.intensity(x)} FLOP/byte of {name}; {units.percent(height / least)} of the "
             "lower of slope and roof",
         )

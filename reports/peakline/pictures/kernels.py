@@ -47,15 +47,17 @@ def picture(
     chosen = {id(p) for p in longest}
     drawn = [(ranks[id(p)], p) for p in placements if id(p) in chosen]
     left = [p for p in placements if id(p) not in chosen]
+    complete = all(p.as_written is None or p.as_written.complete for p in placements)
+    partly = "" if complete else "; with “at least”, not every unit was counted"
     return Picture(
         "kernels",
         f"{called}: the busiest unit decides",
-        "A bar is the time of all launches of a kernel. Pale is the least that it takes as it is "
-        "written: what its busiest unit needs at its peak, or at its measured ceiling where "
-        "that takes longer. Red is the most that there is to gain; with “at least”, not every "
-        "unit was counted. The upright stroke is what a rewritten kernel needs for the same FLOPs "
-        "and bytes of device memory at the measured ceilings. Figures below a name and the sum in "
-        "the heading are those as written.",
+        "A bar is the time of all launches of a kernel; the kernel with the most to gain as "
+        "written comes first. Pale is the least that it takes as it is written: what its busiest "
+        "unit needs at its peak, or at its measured ceiling where that takes longer. Red is the "
+        f"most that there is to gain{partly}. The upright stroke is what a rewritten kernel needs "
+        "for the same FLOPs and bytes of device memory at the measured ceilings. Figures below a "
+        "name and the sum in the heading are those as written.",
         lambda canvas: _draw(canvas, profile, placements, drawn, left),
         headline=headline(placements, called),
     )

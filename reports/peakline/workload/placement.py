@@ -86,6 +86,13 @@ class Placement:
     ignored: tuple[str, ...] = ()  # units with FLOPs, but without a ceiling in the profile
     flops_per_s: float | None = None  # over all units; None unless all are known
 
+    @property
+    def rate_unit(self) -> str:
+        """The unit of `flops_per_s`, by most of its work: integers are operations, not FLOPs."""
+        flops = self.kernel.flops
+        most = max(flops, key=lambda name: flops[name], default="")
+        return "OP/s" if most == "tensor.int8" else "FLOP/s"
+
     def gain_s(self, answer: Answer) -> float:
         """The seconds that can be saved at most, over all launches, by one of its answers."""
         return answer.gain * (self.kernel.seconds or 0.0)
