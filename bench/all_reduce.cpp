@@ -60,11 +60,12 @@ std::string title(const TitleView& view) {
       if (*int_param(time->by, "bytes") >= kToldBytes) return format_time(time->value);
     throw Missing();
   };
-  std::string text =
-      fmt::format("An all-reduce of {} in a graph takes {} one-shot, {} two-shot, {} by NCCL",
-                  format_size(kToldBytes), told(kOneShot), told(kTwoShot), told(kNccl));
+  std::string text = fmt::format("In a CUDA graph an all-reduce of {} takes {} by NCCL",
+                                 format_size(kToldBytes), told(kNccl));
   if (view.find({.id = kSymmetric, .name = "time"}) != nullptr)
     text += fmt::format(", {} by its kernels for symmetric memory", told(kSymmetric));
+  text += fmt::format(", {} by peakline's one-shot kernel, {} by its two-shot kernel",
+                      told(kOneShot), told(kTwoShot));
   const Figure *one = view.find({.id = kOneShot, .name = "nccl_from"}),
                *two = view.find({.id = kTwoShot, .name = "nccl_from"});
   if (one != nullptr && two != nullptr)

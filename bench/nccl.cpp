@@ -111,7 +111,7 @@ std::string collectives_title(const TitleView& view) {
   const double of_array =
       view.value({.id = "nccl.all_reduce", .name = "algorithm_bandwidth"});  // bytes per second
   return fmt::format(
-      "An all-reduce takes at least {}{}, {} for {} ({} of bus bandwidth{})",
+      "An all-reduce by NCCL takes at least {}{}, {} for {} ({} of bus bandwidth{})",
       view.text({.id = "nccl.all_reduce", .name = "smallest"}),
       small == nullptr ? "" : fmt::format(", {} for 8 KiB", format_time(small->value)),
       format_time(bytes / of_array), format_size(bytes), format_rate(rate.value, rate.unit),

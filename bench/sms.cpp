@@ -49,7 +49,7 @@ void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
     figures.add("share_of_best", rate / best, {{"sms", std::llround(sms)}});
   for (const std::int64_t percent : kPercents)
     if (const auto sms = amount_for(steady, static_cast<double>(percent) / 100 * best))
-      figures.add("sms_for", *sms, {{"percent", percent}});
+      figures.add("sms_for", std::ceil(*sms), {{"percent", percent}});
   if (const auto whole = curve.ceiling(ceiling, Basis::kMeasured))
     figures.add("best_share_of_ceiling", best / *whole);
 }
@@ -72,16 +72,15 @@ std::string title(const TitleView& view) {
   const auto memory = sms_for("sms.hbm");
   if (!memory || !view.facts->sm_count) throw Missing();
   const int sms = *view.facts->sm_count;
-  const auto spare = [&](double taken) { return std::floor(sms - taken); };
   std::vector<std::string> parts;
   const auto add = [&](const char* what, double taken) {
-    parts.push_back(fmt::format("{:.0f} before {} {}", spare(taken), what,
+    parts.push_back(fmt::format("{:.0f} before {} {}", sms - taken, what,
                                 parts.empty() ? fmt::format("lose {} %", 100 - kBend) : "do"));
   };
   if (const auto gemm = sms_for("sms.gemm")) add("BF16 GEMMs", *gemm);
-  add("reads of memory by one block on an SM", *memory);
-  if (const auto l2 = sms_for("sms.l2")) add("such reads of the L2", *l2);
-  return fmt::format("Of {} SMs, so many can be given away: {}", sms, joined(parts));
+  add("reads of memory", *memory);
+  if (const auto l2 = sms_for("sms.l2")) add("reads of the L2", *l2);
+  return fmt::format("Communication can take so many of {} SMs: {}", sms, joined(parts));
 }
 
 Picture picture() {

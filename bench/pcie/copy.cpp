@@ -302,11 +302,11 @@ CurveRule pageable_rates(std::string of_largest, std::string of_pieces) {
     const CurvePoint& fastest = std::ranges::max(points, {}, &CurvePoint::value);
     figures.add("pageable_rate", points.back().value(), {{"bytes", std::llround(points.back().x)}});
     if (fastest.value() > kMuchFaster * points.back().value())
-      figures.add("pageable_rate_in_pieces", fastest.value(), {{"bytes", std::llround(fastest.x)}});
+      figures.add("highest_pageable_rate", fastest.value(), {{"bytes", std::llround(fastest.x)}});
   };
   return {kTopic,
           {{"pageable_rate", "B/s", {"bytes"}, std::move(of_largest)},
-           {"pageable_rate_in_pieces", "B/s", {"bytes"}, std::move(of_pieces)}},
+           {"highest_pageable_rate", "B/s", {"bytes"}, std::move(of_pieces)}},
           summarize};
 }
 

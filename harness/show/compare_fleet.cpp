@@ -91,11 +91,24 @@ std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result
   return all;
 }
 
+// ", 4 other ceilings and 6 curves": what a device lost besides the figure that is named.
+std::string others_of(const Blamed& blamed) {
+  if (blamed.reasons.size() < 2) return {};
+  if (blamed.ceiling == nullptr) return fmt::format(", and {} more", blamed.reasons.size() - 1);
+  const auto ceilings = std::ranges::count_if(
+      blamed.reasons, [](const Judged* reason) { return reason->name.figure.has_value(); });
+  const auto rest = std::ssize(blamed.reasons) - ceilings;
+  std::vector<std::string> parts;
+  if (ceilings > 1)
+    parts.push_back(
+        fmt::format("{} other {}", ceilings - 1, ceilings == 2 ? "ceiling" : "ceilings"));
+  if (rest > 0) parts.push_back(format_count(rest, "curve"));
+  return ", " + joined(parts, " and ");
+}
+
 std::string what_of(const Blamed& blamed) {
-  const std::string more = blamed.reasons.size() > 1
-                               ? fmt::format(", and {} more", blamed.reasons.size() - 1)
-                               : std::string();
   const Judged& first = *blamed.reasons[0];
+  const std::string more = others_of(blamed);
   const bool added = blamed.device == nullptr && first.name.figure;
   const std::string what = first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
                                ? blamed.ceiling->label + " unsteady"
@@ -246,7 +259,7 @@ std::string fleet_point(const CompareResult& result) {
 
 std::string deviating_cards(const CompareResult& result, std::size_t width) {
   Table table{.key = "cards", .label_head = "slower or unsteady"};
-  table.columns = {{.key = "figure", .head = "largest loss", .is_text = true},
+  table.columns = {{.key = "figure", .head = "largest loss of a ceiling", .is_text = true},
                    {.key = "base", .head = "base"},
                    {.key = "new", .head = "new"},
                    {.key = "ratio", .head = "ratio"},

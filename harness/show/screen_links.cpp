@@ -120,12 +120,12 @@ Table host_link_table(const Checks& checks, const Alike& group, const ResourceLa
     return slowest(group, [&](const DeviceView& device) { return device.figure({.role = role}); });
   };
   const auto h2d = pageable(role::kPageableToDevice), d2h = pageable(role::kPageableToHost);
-  // "9.04 GB/s H2D (in pieces of 16 MiB 16.6 GB/s)"
+  // "9.04 GB/s H2D (copies of 16 MiB 16.6 GB/s)"
   const auto pageable_text = [&](double rate, const char* way, const char* pieces) {
     std::string text = fmt::format("{} {}", format_rate(rate, "B/s"), way);
     const auto fastest = first.figures({.role = pieces});
     if (const auto bytes = fastest.empty() ? std::nullopt : int_param(fastest[0]->by, "bytes"))
-      text += fmt::format(" (in pieces of {} {})", format_size(static_cast<double>(*bytes)),
+      text += fmt::format(" (copies of {} {})", format_size(static_cast<double>(*bytes)),
                           format_rate(fastest[0]->value, "B/s"));
     return text;
   };

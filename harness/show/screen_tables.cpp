@@ -108,16 +108,18 @@ std::vector<std::pair<std::string, SharesBySize>> shares_by_size(const Alike& gr
   return all;
 }
 
-// A transformer's layers by the tokens of a batch: "between 128 and 1024 tokens (BF16)"; formats
-// that do not become full within what was measured are left out.
+// What burst is, and a transformer's layers by the tokens of a batch: "between 128 and 1024 tokens
+// (BF16)"; formats that do not become full within what was measured are left out.
 std::optional<std::string> layers_note(const Alike& group) {
   std::vector<std::string> texts;
   for (const auto& [format, shares] : shares_by_size(group, role::kShareOfTokens, "tokens"))
     if (const auto tokens = full_between(shares))
-      texts.push_back(fmt::format("between {} and {}{} ({})", tokens->first, tokens->second,
-                                  texts.empty() ? " tokens" : "", upper(format)));
-  if (texts.empty()) return std::nullopt;
-  return fmt::format("A transformer's layers reach {:.0f} % {}.", 100 * role::kFullShare,
+      texts.push_back(fmt::format("{}{} and {}{} ({})", texts.empty() ? "between " : "",
+                                  tokens->first, tokens->second, texts.empty() ? " tokens" : "",
+                                  upper(format)));
+  const std::string burst = "Burst is large GEMMs from rest";
+  if (texts.empty()) return burst + '.';
+  return fmt::format("{}; a transformer's layers reach {:.0f} % {}.", burst, 100 * role::kFullShare,
                      joined(texts));
 }
 
@@ -183,7 +185,8 @@ Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels&
 
 Table gemm_sizes(const Alike& group) {
   static constexpr std::array<std::int64_t, 4> kSides{1024, 2048, 4096, 8192};
-  Table table{.key = "gemm_sizes", .label_head = "GEMMs of N x N x N, % of burst per clock; N ="};
+  Table table{.key = "gemm_sizes",
+              .label_head = "GEMMs of N x N x N, % of burst at equal clock; N ="};
   for (const std::int64_t side : kSides)
     table.columns.push_back(
         {.key = std::to_string(side), .head = std::to_string(side), .bare = true});

@@ -75,7 +75,7 @@ std::vector<std::string> other_users(const DeviceFacts& gpu) {
   for (const DeviceProcess& process : gpu.processes) {
     if (is_mps_server(process)) continue;
     const std::string name = process.name.empty() ? "unnamed process" : process.name;
-    names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
+    names.push_back(process.pid == 0 ? fmt::format("process {} (name left out)", names.size() + 1)
                                      : fmt::format("{} ({})", name, process.pid));
   }
   return names;

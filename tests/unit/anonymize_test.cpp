@@ -44,7 +44,8 @@ TEST(Anonymized, TellsNeitherMachineNorOwner) {
   EXPECT_EQ(hidden.command[4], "(left out)");
   EXPECT_EQ(hidden.command[6], "GPU-01234567");
   EXPECT_EQ(hidden.devices[0].processes.size(), 2);
-  EXPECT_THAT(text, HasSubstr("during the run: unnamed process 1, unnamed process 2."));
+  EXPECT_THAT(text,
+              HasSubstr("during the run: process 1 (name left out), process 2 (name left out)."));
   EXPECT_EQ(profile_from_json(text, "p"), hidden);
 }
 
