@@ -80,7 +80,7 @@ std::string_view to_string(Estimate estimate);
 enum class VariesWith {
   kDevice,       // nothing
   kSearch,       // the kernel that a search picks
-  kCollectives,  // NCCL's setup
+  kCollectives,  // NCCL's setup, or the host's memory, which answers
   kLaunches,     // the CPU, which launches the work
   kCpu,          // the CPU, which does the work or waits for it
 };

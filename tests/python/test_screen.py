@@ -11,6 +11,7 @@ from peakline.commands.report import main
 from peakline.page import report_page
 from peakline.page.answers import answers, verdict_of, what_to_do
 from peakline.page.screen import Screen, first_screen, read_rules, read_screen
+from peakline.report import build
 
 
 @pytest.fixture
@@ -78,6 +79,17 @@ def test_failing_rows_are_marked(alone, shown):
     # The banner says what to do, in place of the command that lists what the page has.
     assert "<li>Measure again" in verdict_of(alone, screen)
     assert what_to_do(alone, read_screen(shown))[0] == "What matters here"
+
+
+def test_a_failing_device_is_named_so_beside_others(alone, shown):
+    rules = [{"name": "gpu0/hbm.read/measured", "outcome": "fail", "text": "HBM read: low"}]
+    judged = read_rules({"profiles": [{"devices": [{"uuid": GPU, "rules": rules}]}]})
+    failing = dataclasses.replace(read_screen(shown), code="fail", word="FAIL", rules=judged)
+    screens = ["not asked for", failing]
+    page = build([alone, dataclasses.replace(alone)], ["html"], screens=screens)["report.html"]
+    text = unfolded(page.decode("utf-8"))
+    assert text.count("(FAIL)") > 2 and text.count("FAIL</b>") == 1
+    assert text.index("FAIL</b>") < text.index("NO VERDICT")
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,29 @@ TEST(Compare, AVirtualMachinesHostIsNotJudged) {
   EXPECT_EQ(verdicts(), std::set{Verdict::kNotJudged});
 }
 
+// As on another host: of 32 runs the slowest had 9 % more than the mean.
+TEST(Compare, LatencyOfHostMemoryVariesWithTheHost) {
+  Profile base = sample::reference();
+  for (Measurement& m : base.measurements)
+    if (m.id == "latency.pcie")
+      m.varies_with = find_benchmark(sample::benchmarks(), m.id)->varies_with;
+  const auto slower_by = [&](double factor) {
+    Profile next = base;
+    for (Measurement& m : next.measurements)
+      if (m.id == "latency.pcie" || m.id == "latency.hbm") {
+        scale(m, 1 / factor);  // all times
+        m.value = m.summary->median;
+      }
+    std::set<std::string> curves;
+    for (const DeviceComparison& device : compare_one(base, next).devices)
+      for (const CurveComparison& c : device.curves)
+        if (c.verdict == Verdict::kSlower) curves.insert(c.id);
+    return curves;
+  };
+  EXPECT_EQ(slower_by(1.1), std::set<std::string>{"latency.hbm"});
+  EXPECT_EQ(slower_by(1.4), (std::set<std::string>{"latency.hbm", "latency.pcie"}));
+}
+
 TEST(Compare, SaysWhatMovedWithACeiling) {
   const auto next = run_with([](Profile& p) {
     auto& m = find(p, "gemm.bf16/load:sustained");
