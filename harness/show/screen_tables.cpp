@@ -185,8 +185,7 @@ Table gpus_table(const Checks& checks, const Alike& group, const ResourceLabels&
 
 Table gemm_sizes(const Alike& group) {
   static constexpr std::array<std::int64_t, 4> kSides{1024, 2048, 4096, 8192};
-  Table table{.key = "gemm_sizes",
-              .label_head = "GEMMs of N x N x N, % of burst at equal clock; N ="};
+  Table table{.key = "gemm_sizes", .title = "GEMMs of N x N x N, by N: % of burst at equal clock"};
   for (const std::int64_t side : kSides)
     table.columns.push_back(
         {.key = std::to_string(side), .head = std::to_string(side), .bare = true});

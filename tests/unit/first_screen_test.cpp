@@ -45,7 +45,7 @@ std::string screen(const Profile& profile, std::size_t width = 100, bool color =
 }
 
 // At 100 columns.
-constexpr std::size_t kMostLines = 60, kMostLinesOfSeveral = 74;
+constexpr std::size_t kMostLines = 60, kMostLinesOfSeveral = 76;
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
