@@ -1,6 +1,6 @@
 #pragma once
 
-// What programs read: JSON, CSV, JUnit and Prometheus. The schemas are in schemas/.
+// These documents are for programs: JSON, CSV, JUnit and Prometheus. schemas/ describes the JSON.
 
 #include <cstdint>
 #include <span>

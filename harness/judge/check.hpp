@@ -56,7 +56,7 @@ struct Checks {
 
   Outcome verdict() const;  // the worst
   std::vector<const CheckedDevice*> devices() const;
-  // Of the population that judged the device.
+  // Says where the population comes from that judged the device.
   std::string_view source_of(const CheckedDevice& device) const;
 };
 

@@ -108,8 +108,8 @@ std::vector<std::pair<std::string, SharesBySize>> shares_by_size(const Alike& gr
   return all;
 }
 
-// What burst is, and a transformer's layers by the tokens of a batch: "between 128 and 1024 tokens
-// (BF16)"; formats that do not become full within what was measured are left out.
+// The note defines burst, and gives a transformer's layers by the tokens of a batch: "between 128
+// and 1024 tokens (BF16)"; formats that do not become full within what was measured are left out.
 std::optional<std::string> layers_note(const Alike& group) {
   std::vector<std::string> texts;
   for (const auto& [format, shares] : shares_by_size(group, role::kShareOfTokens, "tokens"))

@@ -145,7 +145,7 @@ def _build_several(
         for rule in screen.marked()
         if rule.outcome == "fail"
     }
-    # What fails is named so in every legend and table.
+    # Every legend and table marks a failing device by its name.
     items = [
         (f"{name} (FAIL)" if (id(profile), device) in failing else name, profile, device)
         for name, profile, device in compared(profiles)

@@ -1,9 +1,16 @@
 """The page's part on a language model, and the option that asks for it."""
 
+import dataclasses
 import html
 import re
+from pathlib import Path
 
-from conftest import CONFIGS, ONE_GPU
+import pytest
+from conftest import CONFIGS, ONE_GPU, reference
+from drawing import lines, overlapping, texts
+from peakline import decode_bound, from_hf_config
+from peakline.pictures import Canvas, draw
+from peakline.pictures.decode import decode_picture
 from peakline.pictures.picture import unbroken
 
 LLAMA = str(CONFIGS / "llama-3-8b.json")
@@ -40,3 +47,23 @@ def test_the_page_answers(report, llm, tmp_path):
 def test_pictures_of_their_own(report, tmp_path, ceilings_path):
     report.stdout(ceilings_path, "--hf-config", LLAMA, "--format", "png", "-o", tmp_path)
     assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("memory", [1e9, 16.4e9, 16.8e9, 80e9, 1e13])
+def test_curves_end_where_memory_does(memory):
+    """A model that does not fit at all has whole curves, and one that always fits has no end."""
+    profile = reference(ONE_GPU)
+    gpus = tuple(dataclasses.replace(gpu, memory_bytes=memory) for gpu in profile.devices)
+    profile = dataclasses.replace(profile, devices=gpus)
+    model = from_hf_config(Path(LLAMA))
+    most = decode_bound(profile, model).largest_batch
+    picture = decode_picture(profile, model, "llama")
+    assert picture.headline.endswith("does not fit in memory") == (most == 0)
+    last = max(x for x, _ in lines(picture)["bound"])
+    ends = [text for text in texts(picture) if text.startswith("memory ends")]
+    if not most or most >= 1024:
+        assert (last, ends) == (1024, [])
+    else:
+        assert most / 2 < last <= most and ends == [f"memory ends at batch {most}"]
+    for canvas in (Canvas(), Canvas(narrow=True)):
+        assert not overlapping(draw(picture, canvas))

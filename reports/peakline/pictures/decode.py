@@ -31,6 +31,7 @@ def decode_picture(
         with contextlib.suppress(PeakError):
             kernels[batch] = decode_kernels(profile, model, one)
     where = profile.device_name(profile.select_devices(serving.device)[0])
+    fits = bounds[1].largest_batch != 0
     return Picture(
         "decode",
         f"Decoding {name} after {serving.context} tokens: tokens/s by batch",
@@ -40,7 +41,8 @@ def decode_picture(
         "memory beside the weights.",
         lambda canvas: _draw(canvas, bounds, kernels),
         headline=f"{name} decodes at most {units.number(bounds[1].tokens_per_s)} tokens/s "
-        f"at batch 1 on {where if serving.tp == 1 else f'{serving.tp} x {where}'}",
+        f"at batch 1 on {where if serving.tp == 1 else f'{serving.tp} x {where}'}"
+        + ("" if fits else ", but it does not fit in memory"),
         stamp=f"{where}, {profile.created}",
     )
 
@@ -48,8 +50,8 @@ def decode_picture(
 def _draw(
     canvas: Canvas, bounds: dict[int, TokenBound], kernels: dict[int, KernelsEstimate]
 ) -> Figure:
-    # Memory ends there, and so do the curves.
-    most = bounds[1].largest_batch
+    # The curves end where memory does. A model that does not fit at all has whole curves.
+    most = bounds[1].largest_batch or None
     if most is not None and most >= max(bounds):
         most = None
     if most is not None:
