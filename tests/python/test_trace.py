@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from conftest import GPU, ONE_GPU, idle, reference
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from made_traces import Made
 from peakline.workload.advice import advice
@@ -101,7 +101,16 @@ def test_parts_add_up_to_the_steps(tmp_path_factory, activities, marks, others):
     if marks:
         made.steps(*sorted(marks))
     path = made.write(tmp_path_factory.getbasetemp() / "random.json")
-    found = analyze(reference(ONE_GPU), [path])
+    try:
+        found = analyze(reference(ONE_GPU), [path])
+    except WorkloadError as error:
+        # A kernel ends where the next one of its stream starts. Where two start at once, the only
+        # step may hold nothing but the first, which then has no duration.
+        assert "no activity in it has a duration" in str(error)
+        assert marks and len({(start, stream) for start, *_, stream in activities}) < len(
+            activities
+        )
+        reject()
     assert sum(found.parts.values()) == found.nanoseconds > 0
     assert all(time > 0 for time in found.parts.values())
     for rank in found.ranks:
