@@ -2,6 +2,7 @@
 
 #include "bench/question.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/device_view.hpp"
 
 namespace peakline::bench {
 
@@ -45,11 +46,14 @@ std::string caches_title(const TitleView& view) {
   const auto held = [&](const char* level) {
     return view.text({.role = role::kHeldByRate, .by = {{"level", level}}});
   };
-  const std::string stated = view.facts == nullptr || !view.facts->l2_bytes
-                                 ? ""
-                                 : format_size(*view.facts->l2_bytes) + " as the driver states; ";
-  return fmt::format("L2: {}reads keep {} up to {}; the L1 keeps its rate up to {} per SM", stated,
-                     view.text({.name = "rate", .by = {{"level", "l2"}}}), held("l2"), held("l1"));
+  std::vector<std::string> l2;
+  if (view.facts != nullptr && view.facts->l2_bytes)
+    l2.push_back(format_size(*view.facts->l2_bytes) + " as the driver states");
+  if (const Ceiling* fastest = view.view.ceiling("l2.read", Basis::kMeasured))
+    l2.push_back(format_rate(fastest->value, fastest->unit) + " at most");
+  l2.push_back(fmt::format("{} for footprints up to {}",
+                           view.text({.name = "rate", .by = {{"level", "l2"}}}), held("l2")));
+  return fmt::format("L2: {}; the L1 keeps its rate up to {} per SM", joined(l2), held("l1"));
 }
 
 Picture caches_picture() {

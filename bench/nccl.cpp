@@ -65,6 +65,8 @@ bool is_largest(const Measurement& m, const DeviceFacts*) {
 
 // Operations up to kSmallUpTo are reported by time, from kLargeFrom on by bandwidth.
 constexpr double kSmallUpTo = 2 * kMiB, kLargeFrom = 256 * kKiB;
+// Size that the headline names beside the smallest and the largest.
+constexpr double kSmall = 32 * kKiB;
 
 // Bus bandwidths over "bytes", compared with the rate of nvlink.all_to_all.
 CurveRule curve_of(Collective collective) {
@@ -103,21 +105,26 @@ CurveRule curve_of(Collective collective) {
 
 std::string collectives_title(const TitleView& view) {
   const Figure* share = view.find({.id = "nccl.all_reduce", .name = "share_of_copies"});
-  const Figure* small = view.find(
-      {.id = "nccl.all_reduce", .name = "small_time", .by = {{"bytes", std::int64_t{8} << 10}}});
   const Figure& rate = view.figure({.id = "nccl.all_reduce", .name = "bus_bandwidth"});
+  const auto size_of = [](const Figure* figure) {
+    return static_cast<double>(*int_param(figure->by, "bytes"));
+  };
+  const auto times = view.all({.id = "nccl.all_reduce", .name = "small_time"});
   const auto rates = view.all({.id = "nccl.all_reduce", .name = "large_bandwidth"});
-  const auto bytes = static_cast<double>(*int_param(rates.back()->by, "bytes"));
+  std::vector<std::string> parts;
+  for (const Figure* time : times)
+    if (time == times.front() || size_of(time) == kSmall)
+      parts.push_back(
+          fmt::format("{} for {}", format_time(time->value), format_size(size_of(time))));
+  const double bytes = size_of(rates.back());
   const double of_array =
       view.value({.id = "nccl.all_reduce", .name = "algorithm_bandwidth"});  // bytes per second
-  return fmt::format(
-      "An all-reduce by NCCL takes at least {}{}, {} for {} ({} of bus bandwidth{})",
-      view.text({.id = "nccl.all_reduce", .name = "smallest"}),
-      small == nullptr ? "" : fmt::format(", {} for 8 KiB", format_time(small->value)),
-      format_time(bytes / of_array), format_size(bytes), format_rate(rate.value, rate.unit),
-      share == nullptr ? ""
-                       : fmt::format(", {} of what copies between all GPUs reach",
-                                     format_percent(share->value)));
+  parts.push_back(fmt::format("{} for {}", format_time(bytes / of_array), format_size(bytes)));
+  return fmt::format("An all-reduce by NCCL takes {} ({} of bus bandwidth{})", joined(parts),
+                     format_rate(rate.value, rate.unit),
+                     share == nullptr ? ""
+                                      : fmt::format(", {} of what copies between all GPUs reach",
+                                                    format_percent(share->value)));
 }
 
 Picture collectives_picture() {

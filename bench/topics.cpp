@@ -67,7 +67,7 @@ std::span<const TopicWord> topic_words() {
       {"overlap", {"overlap"}, {"streams", "concurrent", "async", "hide"}},
       {"allocation", {"allocation"}, {"malloc", "cudamalloc", "alloc", "pool"}},
       {"nvlink",
-       {"links", "GPU to GPU", "GPUs at once", "energy of links"},
+       {"links", "GPU to GPU", "GPUs at once", "collectives", "energy of links"},
        {"p2p", "peer", "peers", "nvswitch", "c2c", "links", "node"},
        "they need two GPUs or more"},
       {"nccl",

@@ -74,19 +74,18 @@ bool deviates(Verdict verdict) {
 
 // Means to decide inconclusive figures.
 struct Settling {
-  std::ptrdiff_t by_runs = 0, by_threshold = 0;
-  std::size_t runs = 0;  // a side, for `by_runs` of them
+  std::vector<const CeilingComparison*> by_runs, by_threshold, varying;  // varying: by neither
+  std::size_t runs = 0;                                                  // a side
   double threshold = 0;
-  std::vector<const CeilingComparison*> varying;  // by neither
 };
 Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
   Settling result;
   for (const CeilingComparison* c : inconclusive) {
     if (c->runs_to_settle) {
-      ++result.by_runs;
+      result.by_runs.push_back(c);
       result.runs = std::max(result.runs, *c->runs_to_settle);
     } else if (!c->too_noisy()) {
-      ++result.by_threshold;
+      result.by_threshold.push_back(c);
       result.threshold = std::max(result.threshold, *c->threshold_to_settle);
     } else {
       result.varying.push_back(c);
@@ -95,26 +94,31 @@ Settling settling(const std::vector<const CeilingComparison*>& inconclusive) {
   return result;
 }
 
+// Labels, each once: several GPUs may have one.
+std::vector<std::string> labels_of(const std::vector<const CeilingComparison*>& figures) {
+  std::vector<std::string> labels;
+  for (const CeilingComparison* c : figures)
+    if (std::ranges::find(labels, c->label) == labels.end()) labels.push_back(c->label);
+  return labels;
+}
+
 // "PCIe both ways is too noisy to tell".
 std::string too_noisy(const std::vector<const CeilingComparison*>& varying) {
-  std::vector<std::string> labels;  // several GPUs may have one
-  for (const CeilingComparison* c : varying)
-    if (std::ranges::find(labels, c->label) == labels.end()) labels.push_back(c->label);
+  const std::vector<std::string> labels = labels_of(varying);
   return shortened(labels) + (labels.size() == 1 ? " is" : " are") + " too noisy to tell";
 }
 
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   const Settling settles = settling(inconclusive);
   std::vector<std::string> parts;
-  if (settles.by_runs > 0) {
-    parts.push_back(fmt::format("With {} runs a side, {} of the {} inconclusive could be settled.",
-                                settles.runs, settles.by_runs, inconclusive.size()));
-  }
-  if (settles.by_threshold > 0) {
-    parts.push_back(fmt::format("--threshold {:.1f} would settle {}{}.",
-                                std::ceil(1000 * settles.threshold) / 10, settles.by_threshold,
-                                settles.by_runs > 0 ? " more" : ""));
-  }
+  const auto add = [&](const std::string& by, const std::vector<const CeilingComparison*>& what) {
+    if (!what.empty())
+      parts.push_back(fmt::format("{} settle {} of the {} inconclusive figures ({}).", by,
+                                  what.size(), inconclusive.size(), shortened(labels_of(what))));
+  };
+  add(fmt::format("{} runs a side could", settles.runs), settles.by_runs);
+  add(fmt::format("--threshold {:.1f} would", std::ceil(1000 * settles.threshold) / 10),
+      settles.by_threshold);
   if (!settles.varying.empty()) parts.push_back(too_noisy(settles.varying) + '.');
   return joined(parts, " ");
 }

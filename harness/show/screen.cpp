@@ -39,7 +39,7 @@ void add_findings(const Profile& profile, Screen& screen) {
     const bool named = !devices.empty() && (profile.devices.size() > 1 || devices[0] != "GPU 0");
     std::string message = named ? devices[0] + ": " + finding->message : finding->message;
     if (devices.size() > 1)
-      message += fmt::format(" Likewise: {}.", shortened({devices.begin() + 1, devices.end()}));
+      message += fmt::format(" Same for {}.", shortened({devices.begin() + 1, devices.end()}));
     screen.matters.push_back({finding->severity, std::move(message)});
   }
 }

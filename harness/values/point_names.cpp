@@ -48,11 +48,15 @@ std::vector<std::string> words_of_id(std::string_view id) {
 std::string name_of_id(std::string_view id) {
   constexpr std::string_view kAcronyms[] = {"ce",  "dsmem", "fma", "gemm", "hbm",
                                             "mma", "nccl",  "sm",  "tma"};
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"nvlink", "NVLink"}, {"pcie", "PCIe"}, {"sms", "SMs"}};
   std::vector<std::string> words = words_of_id(id);
   for (std::string& word : words) {
     const bool shouted = word.find_first_of("0123456789") != std::string::npos ||
                          std::ranges::find(kAcronyms, word) != std::end(kAcronyms);
-    word = word == "pcie" ? "PCIe" : word == "nvlink" ? "NVLink" : shouted ? upper(word) : word;
+    const auto name =
+        std::ranges::find(kNames, word, &std::pair<std::string_view, std::string_view>::first);
+    word = name != std::end(kNames) ? std::string(name->second) : shouted ? upper(word) : word;
   }
   return joined(words, " ");
 }
@@ -60,6 +64,10 @@ std::string name_of_id(std::string_view id) {
 std::string name_of_point(const Measurement& m) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : m.params) {
+    if (name == "sms") {  // a number, or "all"
+      parts.push_back(parameter_text(name, value) + " SMs");
+      continue;
+    }
     const bool bare = std::holds_alternative<std::string>(value) || in_bytes(name);
     parts.push_back((bare ? "" : spaced(name) + " ") + parameter_text(name, value));
   }

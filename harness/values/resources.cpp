@@ -99,7 +99,7 @@ std::span<const Resource> known_resources() {
       compute("tensor", "tf32", "TF32", "Tensor Cores"),
       compute("tensor", "fp16", "FP16", "Tensor Cores"),
       // FP16 accumulation is another operation, no substitute for FP32 accumulation.
-      compute("tensor", "fp16_acc16", "FP16", "Tensor Cores, FP16 sums", "tensor.fp16"),
+      compute("tensor", "fp16_acc16", "FP16", "Tensor Cores (FP16 sums)", "tensor.fp16"),
       compute("tensor", "bf16", "BF16", "Tensor Cores"),
       compute("tensor", "fp8", "FP8", "Tensor Cores"),
       // Scales of rows or blocks, as models use FP8.

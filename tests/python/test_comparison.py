@@ -102,7 +102,7 @@ def test_missing_labels_are_made_from_names(document):
 @needs_chromium
 def test_a_phone_shows_ratio_and_verdict(document, tmp_path):
     wide = row("hbm.read", 0.9, "within_model", "memory clock 3201 → 2880 MHz") | {
-        "label": "FP16 Tensor Cores, FP16 sums instruction"
+        "label": "FP16 Tensor Cores (FP16 sums) instruction"
     }
     page = comparison_page({**document, "devices": [device("GPU 0 · NVIDIA H200", wide)]})
     seen, log = probed({"compared": (page, 390)}, tmp_path)["compared"]

@@ -485,10 +485,10 @@ TEST(CompareText, NoAdviceHidesALoss) {
   add("hbm.read", 3, 0.021);
   add("hbm.write", std::nullopt, 0.0261);
   add("PCIe both ways", std::nullopt, 0.118);
-  EXPECT_THAT(
-      compare_text(result, {.all = true}, {.width = 1000}),
-      HasSubstr("With 3 runs a side, 1 of the 3 inconclusive could be settled. "
-                "--threshold 2.7 would settle 1 more. PCIe both ways is too noisy to tell."));
+  EXPECT_THAT(compare_text(result, {.all = true}, {.width = 1000}),
+              HasSubstr("3 runs a side could settle 1 of the 3 inconclusive figures (hbm.read). "
+                        "--threshold 2.7 would settle 1 of the 3 inconclusive figures (hbm.write). "
+                        "PCIe both ways is too noisy to tell."));
 }
 
 TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {

@@ -213,7 +213,7 @@ def _recorded(analysis: Analysis) -> list[TraceFinding]:
         "clipped": (
             clipped,
             f"Kernels and copies that beat their bound: {clipped}{over} (cache, overlap, higher "
-            "clock, or smaller than anything measured). They count as at it.",
+            "clock, or smaller than anything measured). Each counts as if it took its bound.",
         ),
         "one_rank": (
             len(ranks) > 1,
