@@ -190,12 +190,12 @@ def test_several_ranks_have_columns(tmp_path):
     assert table(analysis)[0].startswith(f"part of a step {mean} ")
     one_step, waterfall, _ = waterfall_pictures(analysis)
     assert [axes.get_title(loc="left") for axes in figure_of(waterfall).axes] == [
-        "rank 2: 1.00 ms",
-        "rank 5: 1.00 ms",
+        "rank 2: 1.00 ms, mean of 2 steps",
+        "rank 5: 1.00 ms, mean of 2 steps",
     ]
     assert one_step.headline == (
-        "rank 2, the median step drawn: 1.00 ms, 0.0 % idle; "
-        "rank 5, the median step drawn: 1.00 ms, 90.0 % idle"
+        "Rank 2: the median of 2 steps takes 1.00 ms (mean 1.00 ms), 0.0 % idle; "
+        "rank 5: the median of 2 steps takes 1.00 ms (mean 1.00 ms), 90.0 % idle"
     )
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean

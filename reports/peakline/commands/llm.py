@@ -21,7 +21,6 @@ from peakline.models.served import (
     first_tokens,
     restoring,
     served,
-    token_energy,
     turning,
 )
 from peakline.pictures.decode import decode_picture
@@ -138,21 +137,34 @@ def _run(
 def _lines(result: dict[str, Any], label: Callable[[str], str]) -> list[str]:
     split = f" x {result['tp']}, all-reduce: {result['all_reduce']}" if result["tp"] > 1 else ""
     lines = [result["device"] + split]
+    energy = any(row["joules_per_token"] for row in result["decode"])
+
+    def line(*cells: object) -> str:
+        batch, context, most, kernels, joules, limiter, memory = cells
+        of_energy = f"{joules:>7}  " if energy else ""
+        return f"{batch:>6} {context:>8} {most:>9} {kernels:>9}  {of_energy}{limiter:12} {memory}"
+
+    def figure(value: float | None) -> str:
+        return units.number(value) if value else "–"
+
     lines.append(f"{'':15} {'tokens/s':>9} {'library':>9}  (of all sequences)")
-    lines.append(
-        f"{'batch':>6} {'context':>8} {'at most':>9} {'kernels':>9}  {'limiter':12} memory"
-    )
+    lines.append(line("batch", "context", "at most", "kernels", "J/token", "limiter", "memory"))
     for row in result["decode"]:
-        kernels = row["kernels_tokens_per_s"]
         fits = {True: "", False: ", does not fit", None: ""}[row["fits"]]
         largest = row["largest_batch"]
         lines.append(
-            f"{row['batch']:>6} {row['context']:>8} {units.number(row['tokens_per_s']):>9} "
-            f"{units.number(kernels) if kernels else '–':>9}  {label(row['limiter']):12} "
-            f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
-            + (f" (largest batch {largest})" if largest is not None else "")
+            line(
+                row["batch"],
+                row["context"],
+                figure(row["tokens_per_s"]),
+                figure(row["kernels_tokens_per_s"]),
+                figure(row["joules_per_token"]),
+                label(row["limiter"]),
+                f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
+                + (f" (largest batch {largest})" if largest is not None else ""),
+            )
         )
-    lines += [first_tokens(result), *filter(None, [restoring(result), token_energy(result)])]
+    lines += [first_tokens(result), *filter(None, [restoring(result)])]
     lines.append(turning(result))
     same = result["decode"][-1]
     if same["same_experts_tokens_per_s"] > 1.001 * same["tokens_per_s"]:

@@ -40,9 +40,10 @@ _OF_EXPERTS = (
     "Library kernels lose as much in routed experts as the measured BF16 GEMMs in even groups."
 )
 _OF_ENERGY = (
-    "Energy: the board's counter, not the wall; bytes and FLOPs as in loads of their own, at the "
-    "profile's clocks and power limit, and idle power for as long as library kernels take. What "
-    "kernels do beside that is not in it: PyTorch took 1.2 to 1.6 times as much for an 8B model."
+    "J/token is an estimate: the board's counter, not the wall; bytes and FLOPs as in loads of "
+    "their own, at the profile's clocks and power limit, and idle power for as long as library "
+    "kernels take. What kernels do beside that is not in it: PyTorch took 1.2 to 1.6 times as much "
+    "for an 8B model."
 )
 
 
@@ -203,24 +204,6 @@ def _achieved(
 
 def _energy(estimate: float, joules: float) -> dict[str, Any]:
     return {"joules_per_token": joules, "estimate_of_it": estimate / joules}
-
-
-def token_energy(document: Mapping[str, Any]) -> str:
-    """The estimated energy of a token; empty if it is not known."""
-    rows = [row for row in document["decode"] if row["joules_per_token"]]
-    if not rows:
-        return ""
-    contexts = dict.fromkeys(row["context"] for row in rows)
-    of_contexts = [
-        ", ".join(
-            f"{units.number(row['joules_per_token'])} J at batch {row['batch']}"
-            for row in rows
-            if row["context"] == context
-        )
-        + f" and context {context}"
-        for context in contexts
-    ]
-    return f"Energy of a token, estimated: {'; '.join(of_contexts)}."
 
 
 def answer(document: Mapping[str, Any], label: Callable[[str], str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from peakline import units
-from peakline.models.served import first_tokens, restoring, token_energy, turning
+from peakline.models.served import first_tokens, restoring, turning
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
 from peakline.pictures import Picture
@@ -16,8 +16,7 @@ def of_decoding(
     """document: of `served.decoding`. numbers: one per drawing. label: of a resource."""
     body = [f'<h2 id="decoding" class=first>{escape(heading(document))}</h2>']
     body.append(picture(drawn, numbers, f"at-{drawn.key}"))
-    texts = [first_tokens(document), restoring(document), token_energy(document)]
-    texts += [turning(document), *document["notes"]]
+    texts = [first_tokens(document), restoring(document), turning(document), *document["notes"]]
     body.append(
         card(
             "decoding-table",
@@ -44,19 +43,23 @@ def _table(document: Mapping[str, Any], label: Callable[[str], str]) -> str:
         "memory, GB",
     ]
     heads += ["fits", "largest batch"]
+    energy = any(row["joules_per_token"] for row in document["decode"])
+    if energy:
+        heads.insert(4, "J/token")
     rows = []
     for row in document["decode"]:
         fits = {True: "yes", False: "no", None: "–"}[row["fits"]]
-        rows.append(
-            [
-                figure(row["batch"], "{:d}".format),
-                figure(row["context"], "{:d}".format),
-                figure(row["tokens_per_s"], units.number),
-                figure(row["kernels_tokens_per_s"], units.number),
-                cell(label(row["limiter"])),
-                figure(row["memory_bytes"] / 1e9, "{:.1f}".format),
-                cell(fits),
-                figure(row["largest_batch"], "{:d}".format),
-            ]
-        )
+        cells = [
+            figure(row["batch"], "{:d}".format),
+            figure(row["context"], "{:d}".format),
+            figure(row["tokens_per_s"], units.number),
+            figure(row["kernels_tokens_per_s"], units.number),
+            cell(label(row["limiter"])),
+            figure(row["memory_bytes"] / 1e9, "{:.1f}".format),
+            cell(fits),
+            figure(row["largest_batch"], "{:d}".format),
+        ]
+        if energy:
+            cells.insert(4, figure(row["joules_per_token"], units.number))
+        rows.append(cells)
     return table("decoding", heads, rows)

@@ -191,8 +191,9 @@ def side_by_side_page(
         f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p>'
         f"{''.join(verdicts)}"
         "<p>The ratios below are no verdicts: two runs of one healthy card differ, and so do two "
-        "cards of a model. A comparison that knows how far they differ: <code>peakline compare BASE.json -- NEW.json "
-        "--json &gt; comparison.json; peakline-report comparison.json</code></p></header>"
+        "cards of a model. A comparison that knows how far they differ: <code>peakline compare "
+        "BASE.json -- NEW.json --json &gt; comparison.json; peakline-report comparison.json"
+        "</code></p></header>"
     ]
     entries = [(f"at-{p.key}", p.subject, False) for p in pictures]
     body += [picture(p, numbers, f"at-{p.key}") for p in pictures]

@@ -31,29 +31,30 @@ def decode_picture(
         with contextlib.suppress(PeakError):
             kernels[batch] = decode_kernels(profile, model, one)
     where = profile.device_name(profile.select_devices(serving.device)[0])
-    fits = bounds[1].largest_batch != 0
+    largest = bounds[1].largest_batch
+    # The curves end where memory does. A model that does not fit at all has whole curves.
+    most = largest if largest and largest < max(bounds) else None
+    ends = " The vertical line is the largest batch whose KV cache fits beside the weights."
     return Picture(
         "decode",
         f"Decoding {name} after {serving.context} tokens: tokens/s by batch",
         "Solid: no program that makes one token a forward pass is faster. Dashed: library kernels "
         "one after the other, an estimate; dotted, its GEMMs alone, by the measured curve of "
-        "skinny GEMMs. The vertical line is the largest batch whose KV cache fits in "
-        "memory beside the weights.",
-        lambda canvas: _draw(canvas, bounds, kernels),
+        f"skinny GEMMs.{ends if most else ''}",
+        lambda canvas: _draw(canvas, bounds, kernels, most),
         headline=f"{name} decodes at most {units.number(bounds[1].tokens_per_s)} tokens/s "
         f"at batch 1 on {where if serving.tp == 1 else f'{serving.tp} x {where}'}"
-        + ("" if fits else ", but it does not fit in memory"),
+        + ("" if largest != 0 else ", but it does not fit in memory"),
         stamp=f"{where}, {profile.created}",
     )
 
 
 def _draw(
-    canvas: Canvas, bounds: dict[int, TokenBound], kernels: dict[int, KernelsEstimate]
+    canvas: Canvas,
+    bounds: dict[int, TokenBound],
+    kernels: dict[int, KernelsEstimate],
+    most: int | None,
 ) -> Figure:
-    # The curves end where memory does. A model that does not fit at all has whole curves.
-    most = bounds[1].largest_batch or None
-    if most is not None and most >= max(bounds):
-        most = None
     if most is not None:
         bounds = {batch: step for batch, step in bounds.items() if batch <= most}
         kernels = {batch: step for batch, step in kernels.items() if batch <= most}

@@ -42,19 +42,25 @@ def picture(analysis: Analysis) -> Picture:
     shown = drawn_ranks(analysis)
     steps = [_typical(analysis.ranks[place]) for place in shown]
     left = [analysis.named(i) for i in range(len(analysis.ranks)) if i not in shown]
-    clocks = " Clocks of ranks differ, so each begins at its own step." if len(shown) > 1 else ""
+    waiting = "time in which nothing runs on the device"
+    clocks = ""
+    if len(analysis.ranks) > 1:
+        waiting = (
+            "waiting: of a collective for other ranks, also where kernels run beside it, or of the "
+            "device, on which nothing runs"
+        )
+        clocks = " Clocks of ranks differ, so each begins at its own step."
+    headline = "; ".join(
+        _said(analysis, place, step) for place, step in zip(shown, steps, strict=True)
+    )
     others = f" Not drawn: {listed(left, 8)}." if left else ""
     return Picture(
         "lanes",
         f"One {analysis.one} on a time axis: host, launches and streams",
         f"The {analysis.one} of median length, from its first activity on the device. Red is "
-        "waiting: of a collective for other ranks, also where kernels run beside it, or of the "
-        "device, on which nothing runs. "
-        f"Neighbours shorter than 1 % share a bar.{clocks}{others}",
+        f"{waiting}. Neighbours shorter than 1 % share a bar.{clocks}{others}",
         lambda canvas: _draw(canvas, analysis, shown, steps),
-        headline="; ".join(
-            _said(analysis, place, step) for place, step in zip(shown, steps, strict=True)
-        ),
+        headline=headline[0].upper() + headline[1:],
         stamp=stamp(analysis.profile, analysis.ranks[0].device),
     )
 
@@ -73,10 +79,14 @@ def _said(analysis: Analysis, place: int, step: Step) -> str:
     rank = analysis.ranks[place]
     parts = rank.each[rank.steps.index(step)]
     idle = sum(time for part, time in parts.items() if part.is_idle)
-    one = f"the {'median ' if len(rank.steps) > 1 else ''}{analysis.one} drawn"
+    count = units.counted(len(rank.steps), analysis.one)
+    drawn = f"the median of {count}" if len(rank.steps) > 1 else f"the only {analysis.one}"
     named = analysis.named(place)
-    name = f"{named}, {one}" if named else one
-    text = f"{name}: {units.time(step.length * 1e-9)}, {units.percent(idle / step.length)} idle"
+    text = f"{named}: {drawn}" if named else drawn
+    text += f" takes {units.time(step.length * 1e-9)}"
+    if len(rank.steps) > 1:
+        text += f" (mean {units.time(rank.step_s)})"
+    text += f", {units.percent(idle / step.length)} idle"
     if waited := parts.get(Part.COLLECTIVES_WAITING, 0):
         text += f", {units.percent(waited / step.length)} waiting for others"
     return text
@@ -90,7 +100,9 @@ def _draw(
     found = [lanes(analysis.ranks[i], step) for i, step in zip(shown, steps, strict=True)]
     used = {bar.look for of_rank in found for bars in of_rank.values() for bar in bars}
     entries = [look for look in _LOOKS if look in used]
-    columns = canvas.columns([look.value for look in entries])
+    alone = len(analysis.ranks) == 1
+    names = ["idle" if look is Look.WAIT and alone else look.value for look in entries]
+    columns = canvas.columns(names)
     name_room = 0.3 if len(found) > 1 else 0.1
     most = max(map(len, found))
     figure, panels = canvas.figure(
@@ -116,7 +128,7 @@ def _draw(
         axes.grid(axis="y", visible=False)
         name = analysis.named(place)
         canvas.labels(axes, f"{unit} from the first activity of the {analysis.one}", name)
-    handles = [Patch(**_LOOKS[look], label=look.value) for look in entries]
+    handles = [Patch(**_LOOKS[look], label=name) for look, name in zip(entries, names, strict=True)]
     enlarge(figure, canvas.head(len(entries), columns), 0.0)
     bottom = 1.0 + (name_room - 0.1) / inches(panels[0])[1]
     canvas.legend_above(panels[0], columns, handles=handles, bbox_to_anchor=(0.0, bottom))

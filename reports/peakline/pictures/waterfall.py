@@ -124,7 +124,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         per, unit = 1.0, "µs"
     panels = [
         Cascade(
-            f"{name}: {units.time(rank.step_s)}" if name else "",
+            f"{name}: {units.time(rank.step_s)}{_mean(rank, analysis.one)}" if name else "",
             [part.label for part in rank.parts],
             [
                 f"{units.time(time / len(rank.steps) * 1e-9)}, {units.percent(rank.share(part))}"
@@ -139,6 +139,10 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         axes.set_xlim(0, max(total / per, 1e-9))
         canvas.labels(axes, f"{unit} of a {analysis.one}")
     return figure
+
+
+def _mean(rank: Waterfall, one: str) -> str:
+    return f", mean of {units.counted(len(rank.steps), one)}" if len(rank.steps) > 1 else ""
 
 
 def _falling(rank: Waterfall, per: float) -> list[Bar]:
