@@ -44,7 +44,7 @@ std::string text_of(const Profile& profile, std::span<const TopicWord> words,
   if (!ambiguous.empty())
     throw UsageError(fmt::format("--topic {}: is it {}?", wanted, fmt::join(ambiguous, " or ")));
   if (names.empty() && needs.empty())
-    throw UsageError(fmt::format("--topic {}: no such topic{} (there are {})", wanted,
+    throw UsageError(fmt::format("--topic '{}': no such topic{} (there are {})", wanted,
                                  meant_topic(words, *arguments.topic), list(words)));
   std::string text = show_topics(profile, names, arguments.all, options, &checks);
   if (!text.empty()) return text;

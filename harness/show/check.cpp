@@ -354,7 +354,7 @@ std::string check_advice(const Checks& checks) {
   });
   switch (checks.verdict()) {
     case Outcome::kFail:
-      return "peakline check FILE names all that fails";
+      return "peakline check FILE names all that fails, and what to do";
     case Outcome::kCannotJudge:
       return all_known ? "peakline check FILE says what is missing"
                        : "peakline check FILE --against OTHERS compares it with profiles of yours";
