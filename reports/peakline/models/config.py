@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from peakline.models.families import FAMILIES
+from peakline.models.families.shared import ENCODER, refused
 from peakline.models.fields import ConfigError, config_path, parsed, text_of
-from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
 from peakline.profile.errors import short, shown
 
