@@ -32,9 +32,9 @@ fs::path demo_folder() {
 // Copies into a new or empty directory; removes it again on failure.
 void copy_demo(const fs::path& from, const fs::path& to) {
   const auto refuse_since = [&](std::string_view why) {
-    throw UsageError(fmt::format("demo '{}': {}", shown(to.string()), why));
+    throw UsageError(fmt::format("demo {}: {}", shown(to.string()), why));
   };
-  if (to.empty()) refuse_since("no name of a directory");
+  if (to.empty()) throw UsageError("demo '': a directory needs a name");
   const auto refuse = [&](const std::error_code& error) { refuse_since(error.message()); };
   std::error_code error, unremoved;
   const fs::path source = fs::canonical(from), target = fs::weakly_canonical(to, error);

@@ -38,13 +38,13 @@ std::string text_of(const Profile& profile, std::span<const TopicWord> words,
   if (!arguments.topic && !arguments.all) return screen_of(profile);
   const Checks checks = checks_of(profile);
   if (!arguments.topic) return show_all(profile, options, &checks);
-  const std::string wanted = shown(*arguments.topic);
+  const std::string wanted = arguments.topic->empty() ? "''" : shown(*arguments.topic);
   const std::vector<std::string> own = topics_of(profile);
   const auto [names, ambiguous, needs] = choose_topics(words, own, *arguments.topic);
   if (!ambiguous.empty())
     throw UsageError(fmt::format("--topic {}: is it {}?", wanted, fmt::join(ambiguous, " or ")));
   if (names.empty() && needs.empty())
-    throw UsageError(fmt::format("--topic '{}': no such topic{} (there are {})", wanted,
+    throw UsageError(fmt::format("--topic {}: no such topic{} (there are {})", wanted,
                                  meant_topic(words, *arguments.topic), list(words)));
   std::string text = show_topics(profile, names, arguments.all, options, &checks);
   if (!text.empty()) return text;

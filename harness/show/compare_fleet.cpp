@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::size_t kShiftsNamed = 3;
 constexpr std::size_t kMostCards = 20;  // in the table
+// Figures that a row names, where few and where many cards have one.
+constexpr std::size_t kFewRows = 3, kMostNamed = 12, kFewNamed = 3;
 constexpr double kWorthNaming = 0.005;  // smaller shifts only bound the rest
 
 // A device's reasons, with the figure that lost most.
@@ -69,6 +71,16 @@ void find_worst(Blamed& blamed) {
   }
 }
 
+// A curve of a ceiling that is among the reasons too says the same again.
+void drop_repeated(Blamed& blamed) {
+  std::set<std::string> ceilings;
+  for (const Judged* reason : blamed.reasons)
+    if (reason->name.figure) ceilings.insert(reason->name.figure->resource);
+  std::erase_if(blamed.reasons, [&](const Judged* reason) {
+    return !reason->name.figure && ceilings.contains(reason->name.other);
+  });
+}
+
 bool leads(const Judged& reason, std::string_view verdict) {
   if (reason.passes()) return false;
   return verdict == "different" ? reason.outcome == Outcome::kFail
@@ -86,29 +98,59 @@ std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result
     if (const auto found = devices.find({device.machine, device.key}); found != devices.end())
       found->second.device = &device;
   std::vector<std::pair<DeviceName, Blamed>> all(devices.begin(), devices.end());
-  for (auto& [name, blamed] : all) find_worst(blamed);
+  for (auto& [name, blamed] : all) {
+    drop_repeated(blamed);
+    find_worst(blamed);
+  }
   std::ranges::stable_sort(all, {}, [](const auto& each) { return each.second.ratio(); });
   return all;
 }
 
-// ", 4 other ceilings and 6 curves": what a device lost besides the figure that is named.
-std::string others_of(const Blamed& blamed) {
-  if (blamed.reasons.size() < 2) return {};
-  if (blamed.ceiling == nullptr) return fmt::format(", and {} more", blamed.reasons.size() - 1);
-  const auto ceilings = std::ranges::count_if(
-      blamed.reasons, [](const Judged* reason) { return reason->name.figure.has_value(); });
-  const auto rest = std::ssize(blamed.reasons) - ceilings;
+// What a device lost, the most first.
+struct Loss {
+  std::string label;
+  double ratio = 1;
+};
+std::vector<Loss> losses_of(const Blamed& blamed) {
+  std::vector<Loss> losses;
+  for (const Judged* reason : blamed.reasons) {
+    for (const CeilingComparison& c : blamed.device->ceilings)
+      if (reason->name.figure == static_cast<const FigureKey&>(c))
+        losses.push_back({c.label, c.ratio});
+    for (const CurveComparison& c : blamed.device->curves)
+      if (!reason->name.figure && reason->name.other == c.id)
+        losses.push_back({name_of_id(c.id), c.median_ratio});
+  }
+  std::ranges::stable_sort(losses, {}, &Loss::ratio);
+  return losses;
+}
+
+// "launch round trip 143 x, HBM write 43.0 %": all but the figure that is named already.
+std::string other_losses(const Blamed& blamed, std::size_t most) {
+  constexpr double kManyTimes = 0.2;
+  const std::string named = blamed.ceiling != nullptr ? blamed.ceiling->label
+                            : blamed.curve != nullptr ? name_of_id(blamed.curve->id)
+                                                      : std::string();
   std::vector<std::string> parts;
-  if (ceilings > 1)
-    parts.push_back(
-        fmt::format("{} other {}", ceilings - 1, ceilings == 2 ? "ceiling" : "ceilings"));
-  if (rest > 0) parts.push_back(format_count(rest, "curve"));
-  return ", " + joined(parts, " and ");
+  std::size_t more = 0;
+  for (const auto& [label, ratio] : losses_of(blamed)) {
+    if (label == named || ratio >= 1) continue;
+    if (parts.size() == most) {
+      ++more;
+      continue;
+    }
+    parts.push_back(fmt::format(
+        "{} {}", label,
+        ratio < kManyTimes ? format_number(1 / ratio) + " x" : format_percent(1 - ratio)));
+  }
+  if (parts.empty()) return {};
+  return "also slower: " + joined(parts) + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 std::string what_of(const Blamed& blamed) {
   const Judged& first = *blamed.reasons[0];
-  const std::string more = others_of(blamed);
+  const std::string more =
+      blamed.reasons.size() > 1 ? fmt::format(", and {} more", blamed.reasons.size() - 1) : "";
   const bool added = blamed.device == nullptr && first.name.figure;
   const std::string what = first.kind == RuleKind::kUnsteady && blamed.ceiling != nullptr
                                ? blamed.ceiling->label + " unsteady"
@@ -267,7 +309,9 @@ std::string deviating_cards(const CompareResult& result, std::size_t width) {
                    {.key = "figures", .head = "figures"}};
   const auto common = common_changes(result);
   for (const std::string_view kind : {"slower", "unsteady"}) {
-    for (const auto& [name, blamed] : blamed_by(result, kind)) {
+    const auto cards = blamed_by(result, kind);
+    const std::size_t named = cards.size() <= kFewRows ? kMostNamed : kFewNamed;
+    for (const auto& [name, blamed] : cards) {
       if (blamed.device == nullptr) continue;
       Row row{.key = place_text(name), .label = place_text(name)};
       const Cell count = number_cell(Format::kExact, static_cast<double>(blamed.reasons.size()));
@@ -285,7 +329,7 @@ std::string deviating_cards(const CompareResult& result, std::size_t width) {
                      number_cell(Format::kRatio, curve->median_ratio),
                      number_cell(Format::kRatio, (curve->ratio_high - curve->ratio_low) / 2),
                      count};
-      std::vector<std::string> remarks;
+      std::vector<std::string> remarks = {other_losses(blamed, named)};
       if (blamed.ceiling != nullptr) remarks.push_back(explanation(*blamed.ceiling));
       remarks.push_back(own_changes(*blamed.device, common));
       row.remark = joined(remarks, "; ");

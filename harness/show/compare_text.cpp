@@ -58,7 +58,7 @@ bool moved(const std::optional<double>& from, const std::optional<double>& to) {
 std::string per_clock(const CeilingComparison& c) {
   if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
   if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
-    return ratio(*c.ratio_per_clock) + " per clock (chip or software)";
+    return ratio(*c.ratio_per_clock) + " per clock: the SM clock is not the cause";
   }
   if (!moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) return {};
   const std::string& limit = c.ratio < 1 ? c.next.limit : c.base.limit;
@@ -140,11 +140,20 @@ std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceCompari
   return found;
 }
 
+// Whether a ceiling of the curve has the same verdict: one loss is counted once.
+bool repeats(const CurveComparison& curve, const DeviceComparison& device) {
+  return std::ranges::any_of(device.ceilings, [&](const CeilingComparison& c) {
+    return c.resource == curve.id && c.verdict == curve.verdict;
+  });
+}
+
 // "3 curves deviate"; empty for none.
 std::string deviating_curves(std::span<const DeviceComparison> devices) {
   std::ptrdiff_t count = 0;
   for (const DeviceComparison& device : devices)
-    count += std::ranges::count_if(device.curves, deviates, &CurveComparison::verdict);
+    count += std::ranges::count_if(device.curves, [&](const CurveComparison& curve) {
+      return deviates(curve.verdict) && !repeats(curve, device);
+    });
   if (count == 0) return {};
   return format_count(count, "curve") + (count == 1 ? " deviates" : " deviate");
 }
@@ -245,6 +254,7 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
   std::ptrdiff_t within = 0;
   for (const CurveComparison& c : device.curves) {
     const bool together = c.part_begin == c.part_end;
+    if (!all && deviates(c.verdict) && repeats(c, device)) continue;
     if (!deviates(c.verdict) && (together || !all)) {
       within += together;
       continue;

@@ -194,8 +194,8 @@ def test_several_ranks_have_columns(tmp_path):
         "rank 5: 1.00 ms, mean of 2 steps",
     ]
     assert one_step.headline == (
-        "Rank 2: the median of 2 steps takes 1.00 ms (mean 1.00 ms), 0.0 % idle; "
-        "rank 5: the median of 2 steps takes 1.00 ms (mean 1.00 ms), 90.0 % idle"
+        "Rank 2: a step takes 1.00 ms (drawn: the median of 2, 1.00 ms), 0.0 % idle; "
+        "rank 5: a step takes 1.00 ms (drawn: the median of 2, 1.00 ms), 90.0 % idle"
     )
     assert analysis.kernels_called == "Kernels of rank 2 in a step"
     assert not analyze(reference(ONE_GPU), paths[:1]).mean

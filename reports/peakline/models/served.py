@@ -40,10 +40,9 @@ _OF_EXPERTS = (
     "Library kernels lose as much in routed experts as the measured BF16 GEMMs in even groups."
 )
 _OF_ENERGY = (
-    "J/token is an estimate: the board's counter, not the wall; bytes and FLOPs as in loads of "
-    "their own, at the profile's clocks and power limit, and idle power for as long as library "
-    "kernels take. What kernels do beside that is not in it: PyTorch took 1.2 to 1.6 times as much "
-    "for an 8B model."
+    "J/token is a low estimate at the speed of library kernels: the energy of the bytes read and "
+    "the FLOPs, each measured in a load of its own, and idle power; of the GPU's board, not the "
+    "wall. PyTorch took 1.2 to 1.6 times as much for an 8B model."
 )
 
 

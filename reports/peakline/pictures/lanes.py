@@ -76,19 +76,14 @@ def _typical(rank: Waterfall) -> Step:
 
 
 def _said(analysis: Analysis, place: int, step: Step) -> str:
-    rank = analysis.ranks[place]
-    parts = rank.each[rank.steps.index(step)]
-    idle = sum(time for part, time in parts.items() if part.is_idle)
-    count = units.counted(len(rank.steps), analysis.one)
-    drawn = f"the median of {count}" if len(rank.steps) > 1 else f"the only {analysis.one}"
-    named = analysis.named(place)
-    text = f"{named}: {drawn}" if named else drawn
-    text += f" takes {units.time(step.length * 1e-9)}"
-    if len(rank.steps) > 1:
-        text += f" (mean {units.time(rank.step_s)})"
-    text += f", {units.percent(idle / step.length)} idle"
-    if waited := parts.get(Part.COLLECTIVES_WAITING, 0):
-        text += f", {units.percent(waited / step.length)} waiting for others"
+    rank, named = analysis.ranks[place], analysis.named(place)
+    text = f"{named}: a" if named else "a"
+    text += f" {analysis.one} takes {units.time(rank.step_s)}"
+    if (count := len(rank.steps)) > 1:
+        text += f" (drawn: the median of {count}, {units.time(step.length * 1e-9)})"
+    text += f", {units.percent(rank.idle / rank.nanoseconds)} idle"
+    if waited := rank.share(Part.COLLECTIVES_WAITING):
+        text += f", {units.percent(waited)} waiting for others"
     return text
 
 

@@ -252,23 +252,20 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
     last = analysis.leading
     if waiting and last != place:
         why = cause(analysis.ranks[last], analysis.ranks[place])
-        subject = f"waiting for rank {analysis.number(last)}"
-        text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
+        whom = f"for rank {analysis.number(last)}"
+        text = f"rank {analysis.number(place)} waits {units.time(waiting)} {whom}"
         text += f", {why.text}" if why else ": look at what that one does longer"
-        mean = sum(
-            rank.parts.get(Part.COLLECTIVES_WAITING, 0) / len(rank.steps) for rank in analysis.ranks
-        )
-        mean *= 1e-9 / len(analysis.ranks)
-        text += (
-            f" (rank {analysis.number(place)} waits {units.time(waiting)} that nothing hides, the "
-            f"mean of all ranks is {units.time(mean)})"
-        )
+        if why and why.seconds > waiting:
+            text += (
+                f"; that takes {units.time(why.seconds)} in all, partly hidden behind kernels of "
+                f"rank {analysis.number(place)}"
+            )
         # Healthy ranks are late in turn. A late host is reported as the host's part.
         awaited = [rank.awaited for rank in analysis.ranks]
         if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
-            yield dataclasses.replace(found, subject=subject, names_rank=True)
+            yield dataclasses.replace(found, subject=f"waiting {whom}")
     exposed, place = _worst(analysis, *COLLECTIVES)
     served = any(step.phase for rank in analysis.ranks for step in rank.steps)
     remedy = (

@@ -179,7 +179,6 @@ class TraceFinding:
     saving_s: float = 0.0  # per step, at most
     step_s: float = 0.0  # the step that it is saved of, the rank's own
     subject: str = ""  # short name, if not the part's label
-    names_rank: bool = False  # whether text and subject name the ranks themselves
     topic: str = ""  # of the profile's curve behind it, if any
     shown: str = ""  # the curve's statement
 

@@ -70,12 +70,12 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
     """The first finding, else the largest loss, with its share of the step."""
     first = next(iter(advice(analysis)), None)
     if first is not None:
-        rank = "" if first.rank is None or first.names_rank else f" on rank {first.rank}"
         share = first.saving_s / first.step_s
         name = first.subject or _NAMES[Part(first.code)]
-        step = f"{units.percent(share)} of {units.time(first.step_s)}"
+        whose = "" if first.rank is None else f"rank {first.rank}'s "
+        step = f"{units.percent(share)} of {whose}{units.time(first.step_s)}"
         saving = f"at most {units.time(first.saving_s)} ({step})"
-        return share, f"the most to save is {name}{rank}, {saving}"
+        return share, f"the most to save is {name}, {saving}"
     loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
     if loss is None:
         return 0.0, ""
@@ -220,11 +220,11 @@ def said(found: TraceFinding, one: str = "step") -> str:
     """An advice as a sentence, with its saving first and the curve behind it; one: what it is a
     share of."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
-    rank = "" if found.rank is None or found.names_rank else f"rank {found.rank}: "
-    # The steps of ranks differ.
-    of = f"a {one}" if found.rank is None else f"a {one} of {units.time(found.step_s)}"
+    of = f"a {one}"
+    if found.rank is not None:  # the steps of ranks differ
+        of = f"rank {found.rank}'s {one} of {units.time(found.step_s)}"
     share = f"{units.percent(found.saving_s / found.step_s)} of {of}"
-    return f"Up to {units.time(found.saving_s)} ({share}): {rank}{found.text}{shown}."
+    return f"Up to {units.time(found.saving_s)} ({share}): {found.text}{shown}."
 
 
 def wrapped(text: str, width: int, first: str = "") -> list[str]:

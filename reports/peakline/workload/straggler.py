@@ -45,7 +45,7 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
     extra = _extra(mine, theirs)
     seconds = sum(extra.values())
     if many > _MORE * few > 0:
-        same = f", of which those that both run take {slower:.2f} x as long" if slower else ""
+        same = f" (those that both run take {slower:.2f} x as long there)" if slower else ""
         return Cause(
             f"which runs {many:.0f} kernels a step instead of {few:.0f}{same}: more work, not a "
             "slow GPU",
