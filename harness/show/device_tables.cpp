@@ -128,6 +128,8 @@ std::string how_measured(const DeviceView& device, const Ceiling& row) {
   if (const auto threads = int_param(m->params, "threads")) {
     parts.push_back(format_count(*threads, "thread"));
   }
+  if (const auto algorithm = text_param(m->launch, "algorithm")) parts.push_back(*algorithm);
+  if (text_param(m->launch, "nvls") == "0") parts.emplace_back("NVLS off");
   if (const Ceiling* link = device.ceiling(row.resource, Basis::kTheoretical)) {
     const auto& [generation, width] =
         std::pair(link->conditions.pcie_generation, link->conditions.pcie_width);
