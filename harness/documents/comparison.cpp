@@ -1,6 +1,7 @@
 #include "harness/documents/documents.hpp"
 #include "harness/documents/json.hpp"
 #include "harness/show/compare.hpp"
+#include "harness/values/point_names.hpp"
 
 namespace peakline {
 namespace {
@@ -71,6 +72,7 @@ json encode(const CurveComparison& c) {
             {"points", c.part_end - c.part_begin}};
   }
   return {{"id", c.id},
+          {"label", name_of_id(c.id)},
           {"median_ratio", c.median_ratio},
           {"ratio_low", c.ratio_low},
           {"ratio_high", c.ratio_high},

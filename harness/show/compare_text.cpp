@@ -147,15 +147,21 @@ bool repeats(const CurveComparison& curve, const DeviceComparison& device) {
   });
 }
 
-// "3 curves deviate"; empty for none.
+// "2 curves deviate (launch graph, launch round trip)"; empty for none.
 std::string deviating_curves(std::span<const DeviceComparison> devices) {
   std::ptrdiff_t count = 0;
+  std::vector<std::string> names;
   for (const DeviceComparison& device : devices)
-    count += std::ranges::count_if(device.curves, [&](const CurveComparison& curve) {
-      return deviates(curve.verdict) && !repeats(curve, device);
-    });
+    for (const CurveComparison& curve : device.curves) {
+      if (!deviates(curve.verdict) || repeats(curve, device)) continue;
+      ++count;
+      if (const std::string name = name_of_id(curve.id);
+          std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+    }
   if (count == 0) return {};
-  return format_count(count, "curve") + (count == 1 ? " deviates" : " deviate");
+  return fmt::format("{} {} ({})", format_count(count, "curve"),
+                     count == 1 ? "deviates" : "deviate", shortened(names));
 }
 
 std::string tally(std::span<const DeviceComparison> devices, std::size_t width) {

@@ -108,7 +108,9 @@ def test_regression_only_fails_where_asked(scaled, separator):
     slower = scaled("slower.json", 0.5)
     compared = ("compare", GOLDEN, *separator, slower)
     text = stdout_of(*compared)
-    assert text.startswith("SLOWER  gpu3: BF16 Tensor Cores achievable 50.0 % slower, and 1 more\n")
+    assert text.startswith(
+        "SLOWER  gpu3: BF16 Tensor Cores achievable 50.0 % slower, HBM read 50.0 %\n"
+    )
     assert "FAIL" not in text
     failed = peakline(*compared, *GATE, code=1)
     assert failed.stdout.startswith("FAIL  gpu3: BF16 Tensor Cores achievable 50.0 % slower")
@@ -134,7 +136,7 @@ def test_folders_hold_a_fleet(scaled, tmp_path):
     command = ("compare", tmp_path / "before", "--", tmp_path / "after")
     text = stdout_of(*command)
     assert text.startswith("SLOWER  1 of 4 cards compared: node1 gpu3 (")
-    assert " 10.0 % slower, and 1 more)" in text.splitlines()[0]
+    assert " 10.0 % slower, HBM read 10.0 %)" in text.splitlines()[0]
     found = document(*command)
     assert found["machines"] == ["node0", "node1"]
     assert [Path(name).name for name in found["base_files"]] == ["node0.json", "node1.json"]

@@ -23,7 +23,13 @@ def row(resource, ratio, verdict, why=None):
 
 
 def device(name, *ceilings):
-    curve = {"id": "latency.chase", "median_ratio": 1.01, "ratio_low": 0.99, "ratio_high": 1.03}
+    curve = {
+        "id": "latency.chase",
+        "label": "latency chase",
+        "median_ratio": 1.01,
+        "ratio_low": 0.99,
+        "ratio_high": 1.03,
+    }
     found = {"base": name, "new": name, "same_model": True, "shared_host": False}
     found |= {"ceilings": list(ceilings), "only_base": ["layout.transpose"], "only_new": []}
     found["curves"] = [{**curve, "verdict": "inconclusive", "parts": None, "points": []}]
@@ -50,34 +56,30 @@ def document():
     return compared()
 
 
-def answered(document, *devices):
-    return answer({**document, "devices": list(devices)})
+def test_first_sentence_is_the_programs_own(document):
+    document["sentence"] = "gpu0: HBM read -10.0 %, and 2 more"
+    assert answer(document) == "gpu0: HBM read -10.0 %, and 2 more."
 
 
-def test_first_sentence_says_who_is_faster(document):
-    same, l2 = row("hbm.read", 1.001, "same"), row("l2.read", 1.08, "faster")
-    unclear, unsteady = row("l2.read", 0.95, "inconclusive"), row("l2.read", 1.0, "unsteady")
-    slower = row("hbm.read", 0.9, "slower")
-    for rows, said in (
-        ((same, l2), "New is faster in 1 ceiling, most in L2 read: +8.0 %."),
-        (
-            (slower, l2),
-            "New is slower in 1 ceiling, most in HBM read: −10.0 %; faster in 1 ceiling, most in "
-            "L2 read: +8.0 %.",
-        ),
-        ((same, unsteady), "New is unsteady in L2 read."),
-        ((same, unclear), "no loss above 5 % in any figure."),
-    ):
-        assert answered(document, device("GPU 0 · A", *rows)) == said
-    document["sentence"] = "gpu0/hbm.copy: 12 points"
-    assert answered(document, device("host · CPU")) == "gpu0/hbm.copy: 12 points."
-    del document["sentence"]
-    assert answered(document, device("host · CPU")) == "Neither side is faster."
-    other = {**device("GPU 0 · A", row("hbm.read", 1.4, "not_judged"), same), "same_model": False}
-    assert answered(document, {**other, "new": "GPU 0 · B"}) == (
+def test_two_models_are_compared_and_not_judged(document):
+    rows = row("hbm.read", 1.4, "not_judged"), row("hbm.write", 1.001, "same")
+    document["devices"] = [{**device("GPU 0 · A", *rows), "same_model": False, "new": "GPU 0 · B"}]
+    assert answer(document) == (
         "B against A: faster in 1 of 2 ceilings, most in HBM read (1.40 ×). Two models are "
         "compared, not judged."
     )
+
+
+def test_curves_that_deviate_are_open_by_name(document):
+    (curve,) = document["devices"][0]["curves"]
+    slow = {**curve, "id": "launch.graph", "label": "launch graph", "verdict": "slower"}
+    document["devices"][0]["curves"].append(slow)
+    opened, _, folded = (
+        comparison_page(document).partition("Curves that deviate")[2].partition("<details")
+    )
+    assert "launch graph" in opened
+    assert "latency chase" not in opened
+    assert "1 curve: " in folded
 
 
 def test_warnings_of_the_new_runs_are_listed(document):

@@ -220,7 +220,8 @@ TEST(Compare, TellsASlowChipFromALowClock) {
     return explanation(ceiling(result, "tensor.bf16/sustained"));
   };
   EXPECT_EQ(why(0.9, 1410e6), "0.900 per clock: the SM clock is not the cause");
-  EXPECT_EQ(why(0.9, 1551e6), "0.818 per clock: the SM clock is not the cause, SM clock 1410 → 1551 MHz");
+  EXPECT_EQ(why(0.9, 1551e6),
+            "0.818 per clock: the SM clock is not the cause, SM clock 1410 → 1551 MHz");
   EXPECT_EQ(why(0.9, 1269e6), "same per clock, SM clock 1410 → 1269 MHz");
   EXPECT_EQ(why(0.9, 1269e6, {"sw_thermal"}), "same per clock (heat), SM clock 1410 → 1269 MHz");
   // A limit on the base explains that the other side is faster.
@@ -538,9 +539,11 @@ TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {
             "SAME  node8 is as fast as node7 within 8.7 %: 1 figure equal, 2 differ as cards do "
             "(most: FP32 GEMM achievable -7.1 %)");
   CurveComparison& faster = device.curves.emplace_back();
+  faster.id = "launch.graph";
   faster.verdict = Verdict::kFaster;
   faster.points = {{.name = "nodes:1", .ratio = 2}};
-  EXPECT_THAT(line(), testing::EndsWith("(most: FP32 GEMM achievable -7.1 %); 1 curve deviates"));
+  EXPECT_THAT(line(), testing::EndsWith(
+                          "(most: FP32 GEMM achievable -7.1 %); 1 curve deviates (launch graph)"));
   device.curves.clear();
   add("l2.read", 1.05, Verdict::kFaster, std::nullopt);
   EXPECT_EQ(line(),

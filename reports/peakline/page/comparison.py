@@ -149,31 +149,12 @@ def _model(name: str) -> str:
 
 
 def answer(document: Mapping[str, Any]) -> str:
-    """One sentence: which side is faster, by how much and where."""
-    devices = document["devices"]
-    if document.get("machines"):
-        return with_signs(f"{document['sentence']}.")
-    for device in devices:
-        if not device["same_model"]:
+    """One sentence: which side is faster, by how much and where; the program's own, unless two
+    models are compared."""
+    for device in document["devices"]:
+        if not document.get("machines") and not device["same_model"]:
             return _of_models(device)
-    devices = [device for device in devices if not device["shared_host"]]
-    rows = [(device, row) for device in devices for row in device["ceilings"]]
-    parts = []
-    slower, faster = ([r for r in rows if r[1]["verdict"] == v] for v in ("slower", "faster"))
-    for found, word, order in ((slower, "slower", 1), (faster, "faster", -1)):
-        if found:
-            most = min(found, key=lambda row: order * row[1]["ratio"])
-            count = units.counted(len(found), "ceiling")
-            change = f"{100 * (most[1]['ratio'] - 1):+.1f} %".replace("-", "−")
-            parts.append(f"{word} in {count}, most in {_named(most, devices)}: {change}")
-    if unsteady := [r for r in rows if r[1]["verdict"] == "unsteady"]:
-        names = [_named(row, devices) for row in unsteady]
-        parts.append(f"unsteady in {listed(names, 3)}")
-    if parts:
-        return f"New is {'; '.join(parts)}."
-    # As the program's first line.
-    text = with_signs(str(document.get("sentence", "")))
-    return f"{text}." if text else "Neither side is faster."
+    return with_signs(f"{document['sentence']}.")
 
 
 def _of_models(device: Mapping[str, Any]) -> str:
@@ -194,11 +175,6 @@ def _of_models(device: Mapping[str, Any]) -> str:
             )
     said = "; ".join(parts) or "neither faster nor slower in any ceiling"
     return f"{new} against {base}: {said}. Two models are compared, not judged."
-
-
-def _named(row: _Row, devices: Sequence[Mapping[str, Any]]) -> str:
-    where = str(row[0]["new"]).partition(" · ")[0]
-    return ceiling_name(row[1]) + (f" of {where}" if len(devices) > 1 else "")
 
 
 def _reasons(document: Mapping[str, Any]) -> str:
@@ -300,22 +276,29 @@ def _ceilings(device: Mapping[str, Any], threshold: float, identity: str) -> str
 
 
 def _curves(device: Mapping[str, Any], identity: str) -> Iterator[str]:
-    if not device["curves"]:
-        return
-    heads = ["curve", "median ratio", "verdict", "from", "to", "where it parts"]
+    """What deviates is open, the rest folded."""
+    deviating = [c for c in device["curves"] if c["verdict"] in ("slower", "faster", "unsteady")]
+    if deviating:
+        yield card("curves", f"<h3>Curves that deviate</h3>{_of_curves(deviating, identity)}")
+    if rest := [c for c in device["curves"] if c not in deviating]:
+        summary = f"{units.counted(len(rest), 'curve')}: {tally(rest)}"
+        yield card("curves", folded(summary, _of_curves(rest, f"{identity}-rest")))
+
+
+def _of_curves(curves: Sequence[Mapping[str, Any]], identity: str) -> str:
+    heads = ["curve (ratio of speeds)", "median", "verdict", "from", "to", "where it parts"]
     rows = [
         [
-            cell(row["id"]),
+            cell(row.get("label", row["id"])),  # documents of 0.1.0 have no label
             _ratio(row["median_ratio"]),
             cell(verdict_name(row["verdict"])),
             _ratio(row.get("ratio_low")),
             _ratio(row.get("ratio_high")),
             cell(f"{part['from']} to {part['to']}" if (part := row.get("parts")) else ""),
         ]
-        for row in device["curves"]
+        for row in curves
     ]
-    summary = f"{units.counted(len(rows), 'curve')}: {tally(device['curves'])}"
-    yield card("curves", folded(summary, table(identity, heads, rows)))
+    return table(identity, heads, rows)
 
 
 def _differences(device: Mapping[str, Any], identity: str) -> Iterator[str]:

@@ -252,20 +252,20 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
     last = analysis.leading
     if waiting and last != place:
         why = cause(analysis.ranks[last], analysis.ranks[place])
-        whom = f"for rank {analysis.number(last)}"
-        text = f"rank {analysis.number(place)} waits {units.time(waiting)} {whom}"
+        whom, subject = (f"rank {analysis.number(i)}" for i in (place, last))
+        text = f"{whom} waits {units.time(waiting)} for {subject}"
         text += f", {why.text}" if why else ": look at what that one does longer"
+        subject = f"waiting for {subject}"
         if why and why.seconds > waiting:
-            text += (
-                f"; that takes {units.time(why.seconds)} in all, partly hidden behind kernels of "
-                f"rank {analysis.number(place)}"
-            )
+            text += f"; its kernels take {units.time(why.seconds)} longer, part of that while "
+            text += f"{whom} still computes"
+            subject = f"what rank {analysis.number(last)} does longer"
         # Healthy ranks are late in turn. A late host is reported as the host's part.
         awaited = [rank.awaited for rank in analysis.ranks]
         if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
-            yield dataclasses.replace(found, subject=f"waiting {whom}")
+            yield dataclasses.replace(found, subject=subject)
     exposed, place = _worst(analysis, *COLLECTIVES)
     served = any(step.phase for rank in analysis.ranks for step in rank.steps)
     remedy = (

@@ -27,6 +27,7 @@ _GROUPS = {
 _NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
 _NAMES[Part.KERNELS] = "kernels that could be one"
 _WORTH_A_WORD = 0.01
+_MOST_COLUMNS = 2  # of ranks: more do not fit in 80 columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +96,22 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 
 def table(analysis: Analysis) -> list[str]:
+    """Each part's mean time and its share of a step, also of each rank's where they are few."""
     shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     head = f"part of a {one}{analysis.mean}"
     width = max(len(head), *(len(part.label) for part in shown)) + 2
-    lines = [f"{head:{width}}{'ms':>12}{f'of {one}':>10}"]
-    lines += [
-        f"{part.label:{width}}{time / 1000:12.3f}{units.percent(analysis.share(part)):>10}"
-        for part, time in shown.items()
-    ]
-    lines.append(f"{f'the {one}':{width}}{sum(shown.values()) / 1000:12.3f}{'100.0 %':>10}")
-    return lines
+    several = 1 < len(analysis.ranks) <= _MOST_COLUMNS
+    places = range(len(analysis.ranks)) if several else ()
+
+    def line(name: str, us: int | None, shares: Iterable[str]) -> str:
+        time = "ms" if us is None else f"{us / 1000:.3f}"
+        return f"{name:{width}}{time:>12}{''.join(f'{share:>10}' for share in shares)}"
+
+    lines = [line(head, None, (f"of {one}", *(analysis.named(place) for place in places)))]
+    for part, us in shown.items():
+        shares = (analysis.share(part), *(analysis.ranks[place].share(part) for place in places))
+        lines.append(line(part.label, us, map(units.percent, shares)))
+    return [*lines, line(f"the {one}", sum(shown.values()), ["100.0 %"] * (1 + len(places)))]
 
 
 def module_table(analysis: Analysis) -> Table:

@@ -45,10 +45,11 @@ def cause(late: Waterfall, waiting: Waterfall) -> Cause | None:
     extra = _extra(mine, theirs)
     seconds = sum(extra.values())
     if many > _MORE * few > 0:
-        same = f" (those that both run take {slower:.2f} x as long there)" if slower else ""
+        than = "are no slower" if slower <= 1 else f"take {slower:.2f} x as long"
+        same = f" (kernels that both run {than} on it)" if slower else ""
         return Cause(
-            f"which runs {many:.0f} kernels a step instead of {few:.0f}{same}: more work, not a "
-            "slow GPU",
+            f"which runs {many:.0f} kernels a step instead of {few:.0f}: more work, not a slow "
+            f"GPU{same}",
             seconds=seconds,
         )
     if seconds > max(least, sum(long - short for _, long, short in pairs)):
