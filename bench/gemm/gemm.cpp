@@ -166,7 +166,7 @@ std::string operand_data_title(const TitleView& view) {
 std::string variants_title(const TitleView& view) {
   const Figure& least = view.least({.name = "share_per_clock"});
   const std::string variant = *text_param(least.by, "variant");
-  return fmt::format("{} {} GEMMs keep {} of their burst rate per clock",
+  return fmt::format("{} {} GEMMs keep {} of their burst rate at equal clock",
                      variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
                      format_label(*text_param(least.by, "format")), format_percent(least.value));
 }
@@ -182,7 +182,7 @@ std::string scales_title(const TitleView& view) {
                  *rate = view.find({.id = id, .name = "rate"});
     if (share != nullptr && rate != nullptr && variants.size() < kMostTold)
       variants.push_back(fmt::format(
-          "{} {} ({}, at the same clock {})", name, format_rate(rate->value, rate->unit),
+          "{} {} ({}, at equal clock {})", name, format_rate(rate->value, rate->unit),
           format_signed_percent(rate->value / whole - 1), format_signed_percent(share->value - 1)));
   }
   if (variants.empty()) throw Missing();
@@ -264,7 +264,7 @@ Picture operand_data_picture() {
 Picture variants_picture() {
   Panel panel{.kind = PanelKind::kDots,
               .over = "format",
-              .x = {.label = "% of the format's burst, per clock", .per = 0.01},
+              .x = {.label = "% of the format's burst at equal clock", .per = 0.01},
               .series = {},
               .marks = {{.label = "the format's burst", .value = 1.0}},
               .names = format_names()};
@@ -288,7 +288,7 @@ Picture variants_picture() {
 Picture scales_picture() {
   Panel panel{.kind = PanelKind::kDots,
               .over = "format",
-              .x = {.label = "% of FP8's burst, per clock", .per = 0.01},
+              .x = {.label = "% of FP8's burst at equal clock", .per = 0.01},
               .series = {},
               .marks = {{.label = "FP8's burst", .value = 1.0}},
               .names = format_names()};

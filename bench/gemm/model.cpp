@@ -86,7 +86,7 @@ std::string model_layer_title(const TitleView& view) {
   for (const Figure* share : layers)
     shares.push_back(fmt::format("{} (hidden size {})", format_percent(share->value),
                                  *int_param(share->by, "hidden")));
-  return fmt::format("At {} tokens {} layers keep {} of the burst rate per clock",
+  return fmt::format("At {} tokens {} layers keep {} of the burst rate at equal clock",
                      *int_param(layers[0]->by, "tokens"),
                      format_label(*text_param(layers[0]->by, "format")),
                      fmt::join(shares, " and "));
@@ -106,13 +106,14 @@ Picture model_layer_picture() {
                .figure = "share_per_clock",
                .where = {{"hidden", hidden}, {"part", part}}}};
     };
-    return {.over = "tokens",
-            .x = count_axis("M, tokens"),
-            .y = percent_axis(fmt::format("% of burst per clock, hidden size {}", hidden), 105),
-            .series = {layer("BF16 layer", "bf16"), of_part("BF16 QKV", "qkv"),
-                       of_part("BF16 output", "output"), of_part("BF16 up", "up"),
-                       of_part("BF16 down", "down"), layer("FP8 layer", "fp8")},
-            .naming = Naming::kLegend};
+    return {
+        .over = "tokens",
+        .x = count_axis("M, tokens"),
+        .y = percent_axis(fmt::format("% of burst at equal clock, hidden size {}", hidden), 105),
+        .series = {layer("BF16 layer", "bf16"), of_part("BF16 QKV", "qkv"),
+                   of_part("BF16 output", "output"), of_part("BF16 up", "up"),
+                   of_part("BF16 down", "down"), layer("FP8 layer", "fp8")},
+        .naming = Naming::kLegend};
   };
   return {.key = "model",
           .subject = "Transformer layer: its matrix products",

@@ -51,19 +51,19 @@ std::string size_title(const TitleView& view) {
   }
   if (!sizes.empty())
     return fmt::format(
-        "N x N x N GEMMs reach {} of burst per clock between N = {}{}", full,
+        "N x N x N GEMMs reach {} of burst at equal clock between N = {}{}", full,
         fmt::join(sizes, ", "),
         rates.empty() ? "" : fmt::format("; at N = {} {}", kTold, fmt::join(rates, ", ")));
   const auto& shares = formats.begin()->second;
   if (shares.rbegin()->second >= role::kFullShare) throw Missing();
-  return fmt::format("N x N x N GEMMs stay below {} of burst per clock up to N = {}", full,
+  return fmt::format("N x N x N GEMMs stay below {} of burst at equal clock up to N = {}", full,
                      shares.rbegin()->first);
 }
 
 Picture size_picture() {
   Panel panel{.over = "n",
               .x = count_axis("N, rows and columns"),
-              .y = percent_axis("% of burst per clock", 105),
+              .y = percent_axis("% of burst at equal clock", 105),
               .series = {},
               .marks = {{.label = format_percent(role::kFullShare), .value = role::kFullShare}}};
   for (const char* format : {"bf16", "fp8"})
