@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import tempfile
 from pathlib import Path
 
 from conftest import DATA
 from peakline.workload.kernel import Kernel
+from peakline.workload.read import read_kernels
 
 # reports/examples/kernels_workload.py, recorded on an H200 with NCU_COMMAND, 3 launches each.
 REAL_EXPORT = DATA / "h200_ncu.csv"
@@ -110,6 +112,14 @@ ROWS = [
     row("void add(float*, float*)", 2e-3, 4e9, fadd=1e9),
     row("softmax", 1e-4, 1e8, ffma=1e8, fadd=2e8, fmul=3e8, dadd=5, hfma=7),
 ]
+
+
+def parse(text: str) -> list[Kernel]:
+    """The kernels of a file with this content."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernels")
+        path.write_text(text, encoding="utf-8", newline="")
+        return read_kernels(path)
 
 
 def by_name(kernels: list[Kernel]) -> dict[str, Kernel]:

@@ -13,11 +13,12 @@ from unittest import mock
 import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
+from made_kernels import parse
 from peakline.commands.documents import page_of
 from peakline.report import build
 from peakline.workload import events
 from peakline.workload.kernel import WorkloadError
-from peakline.workload.read import parse_kernels, read_kernels
+from peakline.workload.read import read_kernels
 from test_report import of_a_host
 
 MIB = 1 << 20
@@ -129,16 +130,16 @@ def test_tables_of_too_many_lines(monkeypatch):
     monkeypatch.setattr("peakline.workload.kernel._MOST_LAUNCHES", 3)
     details = '"ID","Kernel Name","Metric Name","Metric Value","Metric Unit"\n'
     rows = [f'"{i}","k","gpu__time_duration.sum","1","ns"\n' for i in range(4)]
-    assert parse_kernels(details + "".join(rows[:3]) + rows[0] * 5)[0].launches == 3
+    assert parse(details + "".join(rows[:3]) + rows[0] * 5)[0].launches == 3
     with pytest.raises(WorkloadError, match="more than 3 launches, the most that are read"):
-        parse_kernels(details + "".join(rows))
+        parse(details + "".join(rows))
     with pytest.raises(WorkloadError, match="more than 10 lines, the most that are read"):
-        parse_kernels(details + rows[0] * 10)
+        parse(details + rows[0] * 10)
     trace = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5, "args": {}}
-    assert parse_kernels(json.dumps([trace] * 4))[0].launches == 4  # events do not count as rows
+    assert parse(json.dumps([trace] * 4))[0].launches == 4  # events do not count as rows
     plain = "name,flop,bytes,seconds\n" + "k,1,1,1\n" * 4
     with pytest.raises(WorkloadError, match="more than 3 launches"):
-        parse_kernels(plain)
+        parse(plain)
 
 
 def read_events(file, beside):
@@ -207,7 +208,7 @@ def test_what_is_shown_of_a_cell_is_short():
     for text in (ncu, plain):
         for cells in ({"unit": "byte", "value": "\x0e" * 999}, {"unit": "W" * 999, "value": "1"}):
             with pytest.raises(WorkloadError) as caught:
-                parse_kernels(text.format(**cells))
+                parse(text.format(**cells))
             assert str(caught.value).isprintable()
             assert len(str(caught.value)) < 400
 

@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from made_kernels import BASE_UNITS, FULL_EXPORT, ROWS, TENSOR, ncu, row, table_of, text_of
+from made_kernels import BASE_UNITS, FULL_EXPORT, ROWS, TENSOR, ncu, parse, row, table_of, text_of
 from peakline.page import tables
 from peakline.workload.counters import Counters
 from peakline.workload.kernel import Kernel
 from peakline.workload.kernel_text import advice, table
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
 EDGE = 2048  # of the GEMMs in the recorded export

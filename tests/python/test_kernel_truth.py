@@ -13,13 +13,12 @@ from typing import NamedTuple
 import peakline
 import pytest
 from conftest import QUICK, ceiling, document_of, loaded, only
-from made_kernels import FULL_EXPORT, table_of, text_of
+from made_kernels import FULL_EXPORT, parse, table_of, text_of
 from peakline.workload.busy import busy_shares
 from peakline.workload.document import kernel_document
 from peakline.workload.kernel import Kernel, Shape
 from peakline.workload.kernel_text import advice, described, table, total
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
 EXPORT = FULL_EXPORT
@@ -259,7 +258,7 @@ def as_older_device(name, capability):
 @pytest.mark.parametrize(
     ("name", "capability"), [("NVIDIA A100-SXM4-80GB", "8.0"), ("NVIDIA GeForce RTX 4090", "8.9")]
 )
-def test_exports_of_older_devices_hold_too(profile, placed, name, capability):
+def test_exports_of_older_devices_hold_too(profile, name, capability):
     found = placed_by_part(profile, parse(as_older_device(name, capability)))
     for part in ("cunn_SoftMaxForwardReg", "layer_norm", "simt_sgemm", "elementwise", "f64f64"):
         (truth,) = [t for t in TRUTH if part in t.part]
@@ -288,7 +287,7 @@ def test_an_unknown_device_holds_too(placed):
         assert (p.as_written, p.rewritten) == (placed[part].as_written, placed[part].rewritten)
 
 
-def test_a_quick_profile_holds_too(placed):
+def test_a_quick_profile_holds_too():
     """A quick profile lacks FP64 and INT8 GEMMs, the L2, and all curves but the launch's."""
     profile = peakline.load(QUICK)
     assert profile.mode == "quick"

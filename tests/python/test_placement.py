@@ -9,13 +9,12 @@ import pytest
 from conftest import ceiling, loaded, only
 from hypothesis import given
 from hypothesis import strategies as st
-from made_kernels import BASE_UNITS, PLAIN, REAL_EXPORT, ROWS, ncu
+from made_kernels import BASE_UNITS, PLAIN, REAL_EXPORT, ROWS, ncu, parse
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_names import shortened
 from peakline.workload.kernel_text import advice, described, reached, table
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 
 

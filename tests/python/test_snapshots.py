@@ -24,14 +24,13 @@ from conftest import (
     unfolded,
 )
 from drawing import written
+from made_kernels import PLAIN, parse
 from peakline.page import comparison_page, fleet_page, tables
 from peakline.profile import HOST, NODE
 from peakline.report import build, compared
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels as parse
 from test_comparison import compared as compared_machines
 from test_fleet import made_fleet
-from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as made
 

@@ -11,7 +11,7 @@ from conftest import RECORDED
 from made_traces import export
 from peakline.workload.kernel import WorkloadError
 from peakline.workload.model import Trace
-from peakline.workload.read import parse_kernels, read, read_kernels
+from peakline.workload.read import read, read_kernels
 
 MADE = {"CUPTI_ACTIVITY_KIND_KERNEL": [(100, 900, 0, 7, 5, 7 << 24, 0, 0, 0)]}
 
@@ -25,8 +25,7 @@ def report(tmp_path):
 
 def test_ncu_report_equals_its_raw_page(report):
     pytest.importorskip("ncu_report", reason="ncu-report is not installed (scripts/test --tools)")
-    page = gzip.decompress((RECORDED / "kernels.csv.gz").read_bytes()).decode()
-    found, exported = read_kernels(report), parse_kernels(page)
+    found, exported = read_kernels(report), read_kernels(RECORDED / "kernels.csv.gz")
     assert [k.name for k in found] == [k.name for k in exported] == ["copies", "fmas"]
     for kernel, other in zip(found, exported, strict=True):
         for field in ("launches", "device", "capability", "unknown"):

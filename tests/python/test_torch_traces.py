@@ -5,12 +5,12 @@ import json
 
 import pytest
 from conftest import DATA, ceiling
+from made_kernels import parse
 from peakline.names import basis_name
 from peakline.page import tables
 from peakline.workload.kernel import UNKNOWN_UNIT, Kernel
 from peakline.workload.kernel_text import advice, table
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels as parse
 from peakline.workload.read import read_kernels as read
 from peakline.workload.works import works
 

@@ -6,6 +6,7 @@ import tracemalloc
 
 import pytest
 from conftest import ONE_GPU, idle, reference
+from made_kernels import parse
 from made_traces import Made, export
 from peakline.workload.analysis import analyze
 from peakline.workload.document import kernel_rows
@@ -14,7 +15,7 @@ from peakline.workload.kernel_text import advice, table
 from peakline.workload.model import Did, did
 from peakline.workload.part import Part
 from peakline.workload.placement import place
-from peakline.workload.read import parse_kernels, read, read_kernels
+from peakline.workload.read import read, read_kernels
 
 FIRST, SECOND = 1 << 24, 2 << 24  # processes of one export
 NAMES = [(1, "kernel"), (2, "cudaLaunchKernel_v7000"), (3, "cudaStreamSynchronize_v3020")]
@@ -555,7 +556,7 @@ def test_correlation_ids_match_no_operator():
         start = CALLED + 1000 * number + 10
         correlation = made.kernel(start + 100, start + 200, start, f"gemm_{side}")
         made.events[-1]["args"]["External id"] = correlation
-    found = parse_kernels(json.dumps(made.events))
+    found = parse(json.dumps(made.events))
     assert [k.flops for k in found] == [{"tensor.bf16": 2.0 * 512**3}, {"tensor.bf16": 2.0 * 64**3}]
 
 
@@ -567,7 +568,7 @@ def test_older_versions_of_traces_are_read():
     for event, category in zip(made.events, ("Operator", "Runtime", "Kernel"), strict=True):
         event["cat"] = category
     made.events.append({**made.events[-1], "args": ["a list"], "ts": CALLED + 300})
-    product_, other = parse_kernels(json.dumps(made.events))
+    product_, other = parse(json.dumps(made.events))
     assert (product_.flops, other.flops) == ({"tensor.bf16": 2.0 * 512**3}, {})
 
 

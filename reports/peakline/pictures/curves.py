@@ -38,7 +38,7 @@ def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
     plain_log_ticks(axis, values, [units.size(v) for v in values])
 
 
-def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> None:
+def integer_ticks(axis: object, values: Sequence[float], at_most: int) -> None:
     """Sets ticks at measured values, thinned out to fit."""
     step = max(1, math.ceil(len(values) / at_most))
     chosen = list(values)[::step]

@@ -84,7 +84,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "clock one of its maximum: where the two fall together, the clock alone decides, and the "
         "power limit or heat decides the clock; the distance between them is what the GEMM "
         "loses at any clock.",
-        lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
+        lambda canvas: _draw_sustained(canvas, drawn, bursts),
         ("sustained load",),
         every_device=True,
         group=COMPUTE,
@@ -115,7 +115,6 @@ def _theory(profile: Profile, device: str, m: Measurement) -> Ceiling | None:
 
 def _draw_sustained(
     canvas: Canvas,
-    profile: Profile,
     drawn: Sequence[tuple[Measurement, _Shares]],
     bursts: Mapping[str, tuple[float, float]],
 ) -> Figure:

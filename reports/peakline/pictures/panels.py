@@ -133,7 +133,7 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
-    labels = _draw_series(canvas, axes, shown) + _draw_level_marks(axes, shown)
+    labels = _draw_series(axes, shown) + _draw_level_marks(axes, shown)
     axes.set_ylim(_reaching(panel.y, *axes.get_ylim()))
     _draw_upright_marks(axes, canvas, shown)
     measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
@@ -150,7 +150,7 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
         end_labels(axes, labels, canvas.font - 1)
 
 
-def _draw_series(canvas: Canvas, axes: Axes, shown: ShownPanel) -> list[EndLabel]:
+def _draw_series(axes: Axes, shown: ShownPanel) -> list[EndLabel]:
     """Draws a panel's lines; returns labels for their ends."""
     x_axis, y_axis = shown.panel.x, shown.panel.y
     texts = _end_texts(shown)

@@ -33,7 +33,6 @@ from peakline.workload.timeline import timelines
 MAX_CSV_BYTES = 64 << 20
 # The columns of 4 GiB of JSON take 1.5 GiB.
 MAX_TRACE_BYTES = 4 << 30
-_HEAD = 1 << 16  # characters that decide the kind
 _SQLITE = b"SQLite format 3\0"
 _ZSTD = b"\x28\xb5\x2f\xfd"  # of packed reports of ncu
 # Heading of the page that ncu prints without --csv.
@@ -95,13 +94,6 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 def read_kernels(path: str | os.PathLike[str]) -> list[Kernel]:
     """The kernels of any readable file. Raises WorkloadError."""
     return _kernels(read(path), os.fspath(path))
-
-
-def parse_kernels(text: str, name: str = "kernels") -> list[Kernel]:
-    """As `read_kernels`, from a text file's content."""
-    if _is_json(text[:_HEAD].encode()):
-        return _kernels(doubt(read_kineto(io.StringIO(text), name)), name)
-    return _kernels(_kernels_of_table(text, name), name)
 
 
 def _is_json(head: bytes) -> bool:
