@@ -130,6 +130,14 @@ def stored(folder):
     return folder / f"GPU-{UUID}.json"
 
 
+@contextlib.contextmanager
+def changed(folder):
+    """The stored calibration, for changes."""
+    document = json.loads(stored(folder).read_text())
+    yield document
+    stored(folder).write_text(json.dumps(document))
+
+
 def test_limits_follow_from_scatter(card, tmp_path):
     limits = peakline.probe.calibrate(folder=tmp_path)
     assert all(0.985 < limit < 0.99 for limit in limits.values())
@@ -196,7 +204,7 @@ def test_a_lower_clock_is_not_slow(card, folder, share):
     assert peakline.probe(folder=folder).outcome == "slow"
 
 
-def test_healthy_probes_do_not_alarm(card, folder):
+def test_healthy_probes_do_not_alarm(folder):
     verdicts = [peakline.probe(folder=folder) for _ in range(50)]
     assert {(verdict.outcome, verdict.measurements) for verdict in verdicts} == {("healthy", 1)}
 
@@ -243,7 +251,7 @@ def test_without_torch_a_probe_is_unknown(monkeypatch):
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, 0, -1, "x", None])
-def test_seconds_that_are_none_are_named(card, folder, seconds):
+def test_seconds_that_are_none_are_named(folder, seconds):
     said = f"seconds is {seconds!r}: a number above 0 is needed"
     assert peakline.probe(seconds=seconds, folder=folder).reason == said
     with pytest.raises(RuntimeError, match=re.escape(said)):
@@ -259,7 +267,7 @@ def test_a_folder_that_is_a_file_is_found_before_measuring(card, tmp_path):
     assert card.measurement == 0
 
 
-def test_calls_that_do_not_fit_are_unknown(card, folder, tmp_path):
+def test_calls_that_do_not_fit_are_unknown(folder):
     assert "too short" in peakline.probe(seconds=0.1, folder=folder).reason
     assert peakline.probe("cpu", folder=folder).reason.endswith("is no GPU")
     assert peakline.probe("cuda:0", seconds=0.4, folder=folder).outcome == "healthy"
@@ -269,10 +277,9 @@ def test_calls_that_do_not_fit_are_unknown(card, folder, tmp_path):
     ("key", "value"),
     [("card", "NVIDIA H100 GPU-1"), ("torch", "2.4.0"), ("driver", "550.1"), ("method_version", 0)],
 )
-def test_other_conditions_are_unknown(card, folder, key, value):
-    document = json.loads(stored(folder).read_text())
-    document["conditions"][key] = value
-    stored(folder).write_text(json.dumps(document))
+def test_other_conditions_are_unknown(folder, key, value):
+    with changed(folder) as document:
+        document["conditions"][key] = value
     verdict = peakline.probe(folder=folder)
     assert verdict.outcome == "unknown"
     assert f"calibrated with {key} {value}, not " in verdict.reason
@@ -287,32 +294,29 @@ def test_other_conditions_are_unknown(card, folder, key, value):
         '{"schema": "peakline-probe", "schema_version": 1}',
     ],
 )
-def test_damaged_calibrations_are_unknown(card, folder, content):
+def test_damaged_calibrations_are_unknown(folder, content):
     stored(folder).write_text(content)
     verdict = peakline.probe(folder=folder)
     assert verdict.outcome == "unknown" and str(stored(folder)) in verdict.reason
 
 
 @pytest.mark.parametrize("value", [0, -1, "1", None, 1e400])
-def test_impossible_rates_are_unknown(card, folder, value):
-    document = json.loads(stored(folder).read_text())
-    document["rounds"][3]["clock_hz"] = value
-    stored(folder).write_text(json.dumps(document))
+def test_impossible_rates_are_unknown(folder, value):
+    with changed(folder) as document:
+        document["rounds"][3]["clock_hz"] = value
     assert peakline.probe(folder=folder).outcome == "unknown"
 
 
 @pytest.mark.parametrize("damage", [lambda rounds: rounds[:1], lambda rounds: rounds + rounds[:1]])
-def test_calibrations_of_other_rounds_are_unknown(card, folder, damage):
-    document = json.loads(stored(folder).read_text())
-    document["rounds"] = damage(document["rounds"])
-    stored(folder).write_text(json.dumps(document))
+def test_calibrations_of_other_rounds_are_unknown(folder, damage):
+    with changed(folder) as document:
+        document["rounds"] = damage(document["rounds"])
     assert "expected 64 rounds" in peakline.probe(folder=folder).reason
 
 
-def test_a_calibration_that_finds_nothing_slow_is_unknown(card, folder):
-    document = json.loads(stored(folder).read_text())
-    document["rounds"][3]["gemm_flop_per_cycle"] = 1e-300
-    stored(folder).write_text(json.dumps(document))
+def test_a_calibration_that_finds_nothing_slow_is_unknown(folder):
+    with changed(folder) as document:
+        document["rounds"][3]["gemm_flop_per_cycle"] = 1e-300
     assert "differ by at most 10%" in peakline.probe(folder=folder).reason
 
 
@@ -334,7 +338,7 @@ def test_a_busy_card_is_not_calibrated(card, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_calibration_is_stored_whole(card, folder, monkeypatch):
+def test_a_calibration_is_stored_whole(folder, monkeypatch):
     before = stored(folder).read_bytes()
 
     def full(*_):

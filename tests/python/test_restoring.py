@@ -77,7 +77,7 @@ def test_states_come_back_as_one_block_each():
     assert found.bytes == states + cached
 
 
-def test_profiles_without_blocks_say_nothing(tmp_path, llm):
+def test_profiles_without_blocks_say_nothing(llm):
     with pytest.raises(PeakError, match=r"no rates of scattered blocks: .*'\^pcie.blocks'"):
         kv_restoring(reference(ONE_GPU), LLAMA)
     of = served(CONFIGS / "llama-3-8b.json")
