@@ -27,9 +27,9 @@ std::vector<std::vector<GpuPair>> pair_rounds(const std::vector<int>& gpus) {
   return rounds;
 }
 
-std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, const Point& like,
-                               int round) {
+std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, const Point& like) {
   std::vector<Point> points;
+  int round = 1;
   for (const auto& pairs : pair_rounds(gpus)) {
     for (const bool back : {false, true}) {
       if (back && !directed) continue;

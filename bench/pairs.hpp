@@ -19,9 +19,8 @@ std::string pair_name(const GpuPair& pair);
 std::vector<std::vector<GpuPair>> pair_rounds(const std::vector<int>& gpus);
 
 // A copy of `point` for each pair, both ways round if `directed`, with the pair as the first
-// parameter and rounds numbered from `round`.
-std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, const Point& point,
-                               int round = 1);
+// parameter and rounds numbered from 1.
+std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, const Point& point);
 
 // Copies of `point` for each GPU, with `gpu` and `beside` as the first parameters: "all" runs while
 // every other GPU does the same, "none" alone. one_alone: "none" for the first GPU, too.

@@ -99,7 +99,7 @@ class Bench {
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
   // Seconds per call while the point's load lasts, at least one. before: untimed.
   std::vector<double> seconds_of_calls(const std::function<void()>& call,
-                                       const std::function<void()>& before = {}) const;
+                                       const std::function<void()>& before) const;
   // Finishes a point from blocks without samples (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);

@@ -129,7 +129,7 @@ constexpr UsualSpread kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width =
 constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
 constexpr std::array<std::string_view, 4> kLinks = {"pcie", "nvlink", "p2p", "c2c"};
-constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
+constexpr std::string_view kCollective = "nccl";
 // Assumed to be as steady as links.
 constexpr std::string_view kInput = "input";
 

@@ -78,9 +78,9 @@ double limit_by(const Yardstick& y, const Reading& reading, double tail, Belief 
   return y.centre * std::exp(-std::max(least, q * scatter.deviation) + std::log1p(-y.margin));
 }
 
-Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, std::size_t figures,
-                 double budget) {
-  const double tail = budget / static_cast<double>(std::max<std::size_t>(figures, 1));
+Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks,
+                 std::size_t figures) {
+  const double tail = kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
   double level = 0;
   for (const Yardstick& y : yardsticks)
     if (knows_level(y)) level = std::max(level, limit_by(y, reading, tail));

@@ -96,8 +96,7 @@ struct Scatter {
 };
 // kAsSeen: without the bound on scatter.
 enum class Belief { kLimited, kAsSeen };
-Scatter scatter_about(const Yardstick& yardstick, const Reading& reading,
-                      Belief belief = Belief::kLimited);
+Scatter scatter_about(const Yardstick& yardstick, const Reading& reading, Belief belief);
 
 // The quantile of Student's t with upper tail probability `tail`.
 double quantile_of(double tail, std::size_t degrees);
@@ -109,7 +108,7 @@ double limit_by(const Yardstick& yardstick, const Reading& reading, double tail,
 
 // kCannotJudge if no yardstick is trusted, or only floors pass the value. figures: number in the
 // run, which share the budget.
-Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, std::size_t figures,
-                 double budget = kFalseAlarms);
+Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks,
+                 std::size_t figures);
 
 }  // namespace peakline

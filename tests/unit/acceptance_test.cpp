@@ -261,10 +261,10 @@ TEST(Acceptance, AReferenceThatLacksTheCardsModeExcusesNothing) {
 }
 
 // A fleet of H100s: a real one and copies with its figures.
-std::vector<FleetProfile> fleet_of(std::size_t count, const char* file = "x-quick1") {
+std::vector<FleetProfile> fleet_of(std::size_t count) {
   std::vector<FleetProfile> fleet;
   for (std::size_t i = 0; i < count; ++i) {
-    Profile p = h100(file);
+    Profile p = h100("x-quick1");
     sample::rename(p, p.devices[0].uuid, fmt::format("GPU-{:08}-1111-2222-3333-444444444444", i));
     fleet.push_back({.file = fmt::format("node{}.json", i), .profile = std::move(p)});
   }

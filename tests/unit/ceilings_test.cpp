@@ -93,7 +93,10 @@ TEST(Ceilings, ASoakGivesNoneAndRemarksAreKept) {
 }
 
 TEST(Ceilings, Fp64WithoutTensorCoresRunsOnCudaCores) {
-  auto p = run_with(with(sample::compute("gemm.fp64", "burst", 1e12, 1900e6)));
+  Measurement gemm =
+      sample::measurement("gemm.fp64", {{"load", std::string("burst")}}, Quantity::kFlopRate, 1e12);
+  gemm.conditions.sm_clock_hz = 1900e6;
+  auto p = run_with(with(gemm));
   EXPECT_NE(row(p, "tensor.fp64", Basis::kBurst), nullptr);
   EXPECT_EQ(row(p, "gemm.fp64", Basis::kTheoretical), nullptr);
   p.devices[0].compute_major = 8;

@@ -19,10 +19,9 @@ using sample::run_with;
 
 std::vector<Curve> curves_of(const Profile& p) { return derive_curves(p, sample::benchmarks()); }
 
-const Curve& curve(const std::vector<Curve>& curves, std::string_view topic,
-                   std::string_view device = sample::kUuid) {
+const Curve& curve(const std::vector<Curve>& curves, std::string_view topic) {
   for (const Curve& c : curves)
-    if (c.topic == topic && c.device == device) return c;
+    if (c.topic == topic && c.device == sample::kUuid) return c;
   throw std::out_of_range("no curve " + std::string(topic));
 }
 

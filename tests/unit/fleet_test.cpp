@@ -37,10 +37,9 @@ FleetProfile node(int number, double factor = 1) {
   return {.file = p.host.hostname + ".json", .profile = sample::derived(std::move(p))};
 }
 
-// Chips with this standard deviation.
-std::vector<FleetProfile> fleet_of(int count, double deviation = 0.005, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> chip(1, deviation);
+std::vector<FleetProfile> fleet_of(int count) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> chip(1, 0.005);
   std::vector<FleetProfile> nodes;
   for (int i = 1; i <= count; ++i) nodes.push_back(node(i, chip(random)));
   return nodes;

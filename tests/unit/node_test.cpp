@@ -176,12 +176,12 @@ Profile node(int gpus = 2) {
   return profile;
 }
 
-Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB) {
-  Measurement m = sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", bytes}},
+Measurement read(const std::string& pair, double rate) {
+  Measurement m = sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", kGiB}},
                                       Quantity::kByteRate, rate, std::string(kNodeDevice));
-  const double times_longer = static_cast<double>(bytes) / m.work.bytes_read;
+  const double times_longer = static_cast<double>(kGiB) / m.work.bytes_read;
   sample::scale(m, 1 / times_longer);
-  m.work.bytes_read = static_cast<double>(bytes);
+  m.work.bytes_read = static_cast<double>(kGiB);
   m.value = rate;
   return m;
 }

@@ -169,9 +169,9 @@ TEST(Swings, OfOneStateDoNotDiffer) {
 }
 
 // Times of a load with a short, deep dip per period, as on an H200, from `phase` on.
-std::vector<double> swinging(std::size_t count, std::size_t phase, double noise = 0.005) {
+std::vector<double> swinging(std::size_t count, std::size_t phase) {
   std::mt19937 random(7);
-  std::normal_distribution<double> around(0, noise);
+  std::normal_distribution<double> around(0, 0.005);
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {
     const double angle =

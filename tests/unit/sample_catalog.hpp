@@ -35,11 +35,11 @@ inline bench::Registry catalog_of(const Profile& profile) {
   return registry;
 }
 
-// The rule of a registered benchmark; of several, the one at this index.
-inline const CurveRule& rule_of(std::string_view id, std::size_t index = 0) {
+// The first rule of a registered benchmark.
+inline const CurveRule& rule_of(std::string_view id) {
   const Benchmark* benchmark = find_benchmark(benchmarks(), id);
   if (benchmark == nullptr) throw std::out_of_range("no benchmark " + std::string(id));
-  return benchmark->curves.at(index);
+  return benchmark->curves.at(0);
 }
 
 }  // namespace peakline::sample

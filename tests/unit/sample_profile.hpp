@@ -47,20 +47,6 @@ inline Measurement measurement(std::string id, Params params, Quantity quantity,
   return m;
 }
 
-inline Measurement compute(std::string id, const char* load, double value, double clock_hz,
-                           double power_w = 450, bool power_capped = false) {
-  auto m = measurement(std::move(id), {{"load", std::string(load)}}, Quantity::kFlopRate, value);
-  m.conditions.sm_clock_hz = clock_hz;
-  m.conditions.sm_clock_source = ClockSource::kKernel;
-  m.conditions.power_w = power_w;
-  m.conditions.temperature_c = 55;
-  if (power_capped) {
-    m.flags.throttled = true;
-    m.conditions.throttle_reasons = {"sw_power_cap"};
-  }
-  return m;
-}
-
 inline Measurement& find(Profile& profile, std::string_view name) {
   for (Measurement& m : profile.measurements) {
     if (m.name() == name) return m;

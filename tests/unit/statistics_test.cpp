@@ -14,8 +14,6 @@
 namespace peakline {
 namespace {
 
-constexpr double kStatisticsTolerance = 0.003;
-
 TEST(Estimated, IsAMedianTrimmedMeanOrFastestTenth) {
   std::vector<double> blocks;
   for (int i = 40; i > 0; --i) blocks.push_back(i);
