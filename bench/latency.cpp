@@ -1,7 +1,6 @@
 // How long does one load take, at each level of memory?
 
 #include "bench/question.hpp"
-#include "harness/hardware/spec.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {

@@ -2,7 +2,6 @@
 // keeps SMs for communication, or shares a GPU, asks.
 
 #include "bench/gemm/formats.hpp"
-#include "bench/p2p/links.hpp"
 #include "bench/pairs.hpp"
 #include "bench/question.hpp"
 

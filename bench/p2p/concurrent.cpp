@@ -1,6 +1,5 @@
 // What do the links between GPUs carry when all GPUs send at once?
 
-#include "bench/node_curves.hpp"
 #include "bench/p2p/links.hpp"
 #include "bench/question.hpp"
 

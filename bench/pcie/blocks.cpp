@@ -4,7 +4,6 @@
 #include "bench/pcie/blocks.hpp"
 
 #include "bench/question.hpp"
-#include "harness/conclude/factors.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::bench {

@@ -13,7 +13,6 @@
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"
-#include "harness/show/show.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {

@@ -5,7 +5,6 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
 #include "harness/profile/population_file.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
 
 namespace peakline::bench {

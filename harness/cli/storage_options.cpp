@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "harness/cli/command_line.hpp"
 #include "harness/cli/help.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline::bench {

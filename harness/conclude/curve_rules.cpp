@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "harness/conclude/curves.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "harness/documents/documents.hpp"
 #include "harness/documents/json.hpp"
-#include "harness/judge/population.hpp"
 
 namespace peakline {
 namespace {

@@ -14,10 +14,7 @@
 #include <fstream>
 #include <new>
 #include <sstream>
-#include <thread>
-#include <vector>
 
-#include "harness/host/random_word.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline::host {

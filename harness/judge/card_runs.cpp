@@ -4,7 +4,6 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <tuple>
 
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/statistics/sm_clock.hpp"

@@ -3,7 +3,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "harness/conclude/findings.hpp"

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "harness/conclude/findings.hpp"
 #include "harness/hardware/datasheets.hpp"
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/health.hpp"

@@ -21,7 +21,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "harness/hardware/usual_spread.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <type_traits>
 
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"

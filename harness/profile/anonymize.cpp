@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>

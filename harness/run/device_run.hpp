@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/run/node_faults.hpp"

@@ -6,7 +6,6 @@
 
 #include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/conclusions.hpp"
-#include "harness/conclude/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/values/device_view.hpp"

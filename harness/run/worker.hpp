@@ -8,7 +8,6 @@
 #include <string>
 
 #include "harness/benchmark/bench.hpp"
-#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

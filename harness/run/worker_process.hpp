@@ -2,7 +2,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>

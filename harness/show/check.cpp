@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"

@@ -14,7 +14,6 @@
 #include "harness/judge/rules.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/table.hpp"
-#include "harness/values/labels.hpp"
 #include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"

@@ -10,7 +10,6 @@
 #include "harness/show/compare_fleet.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
-#include "harness/values/labels.hpp"
 #include "harness/values/point_names.hpp"
 #include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"

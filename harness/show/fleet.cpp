@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
 #include <string_view>
 #include <vector>
 
-#include "harness/show/check.hpp"
 #include "harness/show/table.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <vector>
 
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"

@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "harness/conclude/decoding.hpp"

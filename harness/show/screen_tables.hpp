@@ -2,7 +2,6 @@
 
 // Tables of the first screen; those without rows and notes are left out.
 
-#include <string>
 #include <vector>
 
 #include "harness/show/figures.hpp"

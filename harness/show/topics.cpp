@@ -16,7 +16,6 @@
 #include "harness/values/closest.hpp"
 #include "harness/values/point_names.hpp"
 #include "harness/values/text.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

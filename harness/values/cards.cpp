@@ -1,7 +1,5 @@
 #include "harness/values/cards.hpp"
 
-#include <utility>
-
 namespace peakline {
 
 std::string short_uuid(std::string_view uuid) {

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/gemm/curves.hpp"
 #include "harness/conclude/limits.hpp"
 #include "harness/profile/field_rule.hpp"
 #include "harness/run/plan.hpp"

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/lint.hpp"
 #include "harness/profile/population_file.hpp"

@@ -13,7 +13,6 @@
 
 #include "harness/judge/check.hpp"
 #include "harness/profile/population_file.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/screen.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/resources.hpp"

@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 
-#include "harness/conclude/findings.hpp"
 #include "harness/conclude/limits.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"

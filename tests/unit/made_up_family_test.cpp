@@ -18,7 +18,6 @@
 #include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/units.hpp"

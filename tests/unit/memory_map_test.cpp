@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "harness/conclude/findings.hpp"
-#include "harness/show/check.hpp"
-#include "harness/show/show.hpp"
 #include "harness/values/units.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"

@@ -10,18 +10,15 @@
 #include <thread>
 
 #include "bench/catalog.hpp"
-#include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "harness/benchmark/round.hpp"
 #include "harness/conclude/conclusions.hpp"
 #include "harness/conclude/limits.hpp"
 #include "harness/hardware/spec.hpp"
-#include "harness/judge/compare.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/node_faults.hpp"
 #include "harness/show/compare.hpp"
-#include "harness/show/show.hpp"
 #include "harness/values/measurement.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"

@@ -13,10 +13,7 @@
 #include "harness/profile/file.hpp"
 #include "harness/profile/population_file.hpp"
 #include "harness/profile/profile.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/compare.hpp"
-#include "harness/show/fleet.hpp"
-#include "harness/show/repeatability.hpp"
 #include "tests/unit/crowded_profile.hpp"
 
 // From AddressSanitizer's allocator; not every compiler ships its header.

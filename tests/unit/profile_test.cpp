@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>

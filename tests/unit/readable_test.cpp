@@ -5,7 +5,6 @@
 
 #include <limits>
 
-#include "harness/conclude/conclusions.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/session.hpp"

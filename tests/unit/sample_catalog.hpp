@@ -2,7 +2,6 @@
 
 // All benchmarks, for tests of conclusions; nothing is launched.
 
-#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>

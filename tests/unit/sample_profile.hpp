@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/conclusions.hpp"

@@ -11,7 +11,6 @@
 
 #include "bench/catalog.hpp"
 #include "harness/documents/documents.hpp"
-#include "harness/show/check.hpp"
 #include "harness/show/topics.hpp"
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/golden_profile.hpp"

@@ -18,7 +18,6 @@
 #include "harness/values/measurement.hpp"
 #include "harness/values/picture.hpp"
 #include "harness/values/resources.hpp"
-#include "harness/values/units.hpp"
 #include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/conclude/conclusions.hpp"
-#include "harness/conclude/limits.hpp"
 #include "harness/hardware/datasheets.hpp"
 #include "harness/hardware/spec.hpp"
 
