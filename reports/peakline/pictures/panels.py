@@ -144,8 +144,6 @@ def _draw_line_panel(canvas: Canvas, axes: Axes, shown: ShownPanel) -> None:
         lying = [mark.label for mark in shown.marks if not mark.upright]
         names = [line.label for line in shown.series] + lying
         canvas.legend_of(axes, names, handlelength=2.8)
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high)
     elif labels:
         end_labels(axes, labels, canvas.font - 1)
 
