@@ -211,7 +211,7 @@ def write(
     return paths
 
 
-def refuse_existing(paths: Sequence[Path], made_from: str = "") -> None:
+def refuse_existing(paths: Sequence[Path], made_from: str) -> None:
     """Raises FileExistsError for the first path that `write` would refuse to replace."""
     for path in paths:
         if os.path.lexists(path) and not is_page_of(path, made_from):

@@ -74,7 +74,7 @@ class Fields:
     """A config.json, accessed by Llama's names of fields."""
 
     def __init__(
-        self, values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
+        self, values: Mapping[str, Any], where: str, names: Mapping[str, str] | None = None
     ) -> None:
         self.values = values
         self.where = where  # prefix of field names in errors
@@ -152,7 +152,7 @@ class Fields:
             raise ValueError(f"{heads} heads do not divide a width of {width}")
         return width // heads
 
-    def kv_heads(self, default: int | None = None) -> int:
+    def kv_heads(self, default: int | None) -> int:
         """Heads of K and V: the field, else the default, else all heads."""
         key, heads = "num_key_value_heads", self.number("num_attention_heads")
         missing = self.names.get(key, key) not in self.values
