@@ -27,11 +27,11 @@ struct NodeFigure {
 };
 constexpr std::array<NodeFigure, 6> kNodeFigures = {
     {{"p2p.latency", "loads from another GPU, one after another", "load/s"},
-     {"pcie.concurrent.h2d", "PCIe H2D, all GPUs at once", "B/s"},
-     {"pcie.concurrent.d2h", "PCIe D2H, all GPUs at once", "B/s"},
-     {"pcie.concurrent.both", "PCIe both ways, all GPUs at once", "B/s"},
-     {"hbm.concurrent", "HBM read, all GPUs at once", "B/s", Basis::kMeasured, "hbm.read"},
-     {"gemm.concurrent", "BF16 GEMM, all GPUs at once", "FLOP/s", Basis::kSustained,
+     {"pcie.concurrent.h2d", "PCIe H2D with all GPUs at once", "B/s"},
+     {"pcie.concurrent.d2h", "PCIe D2H with all GPUs at once", "B/s"},
+     {"pcie.concurrent.both", "PCIe both ways with all GPUs at once", "B/s"},
+     {"hbm.concurrent", "HBM read with all GPUs at once", "B/s", Basis::kMeasured, "hbm.read"},
+     {"gemm.concurrent", "BF16 GEMM with all GPUs at once", "FLOP/s", Basis::kSustained,
       "tensor.bf16"}}};
 
 using Peaks = std::map<std::pair<std::string_view, Basis>, const Ceiling*>;

@@ -23,15 +23,16 @@ namespace {
 
 constexpr std::size_t kShiftsNamed = 3;
 constexpr std::size_t kMostCards = 20;  // in the table
-// Losses that the first line names of a single card and of each of several; those that a row names
-// where few and where many cards have one.
-constexpr std::size_t kOfOne = 3, kOfEach = 1, kFewRows = 3, kMostNamed = 12, kFewNamed = 3;
-constexpr double kWorthNaming = 0.005;  // smaller shifts only bound the rest
+// Losses that the first line names of a single card, and of each of several.
+constexpr std::size_t kOfOne = 3, kOfEach = 1;
+constexpr std::size_t kFewCompared = 3;  // cards whose losses are all listed
+constexpr double kManyTimes = 0.2;       // lower ratios are told as "150 times"
+constexpr double kWorthNaming = 0.005;   // smaller shifts only bound the rest
 
 // A figure that is slower or unsteady.
 struct Loss {
   std::string label;
-  double ratio = 1, half_width = 0;
+  double ratio = 1;
   bool unsteady = false;
   const CeilingComparison* ceiling = nullptr;  // nullptr: a curve
 };
@@ -66,11 +67,10 @@ void find_losses(Blamed& blamed) {
     if (blamed.device == nullptr || (reason->kind != RuleKind::kSlower && !unsteady)) continue;
     for (const CeilingComparison& c : blamed.device->ceilings)
       if (reason->name.figure == static_cast<const FigureKey&>(c))
-        blamed.losses.push_back({c.label, c.ratio, (c.ratio_high - c.ratio_low) / 2, unsteady, &c});
+        blamed.losses.push_back({c.label, c.ratio, unsteady, &c});
     for (const CurveComparison& c : blamed.device->curves)
       if (!reason->name.figure && reason->name.other == c.id)
-        blamed.losses.push_back({name_of_id(c.id), c.median_ratio, (c.ratio_high - c.ratio_low) / 2,
-                                 unsteady, nullptr});
+        blamed.losses.push_back({name_of_id(c.id), c.median_ratio, unsteady, nullptr});
   }
   std::ranges::stable_sort(blamed.losses, {}, &Loss::ratio);
 }
@@ -110,13 +110,10 @@ std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result
   return all;
 }
 
-// "HBM write 43.0 %", "launch round trip 150 times", "HBM copy unsteady".
-std::string loss_text(const Loss& loss) {
-  constexpr double kManyTimes = 0.2;
-  if (loss.unsteady) return loss.label + " unsteady";
-  return loss.label + ' ' +
-         (loss.ratio < kManyTimes ? format_number(1 / loss.ratio) + " times"
-                                  : format_percent(std::abs(1 - loss.ratio)));
+// "43.0 %", "150 times": by how much it is slower or faster.
+std::string amount_of(const Loss& loss) {
+  return loss.ratio < kManyTimes ? format_number(1 / loss.ratio) + " times"
+                                 : format_percent(std::abs(1 - loss.ratio));
 }
 
 // "HBM read 4.1 % slower, HBM write 3.9 %, and 5 more". most: losses to name.
@@ -124,8 +121,8 @@ std::string what_of(const Blamed& blamed, std::size_t most) {
   std::vector<std::string> parts;
   for (const Loss& loss : blamed.losses) {
     if (parts.size() == most) break;
-    const bool first = parts.empty() && !loss.unsteady;
-    parts.push_back(loss_text(loss) + (!first ? "" : loss.ratio < 1 ? " slower" : " faster"));
+    const std::string how = !parts.empty() ? "" : loss.ratio < 1 ? " slower" : " faster";
+    parts.push_back(loss.label + ' ' + (loss.unsteady ? "unsteady" : amount_of(loss) + how));
   }
   if (parts.empty()) {
     const bool added = blamed.device == nullptr && blamed.reasons[0]->name.figure;
@@ -209,6 +206,30 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
   return text;
 }
 
+// Cells of a loss: base, new, change. A curve has only a ratio.
+std::vector<Cell> loss_cells(const Loss& loss) {
+  const CeilingComparison* c = loss.ceiling;
+  const std::string change = loss.unsteady             ? "unsteady"
+                             : loss.ratio < kManyTimes ? amount_of(loss) + " slower"
+                                                       : format_signed_percent(loss.ratio - 1);
+  return {c == nullptr ? text_cell("–") : value_cell(c->base.value, c->unit),
+          c == nullptr ? text_cell("–") : value_cell(c->next.value, c->unit), text_cell(change)};
+}
+
+// All losses of a card.
+Table losses_table(const std::string& place, const Blamed& blamed, const std::string& changes) {
+  Table table{.key = "losses", .title = place, .remark = changes};
+  table.columns = {{.key = "base", .head = "base"},
+                   {.key = "new", .head = "new"},
+                   {.key = "change", .head = "change"}};
+  for (const Loss& loss : blamed.losses)
+    table.rows.push_back({.key = loss.label,
+                          .label = loss.label,
+                          .cells = loss_cells(loss),
+                          .remark = loss.ceiling == nullptr ? "" : explanation(*loss.ceiling)});
+  return table;
+}
+
 }  // namespace
 
 std::string fleet_size(const CompareResult& result) {
@@ -275,45 +296,34 @@ std::string fleet_point(const CompareResult& result) {
 }
 
 std::string deviating_cards(const CompareResult& result, std::size_t width) {
+  const auto common = common_changes(result);
+  std::vector<std::pair<std::string, Blamed>> cards;
+  for (const std::string_view kind : {"slower", "unsteady"})
+    for (auto& [name, blamed] : blamed_by(result, kind))
+      if (blamed.device != nullptr && !blamed.losses.empty())
+        cards.emplace_back(place_text(name), std::move(blamed));
+  if (cards.size() <= kFewCompared) {
+    std::string text;
+    for (const auto& [place, blamed] : cards)
+      text +=
+          '\n' + text_of(losses_table(place, blamed, own_changes(*blamed.device, common)), width);
+    return text;
+  }
   Table table{.key = "cards", .label_head = "slower or unsteady"};
   table.columns = {{.key = "figure", .head = "largest loss", .is_text = true},
                    {.key = "base", .head = "base"},
                    {.key = "new", .head = "new"},
-                   {.key = "ratio", .head = "ratio"},
-                   {.key = "half_width", .head = "±", .dispensable = 1},
+                   {.key = "change", .head = "change"},
                    {.key = "figures", .head = "figures"}};
-  const auto common = common_changes(result);
-  for (const std::string_view kind : {"slower", "unsteady"}) {
-    const auto cards = blamed_by(result, kind);
-    const std::size_t named = cards.size() <= kFewRows ? kMostNamed : kFewNamed;
-    for (const auto& [name, blamed] : cards) {
-      if (blamed.device == nullptr) continue;
-      Row row{.key = place_text(name), .label = place_text(name)};
-      if (!blamed.losses.empty()) {
-        const Loss& most = blamed.losses[0];
-        const CeilingComparison* c = most.ceiling;
-        row.cells = {text_cell(most.label),
-                     c == nullptr ? text_cell("") : value_cell(c->base.value, c->unit),
-                     c == nullptr ? text_cell("") : value_cell(c->next.value, c->unit),
-                     number_cell(Format::kRatio, most.ratio),
-                     number_cell(Format::kRatio, most.half_width),
-                     number_cell(Format::kExact, static_cast<double>(blamed.reasons.size()))};
-        std::vector<std::string> others;
-        for (const Loss& loss : std::span(blamed.losses).subspan(1))
-          others.push_back(loss_text(loss));
-        if (others.size() > named) {
-          others[named] = fmt::format("and {} more", others.size() - named);
-          others.resize(named + 1);
-        }
-        row.remark = joined(
-            {c == nullptr ? "" : explanation(*c), others.empty() ? "" : "also " + joined(others),
-             own_changes(*blamed.device, common)},
-            "; ");
-      }
-      table.rows.push_back(std::move(row));
-    }
+  for (const auto& [place, blamed] : cards) {
+    std::vector<Cell> cells = loss_cells(blamed.losses[0]);
+    cells.insert(cells.begin(), text_cell(blamed.losses[0].label));
+    cells.push_back(number_cell(Format::kExact, static_cast<double>(blamed.reasons.size())));
+    table.rows.push_back({.key = place,
+                          .label = place,
+                          .cells = std::move(cells),
+                          .remark = own_changes(*blamed.device, common)});
   }
-  if (table.rows.empty()) return {};
   if (const std::size_t all = table.rows.size(); all > kMostCards) {
     table.rows.resize(kMostCards);
     table.notes.push_back(

@@ -199,7 +199,7 @@ TEST(Acceptance, OtherGuestsOfAHostMaySlowWhatAllGpusCopy) {
   EXPECT_EQ(judged(shared).verdict, Outcome::kPass);
   scale_points(shared, 0.5, "pcie.concurrent.h2d");
   EXPECT_EQ(judged(shared).verdict, Outcome::kWarn);
-  EXPECT_THAT(judged(shared).line, HasSubstr("PCIe H2D, all GPUs at once"));
+  EXPECT_THAT(judged(shared).line, HasSubstr("PCIe H2D with all GPUs at once"));
 }
 
 TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {

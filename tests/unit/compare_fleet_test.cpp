@@ -131,7 +131,7 @@ TEST(CompareFleet, WhatChangedOnMostIsSaidOnce) {
   for (Profile& p : fleet.base.profiles) p.software.driver = "575.51";
   const std::string text = text_of(compared(fleet));
   EXPECT_THAT(text, HasSubstr("driver 575.51 → 580.159 on 8 of 8 cards"));
-  const std::string row = text.substr(text.find("\n  node3 gpu0 "));
+  const std::string row = text.substr(text.find("\nnode3 gpu0 "));
   EXPECT_THAT(row, HasSubstr("maximum memory clock "));
   EXPECT_THAT(row, Not(HasSubstr("driver")));
 }
