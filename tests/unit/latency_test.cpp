@@ -33,6 +33,30 @@ TEST(Occupancy, InterpolatesBytesInFlight) {
   EXPECT_THROW(warps_for(51e9), std::out_of_range);  // the most is not
 }
 
+// Short loads of one H200 and sustained ones of another: short ones do not count for many SMs.
+TEST(SomeOfTheSms, ProductsOnManySmsCountUnderLoadAlone) {
+  const auto sms_for = [](bool with_loads) {
+    std::vector<Measurement> points;
+    const auto add = [&](std::int64_t sms, double tflops, Params load = {}) {
+      load.emplace_back("sms", sms);
+      points.push_back(
+          sample::measurement("sms.gemm", std::move(load), Quantity::kFlopRate, tflops * 1e12));
+      points.back().launch = {{"sms", sms}};
+    };
+    for (const auto& [sms, tflops] : std::vector<std::pair<std::int64_t, double>>{
+             {8, 53}, {48, 339}, {64, 450}, {80, 537}, {96, 647}, {112, 720}, {132, 696}})
+      add(sms, tflops);
+    if (with_loads)
+      for (const auto& [sms, tflops] :
+           std::vector<std::pair<std::int64_t, double>>{{96, 561}, {112, 610}, {132, 643}})
+        add(sms, tflops, {{"load", "sustained"}});
+    const auto figures = said_by(sample::rule_of("sms.gemm"), points);
+    return figure_of(figures, {.name = "sms_for", .by = {{"percent", std::int64_t{95}}}});
+  };
+  EXPECT_EQ(sms_for(true), 113);   // 95 % of 643
+  EXPECT_EQ(sms_for(false), 105);  // 95 % of 720
+}
+
 Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {
   Profile p = sample::h200_run();
   for (const auto& [gib, gb_per_s] : rates)
