@@ -257,9 +257,13 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
         text += f", {why.text}" if why else ": look at what that one does longer"
         subject = f"waiting for {subject}"
         if why and why.seconds > waiting:
-            text += f"; its kernels take {units.time(why.seconds)} longer, part of that while "
-            text += f"{whom} still computes"
+            text += (
+                f". Its kernels take {units.time(why.seconds)} longer: {whom} waits for "
+                f"{units.time(waiting)} of that, and still computes in the other "
+                f"{units.time(why.seconds - waiting)}"
+            )
             subject = f"what rank {analysis.number(last)} does longer"
+            subject += f" ({whom} waits {units.time(waiting)} for it)"
         # Healthy ranks are late in turn. A late host is reported as the host's part.
         awaited = [rank.awaited for rank in analysis.ranks]
         if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):

@@ -96,22 +96,26 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 
 def table(analysis: Analysis) -> list[str]:
-    """Each part's mean time and its share of a step, also of each rank's where they are few."""
-    shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
+    """Each part's mean time and share of a step, and its time on each rank where they are few."""
+    one, few = analysis.one, 1 < len(analysis.ranks) <= _MOST_COLUMNS
+    shown = microseconds(analysis.parts, analysis.steps)
+    ranks = [microseconds(rank.parts, len(rank.steps)) for rank in analysis.ranks if few]
     head = f"part of a {one}{analysis.mean}"
     width = max(len(head), *(len(part.label) for part in shown)) + 2
-    several = 1 < len(analysis.ranks) <= _MOST_COLUMNS
-    places = range(len(analysis.ranks)) if several else ()
 
-    def line(name: str, us: int | None, shares: Iterable[str]) -> str:
-        time = "ms" if us is None else f"{us / 1000:.3f}"
-        return f"{name:{width}}{time:>12}{''.join(f'{share:>10}' for share in shares)}"
+    def line(name: str, time: str, share: str, *times: str) -> str:
+        return f"{name:{width}}{time:>9}{share:>9}{''.join(f'{each:>12}' for each in times)}"
 
-    lines = [line(head, None, (f"of {one}", *(analysis.named(place) for place in places)))]
+    def ms(us: int) -> str:
+        return f"{us / 1000:.3f}"
+
+    names = [f"{analysis.named(place)}, ms" for place in range(len(ranks))]
+    lines = [line(head, "ms", f"of {one}", *names)]
     for part, us in shown.items():
-        shares = (analysis.share(part), *(analysis.ranks[place].share(part) for place in places))
-        lines.append(line(part.label, us, map(units.percent, shares)))
-    return [*lines, line(f"the {one}", sum(shown.values()), ["100.0 %"] * (1 + len(places)))]
+        times = [ms(of_rank.get(part, 0)) for of_rank in ranks]
+        lines.append(line(part.label, ms(us), units.percent(analysis.share(part)), *times))
+    sums = [ms(sum(of_rank.values())) for of_rank in ranks]
+    return [*lines, line(f"the {one}", ms(sum(shown.values())), "100.0 %", *sums)]
 
 
 def module_table(analysis: Analysis) -> Table:
