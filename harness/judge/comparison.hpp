@@ -73,8 +73,10 @@ struct CurveComparison {
   struct Point {
     std::string name;  // parameters, "width:16/bytes:4096"
     double ratio = 1;
+    double base = 0, next = 0;  // geometric means of the runs
   };
   std::string id;             // with the parameter, if an id has several sweeps
+  std::string unit = {};      // of the points' figures
   std::vector<Point> points;  // in the order of the sweep
   double median_ratio = 1, ratio_low = 1, ratio_high = 1;
   Verdict verdict = Verdict::kInconclusive;

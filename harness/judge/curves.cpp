@@ -123,6 +123,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
                    DeviceComparison& out, std::vector<ComparedFigure>& figures) {
   CurveComparison c;
   c.id = id;
+  c.unit = base.unit;
   const bool is_time = base.unit == "s";
   std::vector<double> per_clock;
   RunSpeeds base_speeds, next_speeds;
@@ -133,7 +134,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
     const PointValues& after = found->second;
     // As the judgement averages runs.
     const double a = geometric_mean(before.values), b = geometric_mean(after.values);
-    c.points.push_back({name, is_time ? a / b : b / a});
+    c.points.push_back({name, is_time ? a / b : b / a, a, b});
     base_speeds.add(before, a, is_time);
     next_speeds.add(after, a, is_time);
     if (!before.per_clock.empty() && !after.per_clock.empty()) {

@@ -35,6 +35,7 @@ struct Loss {
   double ratio = 1;
   bool unsteady = false;
   const CeilingComparison* ceiling = nullptr;  // nullptr: a curve
+  const CurveComparison* curve = nullptr;
 };
 
 // A device's reasons, and its losses, the most first.
@@ -67,10 +68,10 @@ void find_losses(Blamed& blamed) {
     if (blamed.device == nullptr || (reason->kind != RuleKind::kSlower && !unsteady)) continue;
     for (const CeilingComparison& c : blamed.device->ceilings)
       if (reason->name.figure == static_cast<const FigureKey&>(c))
-        blamed.losses.push_back({c.label, c.ratio, unsteady, &c});
+        blamed.losses.push_back({c.label, c.ratio, unsteady, &c, nullptr});
     for (const CurveComparison& c : blamed.device->curves)
       if (!reason->name.figure && reason->name.other == c.id)
-        blamed.losses.push_back({name_of_id(c.id), c.median_ratio, unsteady, nullptr});
+        blamed.losses.push_back({name_of_id(c.id), c.median_ratio, unsteady, nullptr, &c});
   }
   std::ranges::stable_sort(blamed.losses, {}, &Loss::ratio);
 }
@@ -206,14 +207,31 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
   return text;
 }
 
-// Cells of a loss: base, new, change. A curve has only a ratio.
+// The point of a curve that changed as most did.
+const CurveComparison::Point& typical(const CurveComparison& curve) {
+  return *std::ranges::min_element(curve.points, {}, [&](const CurveComparison::Point& point) {
+    return std::abs(std::log(point.ratio / curve.median_ratio));
+  });
+}
+
+// "launch graph (nodes:16)": with the point whose figures stand beside it.
+std::string row_label(const Loss& loss) {
+  if (loss.curve == nullptr || loss.curve->points.size() == 1) return loss.label;
+  return fmt::format("{} ({})", loss.label, typical(*loss.curve).name);
+}
+
+// Cells of a loss: base, new, change.
 std::vector<Cell> loss_cells(const Loss& loss) {
   const CeilingComparison* c = loss.ceiling;
   const std::string change = loss.unsteady             ? "unsteady"
                              : loss.ratio < kManyTimes ? amount_of(loss) + " slower"
                                                        : format_signed_percent(loss.ratio - 1);
-  return {c == nullptr ? text_cell("–") : value_cell(c->base.value, c->unit),
-          c == nullptr ? text_cell("–") : value_cell(c->next.value, c->unit), text_cell(change)};
+  if (c != nullptr)
+    return {value_cell(c->base.value, c->unit), value_cell(c->next.value, c->unit),
+            text_cell(change)};
+  const CurveComparison::Point& point = typical(*loss.curve);
+  return {value_cell(point.base, loss.curve->unit), value_cell(point.next, loss.curve->unit),
+          text_cell(change)};
 }
 
 // All losses of a card.
@@ -224,7 +242,7 @@ Table losses_table(const std::string& place, const Blamed& blamed, const std::st
                    {.key = "change", .head = "change"}};
   for (const Loss& loss : blamed.losses)
     table.rows.push_back({.key = loss.label,
-                          .label = loss.label,
+                          .label = row_label(loss),
                           .cells = loss_cells(loss),
                           .remark = loss.ceiling == nullptr ? "" : explanation(*loss.ceiling)});
   return table;
@@ -317,7 +335,7 @@ std::string deviating_cards(const CompareResult& result, std::size_t width) {
                    {.key = "figures", .head = "figures"}};
   for (const auto& [place, blamed] : cards) {
     std::vector<Cell> cells = loss_cells(blamed.losses[0]);
-    cells.insert(cells.begin(), text_cell(blamed.losses[0].label));
+    cells.insert(cells.begin(), text_cell(row_label(blamed.losses[0])));
     cells.push_back(number_cell(Format::kExact, static_cast<double>(blamed.reasons.size())));
     table.rows.push_back({.key = place,
                           .label = place,

@@ -25,8 +25,6 @@ constexpr double kSamePerClock = 0.02;
 // Reasons of a fleet that are printed.
 constexpr std::size_t kMostLines = 8;
 
-std::string ratio(double value) { return fmt::format("{:.3f}", value); }
-
 Cell verdict_cell(Verdict verdict) {
   const Style style = verdict == Verdict::kFaster                                    ? Style::kGreen
                       : verdict == Verdict::kSlower || verdict == Verdict::kUnsteady ? Style::kRed
@@ -57,7 +55,8 @@ bool moved(const std::optional<double>& from, const std::optional<double>& to) {
 std::string per_clock(const CeilingComparison& c) {
   if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
   if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
-    return ratio(*c.ratio_per_clock) + " per clock: the SM clock is not the cause";
+    return fmt::format("at equal clock {}: the SM clock is not the cause",
+                       format_signed_percent(*c.ratio_per_clock - 1));
   }
   if (!moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) return {};
   const std::string& limit = c.ratio < 1 ? c.next.limit : c.base.limit;

@@ -252,24 +252,26 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
     last = analysis.leading
     if waiting and last != place:
         why = cause(analysis.ranks[last], analysis.ranks[place])
-        whom, subject = (f"rank {analysis.number(i)}" for i in (place, last))
-        text = f"{whom} waits {units.time(waiting)} for {subject}"
+        whom, late = (f"rank {analysis.number(i)}" for i in (place, last))
+        text = f"{whom} waits {units.time(waiting)} for {late}"
         text += f", {why.text}" if why else ": look at what that one does longer"
-        subject = f"waiting for {subject}"
+        subject, lead = f"waiting for {late}", ""
         if why and why.seconds > waiting:
             text += (
-                f". Its kernels take {units.time(why.seconds)} longer: {whom} waits for "
-                f"{units.time(waiting)} of that, and still computes in the other "
-                f"{units.time(why.seconds - waiting)}"
+                f". Its kernels take {units.time(why.seconds)} longer: for "
+                f"{units.time(why.seconds - waiting)} of that {whom} still computes, for "
+                f"{units.time(waiting)} it waits"
             )
-            subject = f"what rank {analysis.number(last)} does longer"
-            subject += f" ({whom} waits {units.time(waiting)} for it)"
+            subject, lead = (
+                f"{late}'s longer work",
+                f"{whom} waits {units.time(waiting)} for {late}",
+            )
         # Healthy ranks are late in turn. A late host is reported as the host's part.
         awaited = [rank.awaited for rank in analysis.ranks]
         if not why.of_host if why else awaited[last] > _MOSTLY * sum(awaited):
             waiting = max(waiting, why.seconds if why else 0.0)
             found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
-            yield dataclasses.replace(found, subject=subject)
+            yield dataclasses.replace(found, subject=subject, lead=lead)
     exposed, place = _worst(analysis, *COLLECTIVES)
     served = any(step.phase for rank in analysis.ranks for step in rank.steps)
     remedy = (

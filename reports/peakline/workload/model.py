@@ -179,6 +179,7 @@ class TraceFinding:
     saving_s: float = 0.0  # per step, at most
     step_s: float = 0.0  # the step that it is saved of, the rank's own
     subject: str = ""  # short name, if not the part's label
+    lead: str = ""  # what a headline says before it
     topic: str = ""  # of the profile's curve behind it, if any
     shown: str = ""  # the curve's statement
 

@@ -76,7 +76,8 @@ def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
         whose = "" if first.rank is None else f"rank {first.rank}'s "
         step = f"{units.percent(share)} of {whose}{units.time(first.step_s)}"
         saving = f"at most {units.time(first.saving_s)} ({step})"
-        return share, f"the most to save is {name}, {saving}"
+        lead = f"{first.lead}; " if first.lead else ""
+        return share, f"{lead}the most to save is {name}, {saving}"
     loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
     if loss is None:
         return 0.0, ""
