@@ -382,8 +382,7 @@ def test_more_work_is_named():
     assert WORK_S - SAME_S < first.saving_s < 1.15 * (WORK_S - SAME_S)
     said = (
         r"rank 0 waits (\S+) ms for rank 1, which runs 184 kernels a step instead of 112: more "
-        r"work, not a slow GPU \(.*\). Its kernels take (\S+) ms longer: for \d+ µs of that rank 0 "
-        r"still computes, for \S+ ms it waits"
+        r"work, not a slow GPU \(.*\). In all that is (\S+) ms of kernels, more than rank 0 waits"
     )
     waited, extra = map(float, re.fullmatch(said, first.text).groups())
     assert waited < extra == pytest.approx(first.saving_s * 1e3, abs=0.006)
@@ -423,7 +422,7 @@ def test_one_slow_kernel_is_named():
     first = advice(found)[0]
     assert (first.code, first.rank) == (Part.COLLECTIVES_WAITING.value, 1)
     assert "whose kernel _scatter_gather_elementwise_kernel takes 3.69 ms" in first.text
-    assert "for the same work: that kernel, not a slow GPU. Its kernels take" in first.text
+    assert "for the same work: that kernel, not a slow GPU. In all that is" in first.text
     # Most of the waiting is hidden, and slows the kernels that hide it.
     assert KERNEL_S - ORDERED_S < first.saving_s < 1.5 * (KERNEL_S - ORDERED_S)
     assert "; the most to save is rank 1's longer work, " in headline(found)

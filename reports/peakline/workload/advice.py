@@ -257,11 +257,7 @@ def _collectives(analysis: Analysis) -> Iterator[TraceFinding]:
         text += f", {why.text}" if why else ": look at what that one does longer"
         subject, lead = f"waiting for {late}", ""
         if why and why.seconds > waiting:
-            text += (
-                f". Its kernels take {units.time(why.seconds)} longer: for "
-                f"{units.time(why.seconds - waiting)} of that {whom} still computes, for "
-                f"{units.time(waiting)} it waits"
-            )
+            text += f". In all that is {units.time(why.seconds)} of kernels, more than {whom} waits"
             subject, lead = (
                 f"{late}'s longer work",
                 f"{whom} waits {units.time(waiting)} for {late}",
