@@ -4,6 +4,7 @@
 #include "bench/gemm/formats.hpp"
 #include "bench/pairs.hpp"
 #include "bench/question.hpp"
+#include "harness/values/device_view.hpp"
 
 namespace peakline::bench {
 
@@ -50,17 +51,19 @@ std::vector<Point> points_of_products() {
   return all;
 }
 
+bool under_load(const Measurement& m) { return text_param(m.params, "load").has_value(); }
+
 // Whether the figures take the point: with loads, short ones of many SMs do not count.
 bool counts(const Measurement& m, std::int64_t sms, bool with_loads) {
-  return !with_loads || sms <= kMostByShortLoads || text_param(m.params, "load");
+  return !with_loads || sms <= kMostByShortLoads || under_load(m);
 }
 
 // By number of SMs the rate, and its share of the highest steady one here; the SMs for some shares;
 // what that highest rate is of the ceiling. ceiling: empty: none.
 void summarize(const char* ceiling, const CurveView& curve, Figures& figures) {
   std::vector<Amount> steady;
-  const bool with_loads = std::ranges::any_of(
-      curve.points, [](const Measurement* m) { return text_param(m->params, "load").has_value(); });
+  const bool with_loads =
+      std::ranges::any_of(curve.points, [](const Measurement* m) { return under_load(*m); });
   for (const Measurement* m : curve.points) {
     const auto sms = int_param(m->launch, "sms");
     if (!sms || !counts(*m, *sms, with_loads)) continue;
@@ -101,10 +104,15 @@ std::string title(const TitleView& view) {
     parts.push_back(fmt::format("{:.0f} before {} {}", sms - taken, what,
                                 parts.empty() ? fmt::format("lose {} %", 100 - kBend) : "do"));
   };
-  if (const auto gemm = sms_for("sms.gemm")) add("BF16 GEMMs", *gemm);
+  const auto gemm = sms_for("sms.gemm");
+  if (gemm) add("BF16 GEMMs", *gemm);
   add("reads of memory", *memory);
   if (const auto l2 = sms_for("sms.l2")) add("reads of the L2", *l2);
-  return fmt::format("Communication can take so many of {} SMs: {}", sms, joined(parts));
+  const bool repeats = !gemm || std::ranges::any_of(view.view.measurements, [](const auto* m) {
+    return m->id == "sms.gemm" && under_load(*m);
+  });
+  return fmt::format("Communication can take so many of {} SMs: {}{}", sms, joined(parts),
+                     repeats ? "" : "; GEMMs by short loads, which differ by a tenth between runs");
 }
 
 Picture picture() {
