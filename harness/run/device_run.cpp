@@ -7,6 +7,7 @@
 
 #include "harness/profile/profile.hpp"
 #include "harness/run/worker.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -68,6 +69,8 @@ void DeviceRun::visit(const PlannedPoint& planned, bool again) {
   if (unusable_.empty()) {
     session_.progress().started(plan_.device, planned.name, again);
     measurement = measure_or_retry_alone(planned);
+    if (measurement && session_.implausible(*measurement))
+      measurement = measured_again(planned, *std::move(measurement));
   }
   if (!unusable_.empty()) {
     pass_over(planned, again);
@@ -155,6 +158,16 @@ std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint&
   if (measurement && measurement->status == Status::kError && planned.benchmark->never_run)
     excuse(*measurement);
   return measurement;
+}
+
+Measurement DeviceRun::measured_again(const PlannedPoint& planned, Measurement first) {
+  auto second = measure_or_retry_alone(planned);
+  if (!second) return first;
+  second->duration_s += first.duration_s;
+  second->reason +=
+      fmt::format("{}measured again: {} is above what the hardware can do",
+                  second->reason.empty() ? "" : "; ", format_value(*first.value, first.unit));
+  return *std::move(second);
 }
 
 std::optional<Measurement> DeviceRun::measure(const PlannedPoint& planned) {

@@ -6,6 +6,8 @@
 
 #include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/conclude/sm_clocks.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/values/device_view.hpp"
@@ -65,6 +67,14 @@ void Session::add_unmeasured(Measurement measurement) {
     if (visited_.contains({measurement.device, measurement.name()})) return cut_short();
   }
   add(std::move(measurement), 0);
+}
+
+bool Session::implausible(const Measurement& measurement) {
+  const std::lock_guard lock(mutex_);
+  const DeviceFacts* device = facts_for(profile_, measurement);
+  return device != nullptr &&
+         peakline::implausible(measurement, with_seen_clock(*device, profile_.measurements),
+                               settings_.benchmarks);
 }
 
 std::set<std::string> Session::ceiling_sources(const std::string& device) {

@@ -57,6 +57,8 @@ class Session {
   void add(Measurement measurement, double tolerance);
   // Adds an unmeasured point, unless an earlier run measured it; the profile becomes partial.
   void add_unmeasured(Measurement measurement);
+  // Whether the measurement is above what its device can do, as far as the run has seen it.
+  bool implausible(const Measurement& measurement);
   // Names of the device's measurements behind ceilings so far.
   std::set<std::string> ceiling_sources(const std::string& device);
   void cut_short() { cut_short_ = true; }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 
 #include "bench/pairs.hpp"
 #include "harness/benchmark/host_bench.hpp"
@@ -17,6 +18,7 @@
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/worker.hpp"
 #include "harness/run/worker_process.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "tests/unit/worker_catalog.hpp"
 
 namespace peakline::bench {
@@ -99,11 +101,12 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   add_share("sittings.ceiling", {{.resource = resource("memory.read")}});
   add_share("sittings.curve", {});
 
-  // A GPU's point, never measured.
+  // A GPU's point, answered by act_as_gpu().
   registry.add({.id = "gpu.point",
                 .what = "",
                 .work = "",
-                .limit = no_limit("a test"),
+                .quantity = Quantity::kOpRate,
+                .limit = per_clock_per_sm(1),
                 .points = {{.phase = Phase::kDevice, .seconds = 0.1}}},
                std::function<void(CudaBench&)>());
 
@@ -121,12 +124,25 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                }));
 }
 
-void hang_as_gpu() {
+void act_as_gpu() {
+  std::istringstream settings(std::getenv(kMadeUpGpu));
   DeviceFacts facts;
-  facts.uuid = std::getenv(kHangingGpu);
-  const std::string line = to_json_line(facts) + "\n";
-  while (::write(kWorkerOutput, line.data(), line.size()) >= 0) ::pause();
-  std::_Exit(EXIT_FAILURE);
+  settings >> facts.uuid;
+  const auto answer = [](const std::string& line) {
+    if (::write(kWorkerOutput, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(EXIT_FAILURE);
+  };
+  answer(to_json_line(facts));
+  for (;;) {
+    for (char c = 0; c != '\n';)
+      if (::read(kWorkerInput, &c, 1) != 1) std::_Exit(EXIT_SUCCESS);
+    double value = 0;
+    while (!(settings >> value)) ::pause();
+    Measurement m{.id = "gpu.point", .device = facts.uuid, .duration_s = 1};
+    m.value = value;
+    m.unit = unit_of(Quantity::kOpRate);
+    m.summary = summarize(std::vector(5, 1.0));
+    answer(to_json_line(m));
+  }
 }
 
 namespace {
@@ -306,14 +322,41 @@ TEST(Coordinator, PairsWithAGpuThatCannotBeMeasuredAreNotTried) {
   EXPECT_THAT(outcome.records, Contains(Pair(Status::kSkipped, "nothing to do")).Times(3));
 }
 
+Outcome run_made_up_gpu(const std::string& settings, const std::vector<DeviceFacts>& gpus) {
+  ::setenv(kMadeUpGpu, settings.c_str(), 1);
+  Outcome outcome = run_worker_catalog("^gpu", 1, gpus);
+  ::unsetenv(kMadeUpGpu);
+  return outcome;
+}
+
+// Its SMs do at most 1e9 ops/s each.
+TEST(Coordinator, AnImplausibleValueIsMeasuredOnceMore) {
+  std::vector<DeviceFacts> gpus = four_gpus();
+  gpus.resize(1);
+  gpus[0].sm_count = 1;
+  gpus[0].sm_clock_max_hz = 1e9;
+  const std::string remark = "measured again: 1.50 GOP/s is above what the hardware can do";
+  for (const auto& [values, kept, implausible] :
+       {std::tuple("1.5e9 0.9e9", 0.9e9, false), {"1.5e9 1.6e9", 1.6e9, true}}) {
+    const Profile profile = run_made_up_gpu("GPU-0 " + std::string(values), gpus).result.profile;
+    ASSERT_EQ(profile.measurements.size(), 1U);
+    const Measurement& m = profile.measurements[0];
+    EXPECT_EQ(m.value, kept);
+    EXPECT_EQ(m.flags.implausible, implausible);
+    EXPECT_EQ(m.reason, remark);
+    EXPECT_EQ(m.duration_s, 2);
+  }
+  const Profile plausible = run_made_up_gpu("GPU-0 0.8e9 0.9e9", gpus).result.profile;
+  EXPECT_EQ(plausible.measurements[0].value, 0.8e9);
+  EXPECT_EQ(plausible.measurements[0].reason, "");
+}
+
 // A worker that waits stands for a hanging GPU.
 TEST(Coordinator, AGpuThatHangsCostsThePointAndNoOtherGpu) {
   std::vector<DeviceFacts> gpus = four_gpus();
   gpus.resize(2);
   gpus[1].unusable = "fell off the bus";
-  ::setenv(kHangingGpu, gpus[0].uuid.c_str(), 1);
-  const Outcome outcome = run_worker_catalog("^gpu", 1, gpus);
-  ::unsetenv(kHangingGpu);
+  const Outcome outcome = run_made_up_gpu(gpus[0].uuid, gpus);
   EXPECT_THAT(outcome.records,
               ElementsAre(Pair(Status::kError, ::testing::MatchesRegex("no answer in 2[0-9] s")),
                           Pair(Status::kError, "fell off the bus")));

@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
-    if (std::getenv(peakline::bench::kHangingGpu) != nullptr) peakline::bench::hang_as_gpu();
+    if (std::getenv(peakline::bench::kMadeUpGpu) != nullptr) peakline::bench::act_as_gpu();
     return peakline::bench::run_worker(
         argv[2], peakline::bench::kWorkerOptions, peakline::bench::worker_catalog,
         peakline::bench::kWorkerInput, peakline::bench::kWorkerOutput);

@@ -14,8 +14,9 @@ inline const RunOptions kWorkerOptions{.max_noise = 0.5};
 // If this environment variable is set, workers end as soon as they have started.
 inline constexpr const char* kNoWorker = "PEAKLINE_TEST_NO_WORKER";
 
-// Set to a made-up GPU's UUID, a worker reports that GPU and then hangs.
-inline constexpr const char* kHangingGpu = "PEAKLINE_TEST_HANGING_GPU";
-[[noreturn]] void hang_as_gpu();
+// Set to a made-up GPU's UUID and values, a worker reports that GPU, answers each point with the
+// next value, and then hangs.
+inline constexpr const char* kMadeUpGpu = "PEAKLINE_TEST_MADE_UP_GPU";
+[[noreturn]] void act_as_gpu();
 
 }  // namespace peakline::bench
