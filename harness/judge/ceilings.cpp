@@ -23,6 +23,7 @@ struct CeilingRuns {
   std::vector<double> values;       // one per run, also within a profile (--runs)
   std::vector<double> half_widths;  // relative, of intervals within runs
   std::set<int> method_versions;
+  std::set<std::string, std::less<>> benchmarks;
   std::optional<double> excessive_scatter;  // the largest
   const DeviceView* last_run = nullptr;
 };
@@ -44,6 +45,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       // The first counts if a run has several.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
+      ceiling.benchmarks.insert(row->measurement.substr(0, row->measurement.find('/')));
       // Other guests can make a link unsteady; that says nothing about the GPU.
       const OwnScatter own = own_scatter(run, *row);
       if (own.excessive &&
@@ -195,6 +197,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
     static_cast<FigureKey&>(c) = id;
     c.label = labels(c);
     c.unit = before.rows[0]->unit;
+    c.benchmarks = before.benchmarks;
     c.base = side_value(before, figure.base);
     c.next = side_value(after, figure.next);
     if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&

@@ -82,6 +82,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
         c.verdict = Verdict::kUnsteady;
     }
     for (CurveComparison& c : device.curves) {
+      c.runs_differ = of_curves[curve].runs_differ;
       assign(curves[curve], of_curves[curve], c.median_ratio, c);
       ++curve;
     }
@@ -119,6 +120,8 @@ DeviceComparison compare_pair(const DevicePair& pair, const CompareOptions& opti
   device.model = pair.next[0].model();
   device.base_card = card_of(pair.base);
   device.next_card = card_of(pair.next);
+  device.base_cards = cards_of(pair.base).size();
+  device.next_cards = cards_of(pair.next).size();
   device.base_name = device_name(pair.base);
   device.next_name = device_name(pair.next);
   device.same_model = other_model(pair) == nullptr;
@@ -201,6 +204,18 @@ void excuse(std::span<const std::string> names, Gate& gate) {
 }
 
 }  // namespace
+
+bool DeviceComparison::told_by_ceiling(const CurveComparison& curve) const {
+  const std::string_view benchmark = std::string_view(curve.id).substr(0, curve.id.find('/'));
+  return std::ranges::any_of(ceilings, [&](const CeilingComparison& c) {
+    if (!c.benchmarks.contains(benchmark)) return false;
+    if (curve.verdict == Verdict::kFaster)
+      return c.verdict == Verdict::kFaster && curve.ratio_low <= c.ratio;
+    return (c.verdict == Verdict::kSlower || c.verdict == Verdict::kUnsteady ||
+            c.verdict == Verdict::kUneven) &&
+           curve.ratio_high >= c.ratio;
+  });
+}
 
 std::string_view CompareResult::verdict() const {
   const auto any_reason = [&](auto fits) {

@@ -3,7 +3,9 @@
 // The result of comparing two sets of profiles (compare.hpp).
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,8 +55,9 @@ struct CeilingComparison : FigureKey {
   // If the sides are two cards: the scatter of the model's cards, and their number.
   std::optional<double> between_cards = {};
   std::size_t cards = 0;
-  std::string assumed_from = {};  // another model whose scatter was borrowed
-  bool method_changed = false;    // values are not comparable
+  std::string assumed_from = {};                       // another model whose scatter was borrowed
+  bool method_changed = false;                         // values are not comparable
+  std::set<std::string, std::less<>> benchmarks = {};  // whose points are behind it
   // New runs that are slower by themselves, and the slowest one's ratio.
   std::size_t slow_runs = 0;
   double slowest_run = 1;
@@ -84,6 +87,7 @@ struct CurveComparison {
   // The longest stretch [part_begin, part_end) of points whose ratios all differ from 1 by more
   // than the threshold, in one direction; may be empty.
   std::size_t part_begin = 0, part_end = 0;
+  double runs_differ = 0;  // as in Judgement
 };
 
 struct Difference {
@@ -96,6 +100,8 @@ struct DeviceComparison {
   std::string key;                   // "gpu0", "host", "node"
   std::string model;                 // "NVIDIA H200", on the new side
   std::string base_card, next_card;  // short UUIDs of GPUs
+  std::size_t base_cards = 0,
+              next_cards = 0;        // compared as one: more than one if somebody chose so
   std::string moved_from;            // the card's machine on the old side, if another
   std::string base_name, next_name;  // "GPU 0 · NVIDIA H200", "host · AMD EPYC ..."
   bool same_model = true;
@@ -114,6 +120,8 @@ struct DeviceComparison {
   // Neighbours use the CPUs and memory of a virtual machine.
   bool shared_host() const { return is_host && virtual_machine; }
   bool judged() const { return same_model && !shared_host(); }
+  // Whether a ceiling of the curve's benchmark deviates as far, so that the curve says it again.
+  bool told_by_ceiling(const CurveComparison& curve) const;
 };
 
 // How far all cards of a model moved together in a figure: the median of their ratios, with its

@@ -97,14 +97,15 @@ const DeviceView* other_model(const DevicePair& pair) {
   return nullptr;
 }
 
+std::set<std::string> cards_of(const Runs& runs) {
+  std::set<std::string> all;
+  for (const DeviceView& run : runs)
+    if (run.facts != nullptr) all.insert(short_uuid(run.facts->uuid));
+  return all;
+}
+
 bool different_cards(const DevicePair& pair) {
-  const auto cards = [](const Runs& runs) {
-    std::set<std::string> all;
-    for (const DeviceView& run : runs)
-      if (run.facts != nullptr) all.insert(short_uuid(run.facts->uuid));
-    return all;
-  };
-  const std::set<std::string> base = cards(pair.base), next = cards(pair.next);
+  const std::set<std::string> base = cards_of(pair.base), next = cards_of(pair.next);
   return !base.empty() &&
          std::ranges::none_of(next, [&](const std::string& card) { return base.contains(card); });
 }

@@ -1,6 +1,6 @@
 // The reasons for which a gate fails: the new side is slower, or lacks or fails something that the
 // old side has. Codes, and the ends of names:
-//   slower           a ceiling, or the median of a curve
+//   slower           a ceiling, or the median of a curve that says more than its ceilings
 //   unsteady         a ceiling slower in some new runs but not in their mean, or with excessive
 //                    scatter within a run, on either side
 //   method_changed   a benchmark with another method: it cannot be judged
@@ -14,14 +14,17 @@
 //   not_verified     verification: not asked for, or on neither side: results cannot be judged
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
-//   uneven           a ceiling that would be slower, but for runs that differ implausibly: it
-//                    cannot be judged
+//   uneven           a ceiling or curve that would be slower, but for runs that differ
+//                    implausibly: it cannot be judged
+//   figure           a rate far above its theory or healthy cards', which no old run has: it cannot
+//                    be judged
 //   not_judged       judged: no common figure of the device is conclusive; machine: nothing was
 //                    judged; coverage/memory, ...: runs of most of a group's figures differ too
 //                    much
 //   filtered         machine/filter: a new run in another mode omits an unknown part
 //   fact             less hardware: fewer SMs, less memory, a lower power limit, ...
-//   ended_early      machine/run: a new run was interrupted
+//   ended_early      machine/run: a new run was interrupted; machine/old_run: an old one was, so
+//                    that nobody knows how fast the rest was
 //   health           a new problem that check finds with a GPU or the host (health/xid, ...); a
 //                    GPU that only the new side has is checked like any other;
 //                    machine: the code of a finding of severity "error"
@@ -122,6 +125,13 @@ bool decided(Verdict verdict) {
          verdict != Verdict::kUneven;
 }
 
+std::string uneven_text(double runs_differ, double ratio) {
+  return fmt::format(
+      "runs differ by {} (standard deviation), more than healthy machines do; the "
+      "ratio {:.3f} cannot be judged",
+      format_percent(runs_differ), ratio);
+}
+
 // Returns whether anything was judged.
 bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
@@ -132,15 +142,15 @@ bool slower(const DeviceComparison& device, Reasons& out) {
     else if (c.verdict == Verdict::kUnsteady)
       out.add(RuleKind::kUnsteady, FigureKey(c), unsteady_text(c));
     else if (c.verdict == Verdict::kUneven)
-      out.add(RuleKind::kUneven, FigureKey(c),
-              fmt::format("runs differ by {} (standard deviation), more than healthy machines do; "
-                          "the ratio {:.3f} cannot be judged",
-                          format_percent(c.runs_differ), c.ratio));
+      out.add(RuleKind::kUneven, FigureKey(c), uneven_text(c.runs_differ, c.ratio));
   }
   for (const CurveComparison& c : device.curves) {
     any = any || decided(c.verdict);
+    if (device.told_by_ceiling(c)) continue;
     if (c.verdict == Verdict::kSlower)
       out.add(RuleKind::kSlower, c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
+    else if (c.verdict == Verdict::kUneven)
+      out.add(RuleKind::kUneven, c.id, uneven_text(c.runs_differ, c.median_ratio));
   }
   return any;
 }
@@ -205,10 +215,40 @@ void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reas
   }
 }
 
+// What check says of a device by itself.
+std::vector<Judged> checked_alone(const DeviceView& view, std::span<const Population> populations) {
+  if (view.is_host()) return {};
+  const std::vector<DeviceView> views = device_views(*view.profile);
+  const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
+  return check_device(view, node, {.populations = populations, .donors = populations}).rules;
+}
+
+// Rates that are too high to believe would hide losses, or pass for gains.
+void too_fast(const DevicePair& pair, std::span<const Population> populations, Reasons& out) {
+  const auto too_fast_in = [&](const Runs& runs) {
+    std::vector<Judged> found;
+    for (const DeviceView& run : runs)
+      for (Judged& rule : checked_alone(run, populations))
+        if (rule.kind == RuleKind::kFigure && rule.outcome == Outcome::kCannotJudge &&
+            std::ranges::find(found, rule.name.figure,
+                              [](const Judged& r) { return r.name.figure; }) == found.end())
+          found.push_back(std::move(rule));
+    return found;
+  };
+  std::vector<Judged> after = too_fast_in(pair.next);
+  if (after.empty()) return;
+  const std::vector<Judged> before = too_fast_in(pair.base);
+  for (Judged& rule : after)
+    if (std::ranges::none_of(before,
+                             [&](const Judged& r) { return r.name.figure == rule.name.figure; }))
+      out.all.push_back(std::move(rule));
+}
+
 // Returns whether anything was judged.
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
-              const Restrictions& restrictions, std::vector<Judged>& reasons) {
-  Reasons out{pair.base[0].key(), reasons};
+              const Restrictions& restrictions, std::span<const Population> populations,
+              std::vector<Judged>& reasons) {
+  Reasons out{device.key, reasons};
   new_errors(pair, out);
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
@@ -224,6 +264,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   }
   if (pair.base[0].facts != nullptr) lesser_facts(pair, restrictions, out);
   const bool any_judged = slower(device, out);
+  too_fast(pair, populations, out);
   if (device.judged()) judge_coverage(device, out);
   not_verified(pair, out);
   const std::size_t before = reasons.size();
@@ -265,7 +306,12 @@ void add_filters(const MachineSides& sides, Reasons& machine) {
 void add_machine(const MachineSides& sides, std::vector<Judged>& reasons) {
   Reasons machine{"machine", reasons};
   new_machine_errors(sides, machine);
-  if (std::ranges::any_of(sides.next, ended_early) && std::ranges::none_of(sides.base, ended_early))
+  if (std::ranges::any_of(sides.base, ended_early))
+    RulesOf(machine.device, reasons)
+        .add(
+            RuleKind::kEndedEarly, "old_run", Outcome::kCannotJudge,
+            "an old run ended before it had measured everything: what it lacks cannot be compared");
+  else if (std::ranges::any_of(sides.next, ended_early))
     machine.add(RuleKind::kEndedEarly, "run", "a new run ended before it had measured everything");
   add_filters(sides, machine);
 }
@@ -277,29 +323,24 @@ bool has(const std::vector<Judged>& rules, const RuleName& name) {
 // Without earlier runs, a GPU is judged as check judges it.
 void judge_new_device(const DeviceView& run, std::span<const Population> populations,
                       std::vector<Judged>& reasons) {
-  if (run.is_host()) return;
-  const std::vector<DeviceView> views = device_views(*run.profile);
-  const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
-  for (Judged& rule :
-       check_device(run, node, {.populations = populations, .donors = populations}).rules)
+  for (Judged& rule : checked_alone(run, populations))
     if (!rule.passes() && !has(reasons, rule.name)) reasons.push_back(std::move(rule));
 }
 
 // The new runs by themselves: who compares them should hear of heat, and of a card that was as slow
-// before.
+// before. A figure that is among the reasons is told there.
 void add_warnings(const MachineSides& sides, std::span<const Population> populations, Gate& gate) {
-  for (const Profile* profile : sides.next) {
-    const std::vector<DeviceView> views = device_views(*profile);
-    const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
-    for (const DeviceView& view : views) {
-      if (view.is_host()) continue;
-      for (Judged& rule :
-           check_device(view, node, {.populations = populations, .donors = populations}).rules)
-        if ((rule.outcome == Outcome::kWarn || rule.outcome == Outcome::kFail) &&
-            !has(gate.reasons, rule.name) && !has(gate.warnings, rule.name))
+  const auto told = [&](const RuleName& name) {
+    return has(gate.warnings, name) || std::ranges::any_of(gate.reasons, [&](const Judged& r) {
+             return r.name == name ||
+                    (name.figure && r.name.device == name.device && r.name.figure == name.figure);
+           });
+  };
+  for (const Profile* profile : sides.next)
+    for (const DeviceView& view : device_views(*profile))
+      for (Judged& rule : checked_alone(view, populations))
+        if ((rule.outcome == Outcome::kWarn || rule.outcome == Outcome::kFail) && !told(rule.name))
           gate.warnings.push_back(std::move(rule));
-    }
-  }
 }
 
 }  // namespace
@@ -323,17 +364,20 @@ Gate gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
     const auto found = std::ranges::count_if(
         pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
     if (pair.base.size() == sides.base.size() && found < alike)
-      Reasons{pair.base[0].key(), result.reasons}.add(
+      Reasons{compared[i].key, result.reasons}.add(
           RuleKind::kMissing, "",
           fmt::format("{}: not in {} of {} new profiles", pair.base[0].model(), alike - found,
                       alike));
-    any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
+    any_judged |= add_pair(pair, compared[i], restrictions, populations, result.reasons);
   }
   for (const Runs& runs : sides.only_next)
     for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
-  for (const Runs& runs : sides.only_base)
-    Reasons{runs[0].key(), result.reasons}.add(RuleKind::kMissing, "",
-                                               runs[0].model() + ": not in the new profiles");
+  const auto is_gpu = [](const Runs& runs) { return runs[0].facts != nullptr; };
+  const bool lost_gpu = std::ranges::any_of(sides.only_base, is_gpu);
+  for (const Runs& runs : sides.only_base)  // without one of two GPUs there are no links to measure
+    if (is_gpu(runs) || !lost_gpu)
+      Reasons{runs[0].key(), result.reasons}.add(RuleKind::kMissing, "",
+                                                 runs[0].model() + ": not in the new profiles");
   const bool told = std::ranges::any_of(result.reasons, [](const Judged& reason) {
     return reason.kind == RuleKind::kNotJudged || reason.kind == RuleKind::kDifferentModel ||
            reason.kind == RuleKind::kDeviceUnusable;

@@ -91,7 +91,10 @@ struct Lost {
   void add(const std::string& reason) {
     if (points++ == 0) why = reason;
   }
-  std::string text() const { return with_reason(format_count(points, "point"), why); }
+  // "2 points missing", "1 point failed: timeout"
+  std::string text(std::string_view how) const {
+    return with_reason(fmt::format("{} {}", format_count(points, "point"), how), why);
+  }
 };
 
 std::set<std::string_view> versions_of(const Runs& runs) {
@@ -120,6 +123,9 @@ struct Expected {
   std::set<std::string_view> tried = {};  // the new runs' benchmarks
   std::size_t base_runs;
   Runs alike;  // new runs that should each have what all old ones have
+  // A GPU is in another place now, and a run takes some points only on the first GPU of each side
+  // of the host.
+  bool elsewhere;
 
   // The new side's program may lack the benchmark.
   bool may_not_exist(std::string_view id) const { return other_version && !tried.contains(id); }
@@ -133,6 +139,15 @@ struct Expected {
   }
 };
 
+bool elsewhere(const DevicePair& pair) {
+  const auto index_of = [](const DeviceView& run) {
+    return run.facts == nullptr ? std::nullopt : std::optional(run.facts->index);
+  };
+  const auto first = index_of(pair.base[0]);
+  const auto differs = [&](const DeviceView& run) { return index_of(run) != first; };
+  return std::ranges::any_of(pair.base, differs) || std::ranges::any_of(pair.next, differs);
+}
+
 Expected expected_of(const DevicePair& pair, const Points& next, const DeviceComparison& device,
                      const Restrictions& restrictions) {
   Expected expected{
@@ -140,7 +155,8 @@ Expected expected_of(const DevicePair& pair, const Points& next, const DeviceCom
       .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
       .other_version = versions_of(pair.base) != versions_of(pair.next),
       .base_runs = pair.base.size(),
-      .alike = {}};
+      .alike = {},
+      .elsewhere = elsewhere(pair)};
   for (const auto& [name, point] : next) expected.tried.insert(point.id);
   std::set<std::string_view> modes;
   for (const DeviceView& run : pair.next) {
@@ -169,7 +185,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
     const auto found = next.find(name);
     if (found == next.end()) {
       // A run has a record of each point that its program knows, so another version may have fewer.
-      if (expected.all_tried && !replaced && !expected.other_version) missing[before.id].add("");
+      if (expected.all_tried && !replaced && !expected.other_version && !expected.elsewhere)
+        missing[before.id].add("");
       continue;
     }
     const SidePoint& after = found->second;
@@ -188,22 +205,23 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
       ++unverified;
     }
     if (after.sound > 0 && before.methods != after.methods) {
-      changed[before.id].add(fmt::format("method {} instead of {}: cannot be judged",
-                                         fmt::join(after.methods, ", "),
+      changed[before.id].add(fmt::format("method {} instead of {}", fmt::join(after.methods, ", "),
                                          fmt::join(before.methods, ", ")));
     }
   }
-  for (const auto& [id, lost] : failed) out.add(RuleKind::kFailed, std::string(id), lost.text());
-  for (const auto& [id, lost] : missing) out.add(RuleKind::kMissing, std::string(id), lost.text());
-  for (const auto& [id, lost] : skipped)
-    out.add(RuleKind::kNotMeasured, std::string(id), lost.text());
-  for (const auto& [id, lost] : unclocked)
-    out.add(RuleKind::kClockUnknown, std::string(id), lost.text());
-  for (const auto& [id, points] : changed)
-    out.add(RuleKind::kMethodChanged, std::string(id), points.text());
-  if (unverified > 0) {
-    out.add(RuleKind::kUnverified, "verification", format_count(unverified, "result"));
-  }
+  const auto add = [&](RuleKind kind, const std::map<std::string_view, Lost>& all,
+                       std::string_view how) {
+    for (const auto& [id, lost] : all) out.add(kind, std::string(id), lost.text(how));
+  };
+  add(RuleKind::kFailed, failed, "failed");
+  add(RuleKind::kMissing, missing, "missing");
+  add(RuleKind::kNotMeasured, skipped, "not measured");
+  add(RuleKind::kClockUnknown, unclocked, "cannot be judged");
+  add(RuleKind::kMethodChanged, changed, "cannot be judged");
+  if (unverified > 0)
+    out.add(RuleKind::kUnverified, "verification",
+            fmt::format("{} {} no longer verified", format_count(unverified, "result"),
+                        unverified == 1 ? "is" : "are"));
 }
 
 std::map<FigureKey, std::size_t> runs_by_ceiling(const Runs& runs) {

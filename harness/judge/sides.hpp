@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,6 +39,8 @@ const DeviceView* other_model(const DevicePair& pair);
 // Conditions of the run that may explain a difference: "driver", "power limit"; "": unknown.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
+// Short UUIDs of a GPU's cards; empty for node and host.
+std::set<std::string> cards_of(const Runs& runs);
 // Whether the sides have no card in common.
 bool different_cards(const DevicePair& pair);
 

@@ -105,31 +105,6 @@ std::string failures(const Checks& checks, const Judged* told) {
   return names.empty() ? "" : "; " + shortened(names);
 }
 
-// Names of further machines with the worst verdict; of a single file, its GPUs.
-std::vector<std::string> as_bad_as(const Worst& worst, const Checks& checks) {
-  const Outcome verdict = checks.verdict();
-  std::vector<std::string> names;
-  if (checks.files.size() == 1) {
-    for (const CheckedDevice& device : worst.file->result.devices)
-      if (device.uuid != kNodeDevice && &device != worst.device &&
-          peakline::verdict(device.rules) == verdict)
-        names.push_back(device.name);
-    return names;
-  }
-  std::set<std::string> told;  // GPUs of these machines: files that share one are of one machine
-  const auto is_new = [&](const CheckedFile& file) {
-    bool all_new = true;
-    for (const CheckedDevice& device : file.result.devices)
-      if (device.uuid != kNodeDevice) all_new = told.insert(device.uuid).second && all_new;
-    return all_new;
-  };
-  is_new(*worst.file);
-  for (const CheckedFile& file : checks.files)
-    if (&file != worst.file && file.result.verdict() == verdict && is_new(file))
-      names.push_back(stem_of(file.file));
-  return names;
-}
-
 // "node2 gpu0 (H100)": the file's name tells one of several machines.
 std::string name_of(const CheckedFile& file, std::string_view device, std::string_view model,
                     const Checks& checks) {
@@ -141,26 +116,28 @@ std::string name_of(const Worst& worst, const Checks& checks) {
                  device.uuid == kNodeDevice ? "" : device.model, checks);
 }
 
-// "; 1 more machine fails: node3; 5 of 7 other GPUs pass"
+// "; 1 more GPU fails: node3 gpu0; 5 of 7 other GPUs pass"
 std::string of_others(const Checks& checks, const Worst& worst) {
   std::map<std::string_view, std::pair<std::string, Outcome>> gpus;  // the worst of a card's runs
+  std::vector<std::string> links;                                    // of other machines, as bad
   for (const CheckedFile& file : checks.files)
     for (const CheckedDevice& device : file.result.devices) {
-      if (device.uuid == kNodeDevice || device.uuid == worst.device->uuid) continue;
-      auto& [name, outcome] =
-          gpus.try_emplace(device.uuid, name_of(file, device.name, "", checks), Outcome::kPass)
-              .first->second;
-      outcome = std::max(outcome, verdict(device.rules));
+      const std::string name = name_of(file, device.name, "", checks);
+      if (device.uuid == kNodeDevice) {
+        if (&device != worst.device && verdict(device.rules) == checks.verdict())
+          links.push_back(name);
+      } else if (device.uuid != worst.device->uuid) {
+        Outcome& outcome = gpus.try_emplace(device.uuid, name, Outcome::kPass).first->second.second;
+        outcome = std::max(outcome, verdict(device.rules));
+      }
     }
   std::map<std::string, Outcome> others;
   for (const auto& [card, gpu] : gpus) others.insert(gpu);
   const bool all_pass =
       std::ranges::all_of(others, [](const auto& gpu) { return gpu.second < Outcome::kWarn; });
-  if (worst.device->uuid == kNodeDevice && all_pass && !others.empty())
+  if (worst.device->uuid == kNodeDevice && all_pass && links.empty() && !others.empty())
     return "; each GPU by itself passes";
-  return as_bad(checks.verdict(), checks.files.size() > 1 ? "machine" : "GPU",
-                as_bad_as(worst, checks)) +
-         others_pass(checks.verdict(), others);
+  return of_others(checks.verdict(), others, std::move(links));
 }
 
 // A line per group, with its worst outcome.

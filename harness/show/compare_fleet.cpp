@@ -29,13 +29,18 @@ constexpr std::size_t kFewCompared = 3;  // cards whose losses are all listed
 constexpr double kManyTimes = 0.2;       // lower ratios are told as "150 times"
 constexpr double kWorthNaming = 0.005;   // smaller shifts only bound the rest
 
-// A figure that is slower or unsteady.
+// A figure that is slower or unsteady. Ratios are of speed, also those of times.
 struct Loss {
   std::string label;
   double ratio = 1;
-  bool unsteady = false;
+  bool is_time = false, unsteady = false;
   const CeilingComparison* ceiling = nullptr;  // nullptr: a curve
   const CurveComparison* curve = nullptr;
+
+  // Losses first, the largest first; of equal ones, to the digits printed, ceilings.
+  std::tuple<bool, double, bool> rank() const {
+    return {unsteady, std::round(ratio * 1000), curve != nullptr};
+  }
 };
 
 // A device's reasons, and its losses, the most first.
@@ -68,28 +73,20 @@ void find_losses(Blamed& blamed) {
     if (blamed.device == nullptr || (reason->kind != RuleKind::kSlower && !unsteady)) continue;
     for (const CeilingComparison& c : blamed.device->ceilings)
       if (reason->name.figure == static_cast<const FigureKey&>(c))
-        blamed.losses.push_back({c.label, c.ratio, unsteady, &c, nullptr});
+        blamed.losses.push_back({c.label, c.ratio, c.unit == "s", unsteady, &c, nullptr});
     for (const CurveComparison& c : blamed.device->curves)
       if (!reason->name.figure && reason->name.other == c.id)
-        blamed.losses.push_back({name_of_id(c.id), c.median_ratio, unsteady, nullptr, &c});
+        blamed.losses.push_back(
+            {name_of_id(c.id), c.median_ratio, c.unit == "s", unsteady, nullptr, &c});
   }
-  std::ranges::stable_sort(blamed.losses, {}, &Loss::ratio);
-}
-
-// A curve of a ceiling that is among the reasons too says the same again.
-void drop_repeated(Blamed& blamed) {
-  std::set<std::string> ceilings;
-  for (const Judged* reason : blamed.reasons)
-    if (reason->name.figure) ceilings.insert(reason->name.figure->resource);
-  std::erase_if(blamed.reasons, [&](const Judged* reason) {
-    return !reason->name.figure && ceilings.contains(reason->name.other);
-  });
+  std::ranges::stable_sort(blamed.losses, {}, &Loss::rank);
 }
 
 bool leads(const Judged& reason, std::string_view verdict) {
   if (reason.passes()) return false;
-  return verdict == "different" ? reason.outcome == Outcome::kFail
-                                : verdict == "cannot_judge" || to_string(reason.kind) == verdict;
+  if (verdict == "slower" || verdict == "unsteady")
+    return reason.kind == RuleKind::kSlower || reason.kind == RuleKind::kUnsteady;
+  return verdict == "cannot_judge" || reason.outcome == Outcome::kFail;
 }
 
 // By device, the one that lost most first.
@@ -103,27 +100,29 @@ std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result
     if (const auto found = devices.find({device.machine, device.key}); found != devices.end())
       found->second.device = &device;
   std::vector<std::pair<DeviceName, Blamed>> all(devices.begin(), devices.end());
-  for (auto& [name, blamed] : all) {
-    drop_repeated(blamed);
-    find_losses(blamed);
-  }
+  for (auto& [name, blamed] : all) find_losses(blamed);
   std::ranges::stable_sort(all, {}, [](const auto& each) { return each.second.ratio(); });
   return all;
 }
 
-// "43.0 %", "150 times": by how much it is slower or faster.
-std::string amount_of(const Loss& loss) {
-  return loss.ratio < kManyTimes ? format_number(1 / loss.ratio) + " times"
-                                 : format_percent(std::abs(1 - loss.ratio));
+// "43.0 % slower", "150 times slower", "takes 2.1 x as long", "unsteady". short: the word slower
+// stands before.
+std::string how_much(const Loss& loss, bool short_form) {
+  if (loss.unsteady) return "unsteady";
+  if (loss.is_time) return fmt::format("takes {} x as long", format_number(1 / loss.ratio));
+  const std::string amount = loss.ratio < kManyTimes ? format_number(1 / loss.ratio) + " times"
+                                                     : format_percent(std::abs(1 - loss.ratio));
+  return amount + (short_form ? "" : loss.ratio < 1 ? " slower" : " faster");
 }
 
 // "HBM read 4.1 % slower, HBM write 3.9 %, and 5 more". most: losses to name.
 std::string what_of(const Blamed& blamed, std::size_t most) {
   std::vector<std::string> parts;
+  bool said_slower = false;
   for (const Loss& loss : blamed.losses) {
     if (parts.size() == most) break;
-    const std::string how = !parts.empty() ? "" : loss.ratio < 1 ? " slower" : " faster";
-    parts.push_back(loss.label + ' ' + (loss.unsteady ? "unsteady" : amount_of(loss) + how));
+    parts.push_back(loss.label + ' ' + how_much(loss, said_slower));
+    said_slower = said_slower || (!loss.unsteady && !loss.is_time && loss.ratio < 1);
   }
   if (parts.empty()) {
     const bool added = blamed.device == nullptr && blamed.reasons[0]->name.figure;
@@ -197,7 +196,7 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
         rest == 0 ? std::string()
                   : fmt::format("{}{} within {:.1f} %", named.empty() ? "" : "the other ",
                                 format_count(static_cast<std::int64_t>(rest), "figure"),
-                                std::ceil(1000 * bound - 1e-9) / 10);
+                                std::max(0.0, std::ceil(1000 * bound - 1e-9) / 10));
     if (!others.empty()) named.push_back(others);
     text += hanging("  ",
                     fmt::format("the fleet as a whole (median of {} {}s): {}", cards, model,
@@ -223,9 +222,10 @@ std::string row_label(const Loss& loss) {
 // Cells of a loss: base, new, change.
 std::vector<Cell> loss_cells(const Loss& loss) {
   const CeilingComparison* c = loss.ceiling;
-  const std::string change = loss.unsteady             ? "unsteady"
-                             : loss.ratio < kManyTimes ? amount_of(loss) + " slower"
-                                                       : format_signed_percent(loss.ratio - 1);
+  const bool as_percent = !loss.unsteady && loss.ratio >= kManyTimes;
+  const std::string change =
+      as_percent ? format_signed_percent((loss.is_time ? 1 / loss.ratio : loss.ratio) - 1)
+                 : how_much(loss, false);
   if (c != nullptr)
     return {value_cell(c->base.value, c->unit), value_cell(c->next.value, c->unit),
             text_cell(change)};
@@ -268,8 +268,7 @@ std::string machine_point(const CompareResult& result) {
     return fmt::format("{}: {}", place_text(blamed[0].first), what_of(blamed[0].second, kOfOne));
   std::vector<std::string> named;
   for (const auto& [name, found] : blamed)
-    named.push_back(fmt::format("{} ({})", place_text(name),
-                                what_of(found, blamed.size() == 1 ? kOfOne : kOfEach)));
+    named.push_back(fmt::format("{} ({})", place_text(name), what_of(found, kOfEach)));
   return shortened(named);
 }
 
@@ -316,10 +315,9 @@ std::string fleet_point(const CompareResult& result) {
 std::string deviating_cards(const CompareResult& result, std::size_t width) {
   const auto common = common_changes(result);
   std::vector<std::pair<std::string, Blamed>> cards;
-  for (const std::string_view kind : {"slower", "unsteady"})
-    for (auto& [name, blamed] : blamed_by(result, kind))
-      if (blamed.device != nullptr && !blamed.losses.empty())
-        cards.emplace_back(place_text(name), std::move(blamed));
+  for (auto& [name, blamed] : blamed_by(result, "slower"))
+    if (blamed.device != nullptr && !blamed.losses.empty())
+      cards.emplace_back(place_text(name), std::move(blamed));
   if (cards.size() <= kFewCompared) {
     std::string text;
     for (const auto& [place, blamed] : cards)

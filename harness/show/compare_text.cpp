@@ -138,28 +138,48 @@ std::vector<const CeilingComparison*> inconclusive(std::span<const DeviceCompari
   return found;
 }
 
-// Whether a ceiling of the curve has the same verdict: one loss is counted once.
-bool repeats(const CurveComparison& curve, const DeviceComparison& device) {
-  return std::ranges::any_of(device.ceilings, [&](const CeilingComparison& c) {
-    return c.resource == curve.id && c.verdict == curve.verdict;
-  });
-}
+// Curves of which nobody can tell whether they differ, but that look at least this much slower.
+constexpr double kFarBelow = 0.5;
 
-// "2 curves deviate (launch graph, launch round trip)"; empty for none.
+// "1 curve slower (launch graph); 2 curves faster (...); 1 curve looks 4.9 times slower, and is too
+// noisy to tell (PCIe H2D pageable)"; empty for none.
 std::string deviating_curves(std::span<const DeviceComparison> devices) {
-  std::ptrdiff_t count = 0;
-  std::vector<std::string> names;
-  for (const DeviceComparison& device : devices)
-    for (const CurveComparison& curve : device.curves) {
-      if (!deviates(curve.verdict) || repeats(curve, device)) continue;
+  struct Group {
+    std::ptrdiff_t count = 0;
+    std::vector<std::string> names = {};
+
+    void add(const CurveComparison& curve) {
       ++count;
       if (const std::string name = name_of_id(curve.id);
           std::ranges::find(names, name) == names.end())
         names.push_back(name);
     }
-  if (count == 0) return {};
-  return fmt::format("{} {} ({})", format_count(count, "curve"),
-                     count == 1 ? "deviates" : "deviate", shortened(names));
+  };
+  std::map<Verdict, Group> groups;
+  Group noisy;
+  double lowest = 1;
+  for (const DeviceComparison& device : devices)
+    for (const CurveComparison& curve : device.curves) {
+      if (deviates(curve.verdict) && !device.told_by_ceiling(curve)) {
+        groups[curve.verdict].add(curve);
+      } else if (curve.verdict == Verdict::kInconclusive && curve.median_ratio <= kFarBelow) {
+        noisy.add(curve);
+        lowest = std::min(lowest, curve.median_ratio);
+      }
+    }
+  std::vector<std::string> parts;
+  for (const auto& [verdict, how] :
+       {std::pair{Verdict::kSlower, "slower"}, std::pair{Verdict::kFaster, "faster"},
+        std::pair{Verdict::kUneven, "uneven"}, std::pair{Verdict::kWithinModel, "as cards differ"}})
+    if (const auto found = groups.find(verdict); found != groups.end())
+      parts.push_back(fmt::format("{} {} ({})", format_count(found->second.count, "curve"), how,
+                                  shortened(found->second.names)));
+  if (noisy.count > 0)
+    parts.push_back(fmt::format(
+        "{} up to {} times slower, but too noisy to tell ({})",
+        noisy.count == 1 ? "1 curve looks" : format_count(noisy.count, "curve") + " look",
+        format_number(1 / lowest), shortened(noisy.names)));
+  return joined(parts, "; ");
 }
 
 std::string tally(std::span<const DeviceComparison> devices, std::size_t width) {
@@ -258,7 +278,7 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
   std::ptrdiff_t within = 0;
   for (const CurveComparison& c : device.curves) {
     const bool together = c.part_begin == c.part_end;
-    if (!all && deviates(c.verdict) && repeats(c, device)) continue;
+    if (!all && deviates(c.verdict) && device.told_by_ceiling(c)) continue;
     if (!deviates(c.verdict) && (together || !all)) {
       within += together;
       continue;
@@ -293,9 +313,8 @@ std::string reasons_text(const Gate& gate, std::size_t most, std::size_t width) 
   };
   for (const Judged& reason : gate.reasons) {
     if (reason.kind == RuleKind::kSlower && !reason.passes()) continue;  // in the tables
-    lines.push_back(fmt::format("{}: {}{}: {}", to_string(reason.name),
-                                reason.passes() ? "allowed, " : "", to_string(reason.kind),
-                                describe(reason)));
+    lines.push_back(fmt::format("{}: {}{}", to_string(reason.name),
+                                reason.passes() ? "allowed: " : "", describe(reason)));
   }
   print();
   for (const Judged& rule : gate.warnings)
@@ -351,8 +370,9 @@ std::pair<std::string, std::string> side_names(const CompareResult& result) {
 // The figures of a result, each judged one counted once.
 struct Counts {
   std::int64_t judged = 0, equal = 0, as_cards = 0, open = 0, faster = 0;
-  double bound = 0;      // no figure differs by more, besides those that vary too much
-  std::size_t runs = 0;  // a side, that settle open ones
+  std::size_t allowed = 0;  // reasons
+  double bound = 0;         // no figure differs by more, besides those that vary too much
+  std::size_t runs = 0;     // a side, that settle open ones
   const CeilingComparison* furthest = nullptr;  // of those that differ as cards do
   std::string curves;                           // those that deviate
   std::vector<const CeilingComparison*> varying;
@@ -360,6 +380,8 @@ struct Counts {
 Counts counts_of(const CompareResult& result) {
   Counts counts;
   counts.curves = deviating_curves(result.devices);
+  counts.allowed = static_cast<std::size_t>(
+      std::ranges::count(result.gate.reasons, Outcome::kExcused, &Judged::outcome));
   for (const CeilingComparison* c : judged(result.devices)) {
     ++counts.judged;
     switch (c->verdict) {
@@ -426,20 +448,35 @@ std::string counted(const Counts& counts, const std::optional<Lean>& lean, bool 
   return joined(all, "; ");
 }
 
+// The most cards that are compared as one on either side, at least 1.
+std::pair<std::size_t, std::size_t> pooled(const CompareResult& result) {
+  std::pair<std::size_t, std::size_t> most = {1, 1};
+  for (const DeviceComparison& device : result.devices)
+    most = {std::max(most.first, device.base_cards), std::max(most.second, device.next_cards)};
+  return most;
+}
+
 // "node8 is as fast as node7 within 3.5 %: 12 figures equal, ...", or where figures lean "node8
 // differs from node7 by at most 3.5 %: 13 of 14 ..."
 std::string as_fast(const CompareResult& result) {
   const Counts counts = counts_of(result);
   if (counts.judged == 0) return "no figure could be judged";
   if (counts.equal + counts.as_cards + counts.open == 0) return counted(counts, {}, true);
-  const auto [base, next] = side_names(result);
-  return fmt::format("{}{} {} {}{}: {}", is_fleet(result) ? fleet_size(result) + ": " : "", next,
+  auto [base, next] = side_names(result);
+  const auto [base_cards, next_cards] = pooled(result);
+  if (base_cards > 1) base += fmt::format(" ({} cards)", base_cards);
+  if (next_cards > 1) next += fmt::format(" ({} cards)", next_cards);
+  const std::string apart = counts.allowed == 0
+                                ? ""
+                                : fmt::format(", apart from {} allowed {}", counts.allowed,
+                                              counts.allowed == 1 ? "reason" : "reasons");
+  return fmt::format("{}{} {} {}{}{}: {}", is_fleet(result) ? fleet_size(result) + ": " : "", next,
                      result.lean ? "differs from" : "is as fast as", base,
                      counts.bound == 0
                          ? ""
                          : fmt::format(" {} {:.1f} %", result.lean ? "by at most" : "within",
                                        std::ceil(1000 * counts.bound - 1e-9) / 10),
-                     counted(counts, result.lean, true));
+                     apart, counted(counts, result.lean, true));
 }
 
 // "; node8 by itself has a warning: gpu0/health/thermal_limit".
@@ -550,6 +587,11 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
   else
     for (const DeviceComparison& device : result.devices)
       text += device_text(device, rows_of(result, view.all), width);
+  if (const auto [base_cards, next_cards] = pooled(result); base_cards > 1 || next_cards > 1)
+    text += hanging("",
+                    "The sides have no machine in common, so all cards of a side are compared as "
+                    "one, which can hide a slow one: peakline fleet judges each card.",
+                    width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
   if (!result.only_base.empty())
     text += hanging("  ", "What only base has counts as lost; --device LIST compares chosen GPUs.",

@@ -236,6 +236,11 @@ std::vector<std::string> reasons_of(const FleetMember& member) {
   return lines;
 }
 
+// "node3 gpu0"
+std::string name_of(const FleetMember& member) {
+  return who(member.node, member.rules.empty() ? member.device : member.rules[0].name.device, "");
+}
+
 std::string fleet_sentence(const Fleet& fleet) {
   const Outcome verdict = fleet.verdict();
   std::string all = counted(fleet, false);
@@ -244,18 +249,17 @@ std::string fleet_sentence(const Fleet& fleet) {
   const FleetMember* worst = nullptr;
   const FleetGroup* of = nullptr;
   std::map<std::string, std::pair<std::string, Outcome>> gpus;  // name and worst mode of each card
-  std::set<std::string> machines;                               // that are as bad
+  std::vector<const FleetMember*> links;                        // and hosts that are as bad
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
       if (is_gpu(group)) {
         Outcome& outcome =
-            gpus.try_emplace(member.card, member.node + ' ' + member.device, Outcome::kPass)
-                .first->second.second;
+            gpus.try_emplace(member.card, name_of(member), Outcome::kPass).first->second.second;
         const bool as_group = member.verdict() == Outcome::kWarn && !warns(member);
         outcome = std::max(outcome, as_group ? Outcome::kPass : member.verdict());
       }
       if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
-      machines.insert(member.node);
+      if (!is_gpu(group)) links.push_back(&member);
       if (worst != nullptr && !more_severe(member.rules[0], worst->rules[0])) continue;
       worst = &member;
       of = &group;
@@ -263,14 +267,14 @@ std::string fleet_sentence(const Fleet& fleet) {
   }
   if (worst == nullptr) return all + ": nothing could be judged";
   if (is_gpu(*of)) gpus.erase(worst->card);
-  machines.erase(worst->node);
+  std::erase(links, worst);
   std::map<std::string, Outcome> others;
   for (const auto& [card, gpu] : gpus) others.insert(gpu);
+  std::vector<std::string> as_bad;
+  for (const FleetMember* member : links) as_bad.push_back(name_of(*member));
   const Judged& rule = worst->rules[0];
   return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
-         describe_worst(rule, worst->rules) +
-         as_bad(verdict, "machine", {machines.begin(), machines.end()}) +
-         others_pass(verdict, others);
+         describe_worst(rule, worst->rules) + of_others(verdict, others, std::move(as_bad));
 }
 
 std::string drift_sentence(const Drift& drift) {

@@ -41,33 +41,35 @@ std::string who(std::string_view machine, std::string_view device, std::string_v
                      model.empty() ? "" : fmt::format(" ({})", short_model(model)));
 }
 
-std::string others_pass(Outcome verdict, const std::map<std::string, Outcome>& others) {
+std::string of_others(Outcome verdict, const std::map<std::string, Outcome>& others,
+                      std::vector<std::string> as_bad) {
+  const std::string_view noun = as_bad.empty() ? "GPU" : "device";
   std::map<Outcome, std::vector<std::string>> by_outcome;
   for (const auto& [name, outcome] : others) by_outcome[outcome].push_back(name);
+  as_bad.insert(as_bad.begin(), by_outcome[verdict].begin(), by_outcome[verdict].end());
+  std::string text;
+  if (!as_bad.empty() && verdict >= Outcome::kCannotJudge)
+    text =
+        fmt::format("; {} {}: {}", format_count(std::ssize(as_bad), fmt::format("more {}", noun)),
+                    verdict != Outcome::kFail ? "cannot be judged"
+                    : as_bad.size() == 1      ? "fails"
+                                              : "fail",
+                    shortened(as_bad));
   const std::size_t passing =
       by_outcome[Outcome::kPass].size() + by_outcome[Outcome::kExcused].size();
   if (passing == others.size())
-    return passing == 0   ? ""
-           : passing == 1 ? "; the other GPU passes"
-                          : fmt::format("; the other {} GPUs pass", passing);
-  std::string text;
+    return text + (passing == 0   ? ""
+                   : passing == 1 ? "; the other GPU passes"
+                                  : fmt::format("; the other {} GPUs pass", passing));
   if (passing > 0)
-    text = fmt::format("; {} of {} pass", passing,
-                       format_count(static_cast<std::int64_t>(others.size()), "other GPU"));
+    text += fmt::format("; {} of {} {}", passing,
+                        format_count(static_cast<std::int64_t>(others.size()), "other GPU"),
+                        passing == 1 ? "passes" : "pass");
   for (const auto& [outcome, words] : {std::pair(Outcome::kCannotJudge, "cannot be judged"),
                                        std::pair(Outcome::kWarn, "with a warning")})
     if (const auto& names = by_outcome[outcome]; outcome < verdict && !names.empty())
       text += fmt::format("; {} {}: {}", names.size(), words, shortened(names));
   return text;
-}
-
-std::string as_bad(Outcome verdict, std::string_view noun, const std::vector<std::string>& names) {
-  if (names.empty() || verdict < Outcome::kCannotJudge) return "";
-  return fmt::format("; {} {}: {}", format_count(std::ssize(names), fmt::format("more {}", noun)),
-                     verdict != Outcome::kFail ? "cannot be judged"
-                     : names.size() == 1       ? "fails"
-                                               : "fail",
-                     shortened(names));
 }
 
 std::string verdict_word(Outcome verdict) { return styled(style_of(verdict), word_of(verdict)); }

@@ -19,13 +19,11 @@ std::string verdict_line(Outcome verdict, std::string_view text);
 
 // "node2 gpu0 (H100)"; machine and model may be empty.
 std::string who(std::string_view machine, std::string_view device, std::string_view model);
-// "; the other 5 GPUs pass", or "; 3 of 5 other GPUs pass; 1 cannot be judged: gpu2; 1 with a
-// warning: gpu4", without those that are as bad as the verdict. others: by name.
-std::string others_pass(Outcome verdict, const std::map<std::string, Outcome>& others);
-
-// "; 2 more machines fail: node3, node4", "; 1 more GPU cannot be judged: gpu1"; "" for none, or
-// where the verdict is better. noun: of the names.
-std::string as_bad(Outcome verdict, std::string_view noun, const std::vector<std::string>& names);
+// What else fails or passes: "; 2 more GPUs fail: node3 gpu0, node3 gpu1; 3 of 5 other GPUs pass; 1
+// cannot be judged: node4 gpu2; 1 with a warning: ...", "; the other 5 GPUs pass". others: GPUs by
+// name; as_bad: names of further devices, such as a machine's links, with the same verdict.
+std::string of_others(Outcome verdict, const std::map<std::string, Outcome>& others,
+                      std::vector<std::string> as_bad);
 
 // Without text.
 std::string verdict_word(Outcome verdict);

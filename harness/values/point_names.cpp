@@ -46,6 +46,9 @@ std::vector<std::string> words_of_id(std::string_view id) {
 }
 
 std::string name_of_id(std::string_view id) {
+  // A sweep of a benchmark is named by its parameter.
+  if (const std::size_t at = id.find('/'); at != id.npos)
+    return fmt::format("{} by {}", name_of_id(id.substr(0, at)), spaced(id.substr(at + 1)));
   constexpr std::string_view kAcronyms[] = {"ce",  "dsmem", "fma", "gemm", "hbm",
                                             "mma", "nccl",  "sm",  "tma"};
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {

@@ -69,7 +69,7 @@ def test_the_fleet_is_as_described(demo):
 def test_what_changed_since_before_is_found(demo):
     folder, _ = demo
     changed = stdout_of("compare", "before/", "--", "profiles/", cwd=folder)
-    slower = "SLOWER  1 of 7 cards compared: node6 gpu0 (launch round trip 150 times slower, "
+    slower = "SLOWER  1 of 7 cards compared: node6 gpu0 (launch round trip takes 150 x as long, "
     assert changed.startswith(slower)
     assert "only in new: node9 gpu0" in changed
 
@@ -79,7 +79,7 @@ def test_a_machine_that_fails_is_named(demo):
     arguments = ("check", "profiles/", "--rules", "rules.toml")
     failed = stdout_of(*arguments, code=1, cwd=folder)
     assert failed.startswith("FAIL  node6 gpu0 (H200): HBM triad (2 reads + write) 43.5 % below ")
-    others = "; 2 more machines fail: node3, node4; 5 of 7 other GPUs pass"
+    others = "; 2 more GPUs fail: node3 gpu0, node4 gpu0; 5 of 7 other GPUs pass"
     assert failed.partition("\n")[0].endswith(others)
     verdicts = re.findall(r"^(\w+)  profiles/(node\d)\.json$", failed, re.M)
     assert [name for word, name in verdicts if word == "FAIL"] == ["node3", "node4", "node6"]

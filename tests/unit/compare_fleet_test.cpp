@@ -153,6 +153,30 @@ TEST(CompareFleet, LostMovedAndReplacedCardsAreNamed) {
   EXPECT_THAT(text, HasSubstr("node3 gpu0: GPU-00000002 was in node2 before"));
 }
 
+TEST(CompareFleet, CardsComparedAsOneAreCounted) {
+  Fleets fleet = fleet_of(3);
+  std::mt19937 random(3);
+  for (int i = 0; i < 3; ++i)
+    fleet.next.profiles[i] = run_of(50 + i, fmt::format("other{}", i), random);
+  const std::string text = text_of(compared(fleet));
+  EXPECT_THAT(text, StartsWith("SAME  new (3 cards) is as fast as base (3 cards)"));
+  EXPECT_THAT(text, HasSubstr("compared as one"));
+}
+
+// A row each, the losses first, and what takes longer has no percentage of speed.
+TEST(CompareFleet, ACardHasOneTable) {
+  const CompareResult result = compared(fleet_of(4, {{2, [](Profile& p) {
+                                                        slower_memory(0.9)(p);
+                                                        for (Measurement& m : p.measurements)
+                                                          if (m.id == "launch.graph")
+                                                            sample::scale(m, 4);
+                                                      }}}));
+  const std::string text = text_of(result);
+  EXPECT_EQ(text.find("\nnode2 gpu0\n"), text.rfind("\nnode2 gpu0\n"));
+  EXPECT_THAT(first_line(result), HasSubstr("launch graph takes 4.0"));
+  EXPECT_THAT(text, HasSubstr(" +300.0 %"));
+}
+
 TEST(CompareFleet, CardsOfOneSideAreNotCounted) {
   Fleets fleet = fleet_of(2);
   std::mt19937 random(4);

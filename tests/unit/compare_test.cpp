@@ -543,7 +543,7 @@ TEST(CompareText, WhereNothingDeviatesEachFigureIsCounted) {
   faster.verdict = Verdict::kFaster;
   faster.points = {{.name = "nodes:1", .ratio = 2}};
   EXPECT_THAT(line(), testing::EndsWith(
-                          "(most: FP32 GEMM achievable -7.1 %); 1 curve deviates (launch graph)"));
+                          "(most: FP32 GEMM achievable -7.1 %); 1 curve faster (launch graph)"));
   device.curves.clear();
   add("l2.read", 1.05, Verdict::kFaster, std::nullopt);
   EXPECT_EQ(line(),

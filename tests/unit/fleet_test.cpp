@@ -265,7 +265,7 @@ TEST(Fleet, TheFirstLineNamesTheWorstAndCountsTheRest) {
   scale(nodes[4].profile, "hbm.write", 0.6);
   const std::string text = fleet_text(study(nodes), false, {});
   EXPECT_TRUE(text.starts_with("FAIL  node05 gpu0 (H200): HBM write "));
-  EXPECT_THAT(text, HasSubstr("; 1 more machine fails: node02; 6 of 7 other GPUs pass\n"));
+  EXPECT_THAT(text, HasSubstr("; 1 more GPU fails: node02 gpu0; 6 of 7 other GPUs pass\n"));
 }
 
 TEST(Fleet, TheFirstLineCountsWarningsApart) {
@@ -278,8 +278,8 @@ TEST(Fleet, TheFirstLineCountsWarningsApart) {
                                        .evidence = {}});
   scale(nodes[5].profile, "hbm.read", 1.5);  // beyond theory
   EXPECT_THAT(fleet_text(study(nodes), false, {}),
-              HasSubstr("; 5 of 7 other GPUs pass; 1 cannot be judged: node06 GPU 0; 1 with a "
-                        "warning: node03 GPU 0\n"));
+              HasSubstr("; 5 of 7 other GPUs pass; 1 cannot be judged: node06 gpu0; 1 with a "
+                        "warning: node03 gpu0\n"));
 }
 
 TEST(Fleet, TheLowestIsNamedInNarrowTerminals) {

@@ -285,7 +285,7 @@ TEST(Gate, SeesWhatOneOfSeveralQuickRunsLacksOfAFullOne) {
   EXPECT_TRUE(gate_of({full}, {quick, quick}).passed());
   const Gate gate = gate_of({full}, {quick, lost, quick});
   EXPECT_THAT(reasons(gate), ElementsAre("missing gpu0/launch.submit"));
-  EXPECT_EQ(gate.reasons[0].text, "1 point: not in 1 of 3 new profiles");
+  EXPECT_EQ(gate.reasons[0].text, "1 point missing: not in 1 of 3 new profiles");
 }
 
 TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
@@ -450,6 +450,14 @@ TEST(Gate, ExcusesByName) {
   const Gate unused = gate_of({base}, {next}, names("gpu0", "gpu0/health/xid"));
   EXPECT_FALSE(unused.passed());
   EXPECT_THAT(unused.unused, ElementsAre("gpu0"));
+  const Profile slow = run_with([](Profile& p) {
+    for (Measurement& m : p.measurements)
+      if (m.id == "hbm.read") sample::scale(m, 0.9);
+  });
+  EXPECT_THAT(compare_text(compare(std::vector{base}, std::vector{slow},
+                                   {.allowed = {"gpu0/hbm.read/measured"}}),
+                           {}, {}),
+              StartsWith("SAME  new is as fast as base, apart from 1 allowed reason: "));
 }
 
 TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
@@ -464,6 +472,91 @@ TEST(Gate, SeesLossesOfWhatGpusDoTogether) {
                 Contains(StartsWith(fmt::format("slower node/{}/", id))));
   }
   EXPECT_TRUE(gate_of({good}, {good}).passed());
+}
+
+// By its card, and named where it is now.
+TEST(Gate, ACardInAnotherPlaceIsNamedByItsNewOne) {
+  const Profile before = sample::reference("nvidia-h200-x2");
+  Profile after = before;
+  std::swap(after.devices[0].index, after.devices[1].index);
+  const std::string card = before.devices[0].uuid;
+  sample::scale(after, 0.9, [&](const Ceiling& row) {
+    return row.resource == "hbm.read" && row.device == card;
+  });
+  const CompareResult result = compare(std::vector{before}, std::vector{after}, {});
+  EXPECT_THAT(reasons(result.gate), Contains("slower gpu1/hbm.read/measured"));
+  EXPECT_THAT(compare_text(result, {}, {}), StartsWith("SLOWER  gpu1: HBM read 10.0 % slower\n"));
+}
+
+// A run takes points of the host's links only on its first GPU.
+TEST(Gate, TwoGpusOfOneRunAreAlike) {
+  const auto alone = [](std::size_t kept) {
+    Profile p = sample::reference("nvidia-h200-x2");
+    const std::string other = p.devices[1 - kept].uuid;
+    std::erase_if(p.measurements, [&](const Measurement& m) {
+      return m.device == other || m.device == kNodeDevice;
+    });
+    std::erase_if(p.ceilings, [&](const Ceiling& row) {
+      return row.device == other || row.device == kNodeDevice;
+    });
+    p.devices.erase(p.devices.begin() + static_cast<std::ptrdiff_t>(1 - kept));
+    return p;
+  };
+  for (const std::size_t first : {0, 1})
+    EXPECT_THAT(reasons(compare(std::vector{alone(first)}, std::vector{alone(1 - first)},
+                                {.populations = bundled_populations(), .in_order = true})
+                            .gate),
+                IsEmpty());
+}
+
+TEST(Gate, RatesAboveTheoryCannotBeJudged) {
+  const auto faster = [](double factor) {
+    return run_with([&](Profile& p) { sample::scale(p, "hbm.read", Basis::kMeasured, factor); });
+  };
+  const Profile good = sample::h200_run();
+  EXPECT_THAT(reasons(gate_of({good}, {faster(1.2)})),
+              ElementsAre("figure gpu0/hbm.read/measured"));
+  EXPECT_EQ(compare(std::vector{good}, std::vector{faster(1.2)}, {}).verdict(), "cannot_judge");
+  EXPECT_THAT(reasons(gate_of({faster(1.2)}, {faster(1.2)})), IsEmpty());  // no change
+}
+
+TEST(Gate, ACurveWhoseRunsDifferCannotBeJudged) {
+  const auto launches = [](double times_as_long) {
+    return run_with([&](Profile& p) {
+      for (Measurement& m : p.measurements)
+        if (m.id.starts_with("launch.")) sample::scale(m, times_as_long);
+    });
+  };
+  const Profile good = sample::h200_run();
+  EXPECT_THAT(reasons(gate_of({good, good, good}, {good, launches(10), launches(10)})),
+              Contains(StartsWith("uneven gpu0/launch.")));
+}
+
+TEST(Gate, AnOldRunThatEndedEarlyLeavesTheRestOpen) {
+  const Profile whole = sample::h200_run();
+  Profile part = whole;
+  part.complete = false;
+  part.measurements.resize(part.measurements.size() / 2);
+  part = sample::derived(std::move(part));
+  EXPECT_THAT(reasons(gate_of({part}, {whole})), ElementsAre("ended_early machine/old_run"));
+  EXPECT_EQ(gate_of({part}, {whole}).outcome(), Outcome::kCannotJudge);
+}
+
+// The loss of a ceiling is not told again by the curve of its benchmark, which may lose more.
+TEST(Gate, ALossIsOneReason) {
+  const auto hbm = [](double speed, double of_curve) {
+    return run_with([&](Profile& p) {
+      const std::string behind = sample::ceiling(p, "hbm.read", Basis::kMeasured).measurement;
+      for (Measurement& m : p.measurements)
+        if (m.id == "hbm.read") sample::scale(m, m.name() == behind ? speed : of_curve);
+    });
+  };
+  const auto of = [](const Profile& next) {
+    return reasons(gate_of({sample::h200_run()}, {next}));
+  };
+  EXPECT_THAT(of(hbm(0.9, 0.9)), ElementsAre("slower gpu0/hbm.read/measured"));
+  EXPECT_THAT(of(hbm(0.9, 0.5)),
+              ElementsAre("slower gpu0/hbm.read/measured", "slower gpu0/hbm.read"));
 }
 
 TEST(Gate, ANewCeilingIsWhatWasMeasured) {

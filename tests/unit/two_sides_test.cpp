@@ -314,7 +314,7 @@ TEST(Study, SaysHowFarRunsDifferAndIfTheNextIsInside) {
   EXPECT_EQ(studies[0].pairs, 6u);
   EXPECT_EQ(studies[0].alarms, 2u);  // the third after either of the others
   EXPECT_THAT(repeatability_text(studies, runs, {.width = 80}),
-              HasSubstr("fails in 2 of 6 ordered pairs: gpu0/hbm.read"));
+              HasSubstr("fails in 2 of 6 ordered pairs:\ngpu0/hbm.read/measured (2)"));
 }
 
 TEST(Study, KeepsModesApartAndLeavesOutWhatWasRunOnce) {
