@@ -85,6 +85,8 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
       c.runs_differ = of_curves[curve].runs_differ;
       assign(curves[curve], of_curves[curve], c.median_ratio, c);
       ++curve;
+      if (c.verdict == Verdict::kSlower || c.verdict == Verdict::kNotJudged) c.slow_part.reset();
+      if (c.slow_part) c.verdict = Verdict::kSlower;
     }
   }
 }
@@ -213,7 +215,7 @@ bool DeviceComparison::told_by_ceiling(const CurveComparison& curve) const {
       return c.verdict == Verdict::kFaster && curve.ratio_low <= c.ratio;
     return (c.verdict == Verdict::kSlower || c.verdict == Verdict::kUnsteady ||
             c.verdict == Verdict::kUneven) &&
-           curve.ratio_high >= c.ratio;
+           curve.slow_part.value_or(curve.ratio_high) >= c.ratio;
   });
 }
 

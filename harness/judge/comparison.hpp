@@ -88,6 +88,10 @@ struct CurveComparison {
   // than the threshold, in one direction; may be empty.
   std::size_t part_begin = 0, part_end = 0;
   double runs_differ = 0;  // as in Judgement
+  // The median ratio of the part, where it makes the curve slower and the curve's median does not.
+  std::optional<double> slow_part = {};
+
+  double loss_ratio() const { return slow_part.value_or(median_ratio); }
 };
 
 struct Difference {

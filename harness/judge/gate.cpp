@@ -1,6 +1,7 @@
 // The reasons for which a gate fails: the new side is slower, or lacks or fails something that the
 // old side has. Codes, and the ends of names:
-//   slower           a ceiling, or the median of a curve that says more than its ceilings
+//   slower           a ceiling; the median of a curve, or a part of it, that says more than its
+//                    ceilings
 //   unsteady         a ceiling slower in some new runs but not in their mean, or with excessive
 //                    scatter within a run, on either side
 //   method_changed   a benchmark with another method: it cannot be judged
@@ -125,6 +126,13 @@ bool decided(Verdict verdict) {
          verdict != Verdict::kUneven;
 }
 
+// "28 of 59 points 0.500 times as fast in their median, from bytes:41943040 to ..."
+std::string part_text(const CurveComparison& c) {
+  return fmt::format("{} of {} {:.3f} times as fast in their median, from {} to {}",
+                     c.part_end - c.part_begin, format_count(std::ssize(c.points), "point"),
+                     *c.slow_part, c.points[c.part_begin].name, c.points[c.part_end - 1].name);
+}
+
 std::string uneven_text(double runs_differ, double ratio) {
   return fmt::format(
       "runs differ by {} (standard deviation), more than healthy machines do; the "
@@ -148,7 +156,8 @@ bool slower(const DeviceComparison& device, Reasons& out) {
     any = any || decided(c.verdict);
     if (device.told_by_ceiling(c)) continue;
     if (c.verdict == Verdict::kSlower)
-      out.add(RuleKind::kSlower, c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
+      out.add(RuleKind::kSlower, c.id,
+              c.slow_part ? part_text(c) : ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
     else if (c.verdict == Verdict::kUneven)
       out.add(RuleKind::kUneven, c.id, uneven_text(c.runs_differ, c.median_ratio));
   }

@@ -76,8 +76,8 @@ void find_losses(Blamed& blamed) {
         blamed.losses.push_back({c.label, c.ratio, c.unit == "s", unsteady, &c, nullptr});
     for (const CurveComparison& c : blamed.device->curves)
       if (!reason->name.figure && reason->name.other == c.id)
-        blamed.losses.push_back(
-            {name_of_id(c.id), c.median_ratio, c.unit == "s", unsteady, nullptr, &c});
+        blamed.losses.push_back({name_of_id(c.id) + (c.slow_part ? ", a part," : ""),
+                                 c.loss_ratio(), c.unit == "s", unsteady, nullptr, &c});
   }
   std::ranges::stable_sort(blamed.losses, {}, &Loss::rank);
 }
@@ -209,7 +209,7 @@ std::string shifts_text(const CompareResult& result, std::size_t width) {
 // The point of a curve that changed as most did.
 const CurveComparison::Point& typical(const CurveComparison& curve) {
   return *std::ranges::min_element(curve.points, {}, [&](const CurveComparison::Point& point) {
-    return std::abs(std::log(point.ratio / curve.median_ratio));
+    return std::abs(std::log(point.ratio / curve.loss_ratio()));
   });
 }
 

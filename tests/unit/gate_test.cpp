@@ -532,6 +532,23 @@ TEST(Gate, ACurveWhoseRunsDifferCannotBeJudged) {
               Contains(StartsWith("uneven gpu0/launch.")));
 }
 
+TEST(Gate, AHostOfAnotherSizeMayLaunchAtAnotherSpeed) {
+  const auto slower_launches = [](bool other_host) {
+    return run_with([&](Profile& p) {
+      for (Measurement& m : p.measurements) {
+        if (!m.id.starts_with("launch.")) continue;
+        sample::scale(m, 1.8);
+        m.varies_with = VariesWith::kLaunches;
+      }
+      if (other_host) *p.host.usable_threads /= 4;
+    });
+  };
+  const Profile good = sample::h200_run();
+  EXPECT_THAT(reasons(gate_of({good}, {slower_launches(false)})),
+              Contains("slower gpu0/launch.graph"));
+  EXPECT_THAT(reasons(gate_of({good}, {slower_launches(true)})), IsEmpty());
+}
+
 TEST(Gate, AnOldRunThatEndedEarlyLeavesTheRestOpen) {
   const Profile whole = sample::h200_run();
   Profile part = whole;
@@ -540,6 +557,27 @@ TEST(Gate, AnOldRunThatEndedEarlyLeavesTheRestOpen) {
   part = sample::derived(std::move(part));
   EXPECT_THAT(reasons(gate_of({part}, {whole})), ElementsAre("ended_early machine/old_run"));
   EXPECT_EQ(gate_of({part}, {whole}).outcome(), Outcome::kCannotJudge);
+}
+
+// The median of all points would hide it.
+TEST(Gate, SeesAPartOfACurveThatIsSlow) {
+  const auto slow = [](double factor, std::string_view id) {
+    return run_with([&](Profile& p) {
+      std::vector<Measurement*> points;
+      for (Measurement& m : p.measurements)
+        if (m.id == id) points.push_back(&m);
+      for (std::size_t i = 0; i < 4; ++i) sample::scale(*points.at(i), factor);
+    });
+  };
+  const Profile good = sample::h200_run();
+  const Profile slow_part = slow(0.5, "gemm.waves.bf16");
+  const CompareResult result = compare(std::vector{good}, std::vector{slow_part}, {});
+  EXPECT_THAT(reasons(result.gate), ElementsAre("slower gpu0/gemm.waves.bf16"));
+  EXPECT_THAT(result.gate.reasons[0].text,
+              StartsWith("4 of 10 points 0.500 times as fast in their median, from "));
+  EXPECT_THAT(compare_text(result, {}, {}),
+              StartsWith("SLOWER  gpu0: GEMM waves BF16, a part, 50.0 % slower\n"));
+  EXPECT_THAT(reasons(gate_of({good}, {slow(0.75, "gemm.waves.bf16")})), IsEmpty());
 }
 
 // The loss of a ceiling is not told again by the curve of its benchmark, which may lose more.
