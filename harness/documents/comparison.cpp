@@ -90,6 +90,9 @@ json encode(const FleetShift& s) {
 }
 
 json encode(const DeviceComparison& d) {
+  json curves = encode(d.curves);
+  for (std::size_t i = 0; i < d.curves.size(); ++i)
+    curves[i]["repeats_ceiling"] = d.told_by_ceiling(d.curves[i]);
   return {{"machine", text_or_null(d.machine)},
           {"device", d.key},
           {"base_card", text_or_null(d.base_card)},
@@ -100,7 +103,7 @@ json encode(const DeviceComparison& d) {
           {"same_model", d.same_model},
           {"shared_host", d.shared_host()},
           {"ceilings", encode(d.ceilings)},
-          {"curves", encode(d.curves)},
+          {"curves", std::move(curves)},
           {"differences", encode(d.differences)},
           {"only_base", d.only_base},
           {"only_new", d.only_next}};

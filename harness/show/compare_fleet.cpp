@@ -222,10 +222,11 @@ std::string row_label(const Loss& loss) {
 // Cells of a loss: base, new, change.
 std::vector<Cell> loss_cells(const Loss& loss) {
   const CeilingComparison* c = loss.ceiling;
-  const bool as_percent = !loss.unsteady && loss.ratio >= kManyTimes;
-  const std::string change =
-      as_percent ? format_signed_percent((loss.is_time ? 1 / loss.ratio : loss.ratio) - 1)
-                 : how_much(loss, false);
+  const double times = loss.is_time ? 1 / loss.ratio : loss.ratio;
+  const std::string change = loss.unsteady              ? "unsteady"
+                             : loss.ratio >= kManyTimes ? format_signed_percent(times - 1)
+                             : loss.is_time             ? format_number(times) + " x as long"
+                                                        : how_much(loss, false);
   if (c != nullptr)
     return {value_cell(c->base.value, c->unit), value_cell(c->next.value, c->unit),
             text_cell(change)};

@@ -176,8 +176,8 @@ std::string deviating_curves(std::span<const DeviceComparison> devices) {
                                   shortened(found->second.names)));
   if (noisy.count > 0)
     parts.push_back(fmt::format(
-        "{} up to {} times slower, but too noisy to tell ({})",
-        noisy.count == 1 ? "1 curve looks" : format_count(noisy.count, "curve") + " look",
+        "{} {} times slower, but too noisy to tell ({})",
+        noisy.count == 1 ? "1 curve looks" : format_count(noisy.count, "curve") + " look up to",
         format_number(1 / lowest), shortened(noisy.names)));
   return joined(parts, "; ");
 }

@@ -147,7 +147,7 @@ def test_other_models_and_hosts_are_not_judged(document):
     page = comparison_page(document)
     assert "Two models: their ratios are facts about them, not verdicts." in page
     assert "Not judged: a virtual machine" in page
-    assert "<b>warning</b> gpu0, HBM read: different model: 0.900</li>" in page
+    assert "<b>warning</b> gpu0, HBM read: 0.900</li>" in page
 
 
 @on_both_canvases

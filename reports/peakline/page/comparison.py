@@ -179,16 +179,16 @@ def _of_models(device: Mapping[str, Any]) -> str:
 
 def _reasons(document: Mapping[str, Any]) -> str:
     """Losses, missing and failed figures, and figures of only one side."""
-    named = {
-        f"/{row['resource']}/{row['basis']}": ceiling_name(row)
-        for device in document["devices"]
-        for row in device["ceilings"]
-    }
+    named = {}
+    for device in document["devices"]:
+        for row in device["ceilings"]:
+            named[f"/{row['resource']}/{row['basis']}"] = ceiling_name(row)
+        for row in device["curves"]:
+            named[f"/{row['id']}"] = str(row.get("label", row["id"]))
     rows = [
         (
             "info" if reason["allowed"] else _SEVERITY.get(reason["outcome"], "warning"),
-            f"{_printed(str(reason['name']), named)}: "
-            f"{str(reason['code']).replace('_', ' ')}: {reason['text']}",
+            f"{_printed(str(reason['name']), named)}: {reason['text']}",
         )
         for reason in document["gate"]["reasons"]
         # The pictures of a fleet's devices have them.
@@ -208,7 +208,7 @@ def _reasons(document: Mapping[str, Any]) -> str:
 
 
 def _printed(name: str, named: Mapping[str, str]) -> str:
-    """A rule's name with its ceiling's: "gpu0, HBM read"."""
+    """A rule's name with that of its ceiling or curve: "gpu0, HBM read"."""
     whole = name.removesuffix("/steady")
     for end, ceiling in named.items():
         if whole.endswith(end):
@@ -276,8 +276,12 @@ def _ceilings(device: Mapping[str, Any], threshold: float, identity: str) -> str
 
 
 def _curves(device: Mapping[str, Any], identity: str) -> Iterator[str]:
-    """What deviates is open, the rest folded."""
-    deviating = [c for c in device["curves"] if c["verdict"] in ("slower", "faster", "unsteady")]
+    """What deviates, and is not told by a ceiling, is open, the rest folded."""
+    deviating = [
+        curve
+        for curve in device["curves"]
+        if curve["verdict"] in ("slower", "faster", "uneven") and not curve.get("repeats_ceiling")
+    ]
     if deviating:
         yield card("curves", f"<h3>Curves that deviate</h3>{_of_curves(deviating, identity)}")
     if rest := [c for c in device["curves"] if c not in deviating]:
@@ -294,11 +298,21 @@ def _of_curves(curves: Sequence[Mapping[str, Any]], identity: str) -> str:
             cell(verdict_name(row["verdict"])),
             _ratio(row.get("ratio_low")),
             _ratio(row.get("ratio_high")),
-            cell(f"{part['from']} to {part['to']}" if (part := row.get("parts")) else ""),
+            cell(_part(row)),
         ]
         for row in curves
     ]
     return table(identity, heads, rows)
+
+
+def _part(curve: Mapping[str, Any]) -> str:
+    """The points that changed in one direction: "nodes:64 to nodes:1024"."""
+    part = curve.get("parts")
+    if not part:
+        return ""
+    if part["points"] == len(curve["points"]):
+        return "all points" if part["points"] > 1 else ""
+    return part["from"] if part["points"] == 1 else f"{part['from']} to {part['to']}"
 
 
 def _differences(device: Mapping[str, Any], identity: str) -> Iterator[str]:

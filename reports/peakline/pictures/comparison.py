@@ -18,7 +18,7 @@ VERDICTS: dict[str, tuple[str, str, str, str]] = {
     "unsteady": ("unsteady", "X", "full", SAVED),
     "faster": ("faster", "^", "full", FASTER),
     "within_model": ("as cards differ", "D", "full", SERIES[4]),
-    "inconclusive": ("too noisy to tell", "o", "none", MUTED),
+    "inconclusive": ("inconclusive", "o", "none", MUTED),
     "not_judged": ("not judged", "s", "none", MUTED),
     "same": ("equal", "o", "full", SERIES[0]),
 }
