@@ -33,7 +33,7 @@ def test_bound_above_owned_time_is_clipped(analyzed):
     found = analyzed(made)
     assert found.parts == {Part.KERNELS: 900_000, Part.KERNELS_UNKNOWN: 900_000}
     assert found.ranks[0].clipped == 1
-    assert any("that beat their bound: 1 (cache," in note for note in found.notes)
+    assert any("that beat their bound: 1 in 1 trace (cache," in note for note in found.notes)
 
 
 @pytest.mark.parametrize("memory", ["Pinned", "Pageable"])

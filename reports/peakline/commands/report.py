@@ -355,8 +355,13 @@ def _print(
         show([*lines(found.ran, found.shares, width), f"{called}:"])
     if found.placements:
         most = None if every else _MOST_KERNELS
+        first = list(kernel_text.lead(profile, found.placements, called))
+        if found.ran:  # steps have an answer of their own
+            said += first
+        else:
+            show([line for text in first for line in wrapped(text, width)] + [""])
         show(kernel_text.table(profile, found.placements, width, most))
-        said += kernel_text.advice(profile, found.placements, called)
+        said += kernel_text.remarks(profile, found.placements)
     said += [str(bound)] if bound else []
     if model:
         said.append(answer(decoding(profile, model, BATCHES[:1], CONTEXTS[:1]), profile.label))

@@ -180,7 +180,8 @@ def _of_unknown_graphs(rank: Waterfall) -> int:
 def _recorded(analysis: Analysis) -> list[TraceFinding]:
     ranks = analysis.ranks
     clipped = sum(rank.clipped for rank in ranks)
-    over = " over all ranks" if len(ranks) > 1 else ""
+    over = f" in {units.counted(len(ranks[0].steps), analysis.one)}"
+    over += " of each rank" if len(ranks) > 1 else ""
     assumed = ", ".join(ranks[0].costs.assumed)
     shapes = any(rank.timeline.trace.has_shapes for rank in ranks)
     leading, record = analysis.leading, RECORDING[ranks[0].timeline.trace.tool]

@@ -144,11 +144,11 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
         return f"{called}: what bounds them is not known"
     name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
     tuned = total(placements, lambda p: p.as_written)
-    ways = {"by tuning": (first.gain_s(first.as_written), tuned)}
+    ways = {"as written": (first.gain_s(first.as_written), tuned)}
     # Without counters both answers are one.
     if first.rewritten is not None and first.kernel.busy:
         rewritten = total(placements, lambda p: p.rewritten)
-        ways["by rewriting"] = (first.gain_s(first.rewritten), rewritten)
+        ways["rewritten"] = (first.gain_s(first.rewritten), rewritten)
     of_first: list[str] = []
     for way, (gain, all_) in ways.items():
         share = units.percent(gain / all_.seconds if all_.seconds else 0.0)
@@ -166,19 +166,24 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
 
 def advice(profile: Profile, placements: Sequence[Placement], called: str = YOURS) -> list[str]:
     """Sentences on where there is most to gain, and on what cannot be said."""
-    return list(_sentences(profile, placements, called))
+    return [*lead(profile, placements, called), *remarks(profile, placements)]
 
 
-def _sentences(profile: Profile, placements: Sequence[Placement], called: str) -> Iterator[str]:
+def lead(profile: Profile, placements: Sequence[Placement], called: str = YOURS) -> Iterator[str]:
+    """What is to be read first: whether the profile is of another GPU, and the headline."""
     written = total(placements, lambda p: p.as_written)
-    rewritten = total(placements, lambda p: p.rewritten)
     if warning := other_device_of(profile, placements):
         yield warning
-    yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if written.answered_s:
         rest = f"; nothing is known of {units.percent(written.unanswered)} of the time"
         rest = rest if written.unanswered > _WORTH_A_WORD / 10 else ""
         yield f"{headline(placements, called)}{rest}."
+
+
+def remarks(profile: Profile, placements: Sequence[Placement]) -> Iterator[str]:
+    """What the figures assume, and what is missing."""
+    rewritten = total(placements, lambda p: p.rewritten)
+    yield from dict.fromkeys(note for p in placements for note in p.kernel.notes)
     if rewritten.answered_s:
         yield (
             "Rewritten, with the same FLOPs and bytes of device memory at the measured "

@@ -220,8 +220,8 @@ def overlap(analysis: Analysis) -> str:
         return ""
     most = 1 - analysis.share(Part.KERNELS)
     limit = (
-        f": all together save at most {units.percent(most)} of a {analysis.one}, which is "
-        "everything but kernels at their lower bound"
+        f": all together save at most {units.percent(most)} of a {analysis.one}, everything but "
+        "kernels at their lower bound, also what is not listed"
         if Part.KERNELS in analysis.parts
         else ""
     )
