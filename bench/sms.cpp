@@ -106,7 +106,7 @@ std::string title(const TitleView& view) {
   };
   const auto gemm = sms_for("sms.gemm");
   if (gemm) add("BF16 GEMMs", *gemm);
-  add("reads of memory", *memory);
+  add("reads of device memory", *memory);
   if (const auto l2 = sms_for("sms.l2")) add("reads of the L2", *l2);
   const bool repeats = !gemm || std::ranges::any_of(view.view.measurements, [](const auto* m) {
     return m->id == "sms.gemm" && under_load(*m);

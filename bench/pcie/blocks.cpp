@@ -93,8 +93,8 @@ std::string title(const TitleView& view) {
   };
   if (const Figure* batch = slowdown("batch"), *kernel = slowdown("kernel"); batch && kernel)
     text += fmt::format(
-        "; reads of memory take {:.2f} x as long beside a batch, {:.2f} x beside a kernel (timed "
-        "with blocks of {})",
+        "; reads of device memory take {:.2f} x as long beside a batch, {:.2f} x beside a kernel "
+        "(timed with blocks of {})",
         batch->value, kernel->value, format_size(static_cast<double>(kBesideBlock)));
   return text;
 }
@@ -121,7 +121,7 @@ Picture picture() {
               "cudaMemcpyAsync for each block, measured with 4 and 256 KiB. Batch: one "
               "cudaMemcpyBatchAsync for all; with blocks of up to 64 KiB the host sets its rate, "
               "which differs by up to half from run to run. Kernel: a few SMs read or write the "
-              "host's memory. Reads of memory were timed beside blocks of 256 KiB.",
+              "host's memory. Reads of device memory were timed beside blocks of 256 KiB.",
           .panels = {panel("h2d", "H2D, GB/s"), panel("d2h", "D2H, GB/s")}};
 }
 

@@ -105,7 +105,8 @@ std::string host_memory_title(const TitleView& view) {
     return format_time(view.value({.id = id, .name = "time_per_gib", .by = {{"pages", "small"}}}));
   };
   return fmt::format(
-      "Pageable H2D copies of {} run at {} of the pinned rate; a GiB takes {} to touch, {} to pin",
+      "Pageable H2D copies of {} run at {} of the pinned rate; a GiB of host memory takes {} to "
+      "touch, then {} to pin",
       format_size(static_cast<double>(*int_param(share.by, "bytes"))), format_percent(share.value),
       per_gib("allocation.first_touch"), per_gib("allocation.register"));
 }
