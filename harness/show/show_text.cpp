@@ -219,6 +219,11 @@ std::string show_topics(const Profile& profile, std::span<const std::string> nam
     std::vector<const Curve*> curves;
     std::ranges::copy_if(device.curves, std::back_inserter(curves),
                          [&](const Curve* curve) { return wanted(curve->topic); });
+    // A topic begins with what it is asked for most.
+    std::ranges::stable_sort(curves, {}, [&](const Curve* curve) {
+      return std::ranges::find_if(names,
+                                  [&](const auto& name) { return same_topic(name, curve->topic); });
+    });
     const std::size_t most_rows =
         all ? std::numeric_limits<std::size_t>::max() : rows_that_fit(curves);
     for (const Curve* curve : curves) {

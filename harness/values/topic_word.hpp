@@ -5,7 +5,8 @@
 
 namespace peakline {
 
-// A word for topics and sections: `nvlink` selects "links" and "GPU to GPU".
+// A word for topics and sections: `nvlink` selects "links" and "GPU to GPU", whose answers stand in
+// the order of `names`.
 struct TopicWord {
   std::string_view word;
   std::vector<std::string_view> names;

@@ -309,6 +309,16 @@ TEST(ShowTopics, BeginWithAnswersAndKeepLongTablesForAll) {
 }
 
 // Sizes down, methods across.
+TEST(ShowTopics, AnswerInTheOrderThatIsAskedFor) {
+  const auto line = [](const std::vector<std::string>& names, const char* begin) {
+    return show_topics(reference(), names, false, {}).find(begin);
+  };
+  const std::vector<std::string> sides_first = {"product sides", "operand data"},
+                                 data_first = {"operand data", "product sides"};
+  EXPECT_LT(line(sides_first, "An odd N"), line(sides_first, "on zeros"));
+  EXPECT_GT(line(data_first, "An odd N"), line(data_first, "on zeros"));
+}
+
 TEST(ShowTopics, BenchmarksOfTheSamePointsStandBesideEachOther) {
   EXPECT_THAT(
       show_topics(reference("nvidia-h200-x2"), std::vector<std::string>{"collectives"}, false, {}),
