@@ -27,6 +27,7 @@ from peakline.limits.collectives import collective_time
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
 from peakline.models.conventions import CONVENTIONS
+from peakline.models.decoder_layer import Compressed, Indexer, Layer, Window
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.formats import Formats
 from peakline.models.inference import (
@@ -40,16 +41,8 @@ from peakline.models.inference import (
 )
 from peakline.models.restoring import Restoring, kv_restoring
 from peakline.models.training import TrainBound, train_bound
-from peakline.models.transformer import (
-    Compressed,
-    Experts,
-    Indexer,
-    Layer,
-    Params,
-    Transformer,
-    Weights,
-    Window,
-)
+from peakline.models.transformer import Params, Transformer
+from peakline.models.weights import Experts, Weights
 from peakline.peaks.datasheets import Product, peak_flops, products
 from peakline.peaks.mfu import (
     Utilization,

@@ -9,7 +9,7 @@ from conftest import CONFIGS, NO_TOOLS
 from conftest import config_of as config
 from peakline import Indexer, Layer, Transformer, Weights, Window, from_hf_config
 from peakline.models.families import FAMILIES
-from peakline.models.transformer import mixture
+from peakline.models.weights import mixture
 
 LLAMA3_8B = config("llama-3-8b")
 

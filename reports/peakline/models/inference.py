@@ -16,10 +16,12 @@ from typing import Any
 from peakline.limits.bound import Need, Roofs
 from peakline.limits.ceilings import MEASURED
 from peakline.limits.collectives import ALL_REDUCES
+from peakline.models.decoder_layer import Layer
 from peakline.models.formats import Formats
-from peakline.models.transformer import Layer, Transformer, require_positive
+from peakline.models.transformer import Transformer
 from peakline.profile import HOST, PUBLISHED_BASES, Ceiling, PeakError, Profile
 from peakline.profile.peaks import instruction_of
+from peakline.profile.schema import require_positive
 
 _ACTIVATION_BYTES = 2  # BF16, sent by all-reduces
 STATE_BYTES = 2

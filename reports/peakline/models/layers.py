@@ -7,19 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from peakline.models.decoder_layer import Indexer, Layer, Window, grouped_layer
 from peakline.models.fields import Fields, Flag
-from peakline.models.transformer import (
-    Indexer,
-    Layer,
-    Transformer,
-    Weights,
-    Window,
-    grouped_attention,
-    grouped_layer,
-    linear,
-    mixture,
-    mlp,
-)
+from peakline.models.transformer import Transformer
+from peakline.models.weights import Weights, grouped_attention, linear, mixture, mlp
 
 # A layer, or part of one, without attention.
 NOTHING = Layer(Weights(), 0, 0, 0, kv_heads=0, cached=0)

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from peakline.models.transformer import Transformer, require_positive
+from peakline.models.transformer import Transformer
 from peakline.profile import NODE, PeakError, Profile, normalize_dtype
 from peakline.profile.peaks import instruction_of, known_peaks
+from peakline.profile.schema import require_positive
 
 Strategy = Literal["ddp", "fsdp"]
 

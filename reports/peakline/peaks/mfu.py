@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from peakline.models.transformer import Recompute, attention_flops, recomputed, require_positive
+from peakline.models.transformer import Recompute, attention_flops, recomputed
 from peakline.names import basis_name
 from peakline.profile import PUBLISHED_BASES, Peak
 from peakline.profile.errors import shown_argument
-from peakline.profile.schema import is_amount
+from peakline.profile.schema import is_amount, require_positive
 
 # A share of a published peak above this, rounding included, means a wrong denominator.
 MOST_OF_PEAK = 1.02

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from peakline import units
-from peakline.models.transformer import require_positive
 from peakline.profile import HOST, PeakError, Profile
+from peakline.profile.schema import require_positive
 
 ALL_AT_ONCE = "storage to GPU"
 # Label, whether it is the host's or the GPU's, resources, and the usable share of their rate. Host

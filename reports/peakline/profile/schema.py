@@ -11,7 +11,7 @@ from typing import Any, Literal
 import fastjsonschema
 from fastjsonschema import JsonSchemaValueException
 
-from peakline.profile.errors import FieldError, expected
+from peakline.profile.errors import FieldError, expected, shown_argument
 
 _KINDS = {
     "object": "an object",
@@ -67,6 +67,17 @@ def is_amount(value: Any) -> bool:
     least, most = magnitudes()
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and (value == 0 or least <= value <= most)
+
+
+def require_positive(**values: float) -> None:
+    """Raises ValueError for values that are not positive numbers of a plausible magnitude."""
+    for name, value in values.items():
+        if not is_amount(value) or value == 0:
+            least, most = magnitudes()
+            raise ValueError(
+                f"{name} must be a number above 0, not {shown_argument(value)} "
+                f"(from {least:g} to {most:g})"
+            )
 
 
 @functools.cache

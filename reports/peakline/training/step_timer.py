@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from peakline import units
-from peakline.models.transformer import require_positive
 from peakline.names import basis_name
 from peakline.peaks.mfu import MOST_OF_PEAK, mfu
 from peakline.profile import Peak, PeakError, Profile
 from peakline.profile.peaks import known_peaks
+from peakline.profile.schema import require_positive
 from peakline.training.state import device_state
 
 _LOG = logging.getLogger("peakline")

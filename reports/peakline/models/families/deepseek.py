@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Compressed, Indexer, Layer, Window, grouped_layer
 from peakline.models.families.shared import ATTENTION_BIAS, DEEPSEEK, GLM, LATENT, ROUTED
 from peakline.models.fields import MOST_LAYERS, Fields
 from peakline.models.layers import (
@@ -15,16 +16,8 @@ from peakline.models.layers import (
     shared_experts,
     window_of,
 )
-from peakline.models.transformer import (
-    Compressed,
-    Indexer,
-    Layer,
-    Transformer,
-    Weights,
-    Window,
-    grouped_layer,
-    linear,
-)
+from peakline.models.transformer import Transformer
+from peakline.models.weights import Weights, linear
 
 _COMPRESSION = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
 

@@ -4,20 +4,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Layer, Window, grouped_layer
 from peakline.models.families.layouts import even, pattern
 from peakline.models.families.shared import ATTENTION_BIAS, ENCODER, of_layers, refused, shape
 from peakline.models.fields import Fields
 from peakline.models.layers import Attention, Family, Inner, dense, grouped, window_of
-from peakline.models.transformer import (
-    Layer,
-    Transformer,
-    Weights,
-    Window,
-    grouped_layer,
-    linear,
-    mixture,
-    mlp,
-)
+from peakline.models.transformer import Transformer
+from peakline.models.weights import Weights, linear, mixture, mlp
 
 
 def _gemma3(fields: Fields, model: Transformer) -> Transformer:

@@ -7,7 +7,8 @@ from typing import Any
 from peakline.models.families.shared import ALL_BIASES, PLAIN, biases
 from peakline.models.fields import MOST_LAYERS, Fields
 from peakline.models.layers import Family, Mixture, window_of
-from peakline.models.transformer import Transformer, Weights, linear
+from peakline.models.transformer import Transformer
+from peakline.models.weights import Weights, linear
 
 # First position of OPT and models derived from it.
 _POSITIONS_OFFSET = 2

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Layer, Window, grouped_layer
 from peakline.models.families.qwen import QWEN
 from peakline.models.families.shared import ROUTED
 from peakline.models.fields import Fields
@@ -14,7 +15,7 @@ from peakline.models.layers import (
     shared_experts,
     window_of,
 )
-from peakline.models.transformer import Layer, Weights, Window, grouped_layer, linear
+from peakline.models.weights import Weights, linear
 
 
 def _mimo_kinds(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Indexer, Layer, Window
 from peakline.models.families.shared import WHOLE_NORMS
 from peakline.models.fields import Fields
 from peakline.models.layers import Attention, Family, Mixture, first_dense, grouped
-from peakline.models.transformer import Indexer, Layer, Weights, Window, linear
+from peakline.models.weights import Weights, linear
 
 _M3_NAMES = {
     "index_n_heads": "sparse_num_index_heads",

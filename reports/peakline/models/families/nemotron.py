@@ -3,19 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Layer, Window, grouped_layer
 from peakline.models.families.shared import BIASES
 from peakline.models.fields import Fields
 from peakline.models.layers import NOTHING, Attention, Family, Inner, dense, mamba2
-from peakline.models.transformer import (
-    Layer,
-    Weights,
-    Window,
-    grouped_attention,
-    grouped_layer,
-    linear,
-    mixture,
-    mlp,
-)
+from peakline.models.weights import Weights, grouped_attention, linear, mixture, mlp
 
 _NEMOTRON_KINDS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 

@@ -22,7 +22,8 @@ from peakline.models.layers import (
     shared_experts,
     window_of,
 )
-from peakline.models.transformer import Transformer, mlp
+from peakline.models.transformer import Transformer
+from peakline.models.weights import mlp
 
 
 def _chatglm_heads(values: Mapping[str, Any]) -> Mapping[str, Any]:

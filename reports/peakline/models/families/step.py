@@ -3,18 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from peakline.models.decoder_layer import Layer, Window, grouped_layer
 from peakline.models.families.layouts import never
 from peakline.models.families.shared import ROUTED, field, of_layers, renamed
 from peakline.models.fields import MOST_LAYERS, Fields
 from peakline.models.layers import Attention, Family, Mixture, first_dense, window_of
-from peakline.models.transformer import (
-    Layer,
-    Weights,
-    Window,
-    grouped_attention,
-    grouped_layer,
-    linear,
-)
+from peakline.models.weights import Weights, grouped_attention, linear
 
 _STEP_NAMES = {
     "num_key_value_heads": "num_attention_groups",
