@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from peakline.names import level_of, point_name
 from peakline.pictures.canvas import Canvas, Figure
-from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
+from peakline.pictures.panels import draw_panels
 from peakline.pictures.picture import Picture
+from peakline.pictures.shown import Shown, ShownMark, ShownPanel
 from peakline.pictures.style import format_look
 from peakline.profile import Profile
 from peakline.profile.conclusions import Curve
