@@ -66,11 +66,10 @@ json encode(const std::vector<T>& values) {
 
 json encode(const CurveComparison& c) {
   json part = nullptr;
-  if (c.part_end > c.part_begin) {
-    part = {{"from", c.points[c.part_begin].name},
-            {"to", c.points[c.part_end - 1].name},
-            {"points", c.part_end - c.part_begin}};
-  }
+  if (const auto& of = c.part())
+    part = {{"from", c.points[of->begin].name},
+            {"to", c.points[of->end - 1].name},
+            {"points", of->end - of->begin}};
   return {{"id", c.id},
           {"label", name_of_id(c.id)},
           {"median_ratio", c.median_ratio},

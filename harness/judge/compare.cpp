@@ -85,7 +85,9 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
       c.runs_differ = of_curves[curve].runs_differ;
       assign(curves[curve], of_curves[curve], c.median_ratio, c);
       ++curve;
-      if (c.verdict == Verdict::kSlower || c.verdict == Verdict::kNotJudged) c.slow_part.reset();
+      if (c.verdict == Verdict::kSlower || c.verdict == Verdict::kNotJudged ||
+          c.verdict == Verdict::kUneven)
+        c.slow_part.reset();
       if (c.slow_part) c.verdict = Verdict::kSlower;
     }
   }
@@ -132,6 +134,7 @@ DeviceComparison compare_pair(const DevicePair& pair, const CompareOptions& opti
   const auto before = modes(pair.base), after = modes(pair.next);
   device.different_modes = before != after;
   device.untried = !std::ranges::includes(after, before);
+  device.chosen = options.in_order;
   compare_ceilings(pair, options, device, ceilings);
   compare_curves(pair, options.threshold, options.populations, device, curves);
   compare_conditions(pair, device);
@@ -214,8 +217,8 @@ bool DeviceComparison::told_by_ceiling(const CurveComparison& curve) const {
     if (curve.verdict == Verdict::kFaster)
       return c.verdict == Verdict::kFaster && curve.ratio_low <= c.ratio;
     return (c.verdict == Verdict::kSlower || c.verdict == Verdict::kUnsteady ||
-            c.verdict == Verdict::kUneven) &&
-           curve.slow_part.value_or(curve.ratio_high) >= c.ratio;
+            c.verdict == curve.verdict) &&
+           (curve.slow_part ? curve.slow_part->ratio : curve.ratio_high) >= c.ratio;
   });
 }
 

@@ -84,14 +84,19 @@ struct CurveComparison {
   double median_ratio = 1, ratio_low = 1, ratio_high = 1;
   Verdict verdict = Verdict::kInconclusive;
   std::optional<double> median_ratio_per_clock;  // compute rates with known clocks
-  // The longest stretch [part_begin, part_end) of points whose ratios all differ from 1 by more
-  // than the threshold, in one direction; may be empty.
-  std::size_t part_begin = 0, part_end = 0;
+  struct Part {
+    std::size_t begin = 0, end = 0;  // of points
+    double ratio = 1;                // their median
+  };
+  // The longest stretch of points whose ratios all differ from 1 by more than the threshold, in one
+  // direction.
+  std::optional<Part> changed = {};
+  // What makes the curve slower where its median does not.
+  std::optional<Part> slow_part = {};
   double runs_differ = 0;  // as in Judgement
-  // The median ratio of the part, where it makes the curve slower and the curve's median does not.
-  std::optional<double> slow_part = {};
 
-  double loss_ratio() const { return slow_part.value_or(median_ratio); }
+  const std::optional<Part>& part() const { return slow_part ? slow_part : changed; }
+  double loss_ratio() const { return slow_part ? slow_part->ratio : median_ratio; }
 };
 
 struct Difference {
@@ -113,6 +118,7 @@ struct DeviceComparison {
   bool is_host = false;
   bool different_modes = false;  // quick runs on one side, full ones on the other
   bool untried = false;          // the new side's mode omits points of the old one's
+  bool chosen = false;           // somebody paired these GPUs
   std::vector<CeilingComparison> ceilings;
   std::vector<CurveComparison> curves;
   std::vector<Difference> differences;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -92,28 +93,27 @@ void find_divergence(CurveComparison& curve, double threshold) {
   for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
     const int direction = side(points[begin]);
     while (end < points.size() && side(points[end]) == direction) ++end;
-    if (direction == 0 || end - begin <= curve.part_end - curve.part_begin) continue;
-    curve.part_begin = begin;
-    curve.part_end = end;
+    const bool longer = !curve.changed || end - begin > curve.changed->end - curve.changed->begin;
+    if (direction != 0 && longer) curve.changed = {.begin = begin, .end = end};
   }
 }
 
-// Neighbouring points that are slow together, where the CPU takes no part: of 254 comparisons of
-// healthy H100s and H200s none has three, and 48 have where the CPU does.
+// Neighbouring points that are slow together in all new runs, where the CPU takes no part: of 254
+// comparisons of healthy H100s and H200s none has three, and 48 have where the CPU does.
 constexpr double kSlowPart = 0.67;
 constexpr std::size_t kFewestSlow = 4;
 
-void find_slow_part(CurveComparison& curve) {
-  const auto& points = curve.points;
-  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = std::max(end, begin + 1)) {
-    for (end = begin; end < points.size() && points[end].ratio <= kSlowPart;) ++end;
-    const bool longer = !curve.slow_part || end - begin > curve.part_end - curve.part_begin;
-    if (end - begin < kFewestSlow || !longer) continue;
-    curve.part_begin = begin;
-    curve.part_end = end;
+// highest: of each point, the fastest new run over the slowest old one.
+void find_slow_part(CurveComparison& curve, const std::vector<double>& highest, double threshold) {
+  const double limit = std::min(kSlowPart, 1 - threshold);
+  std::size_t longest = kFewestSlow - 1;
+  for (std::size_t begin = 0, end = 0; begin < highest.size(); begin = std::max(end, begin + 1)) {
+    for (end = begin; end < highest.size() && highest[end] <= limit;) ++end;
+    if (end - begin <= longest) continue;
+    longest = end - begin;
     std::vector<double> ratios;
-    for (std::size_t i = begin; i < end; ++i) ratios.push_back(points[i].ratio);
-    curve.slow_part = median(ratios);
+    for (std::size_t i = begin; i < end; ++i) ratios.push_back(curve.points[i].ratio);
+    curve.slow_part = {.begin = begin, .end = end, .ratio = median(ratios)};
   }
 }
 
@@ -136,24 +136,31 @@ class RunSpeeds {
   std::map<std::size_t, std::vector<double>> by_run_;
 };
 
-// A host of another size may launch at another speed: an empty kernel takes 2.2 to 2.7 us with the
-// 16 CPUs of a machine of one GPU, and 1.2 to 1.9 us with those of two or four (33 H100s and
-// H200s).
+// A host of another size may launch at half or twice the speed: an empty kernel takes 2.2 to 2.7 us
+// with the 16 CPUs of a machine of one GPU, and 1.2 to 1.9 us with those of two or four (40 H100s
+// and H200s).
+constexpr double kOtherHost = 0.5;
+
 bool hosts_differ(const DevicePair& pair) {
-  const auto threads = [](const Runs& runs) { return runs[0].profile->host.usable_threads; };
-  return threads(pair.base) != threads(pair.next);
+  const auto threads = [](const Runs& runs) {
+    std::set<int> known;
+    for (const DeviceView& run : runs)
+      if (const auto& count = run.profile->host.usable_threads) known.insert(*count);
+    return known;
+  };
+  const std::set<int> before = threads(pair.base), after = threads(pair.next);
+  return !before.empty() && !after.empty() && before != after;
 }
 
 // How far a pair's curves may differ.
 struct Expected {
   CardScatter scatter = {};
-  double widening, offset;  // as in ComparedFigure; the offset is of rates of compute, and times
+  double widening, clocks;  // widened and offset of ComparedFigure
   bool hosts_differ;
 
-  const UsualSpread& of(VariesWith varies, const DeviceComparison& device) const {
-    return hosts_differ && varies == VariesWith::kLaunches
-               ? usual_curve_spread(VariesWith::kCpu, true)
-               : usual_curve_spread(varies, device.virtual_machine);
+  double offset(VariesWith varies, std::string_view unit) const {
+    if (hosts_differ && varies == VariesWith::kLaunches) return kOtherHost;
+    return unit == unit_of(Quantity::kByteRate) ? 0 : clocks;
   }
 };
 
@@ -165,7 +172,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   c.id = id;
   c.unit = base.unit;
   const bool is_time = base.unit == "s";
-  std::vector<double> per_clock;
+  std::vector<double> per_clock, highest;
   RunSpeeds base_speeds, next_speeds;
   for (const std::string& name : base.order) {
     const auto found = next.points.find(name);
@@ -175,6 +182,9 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
     // As the judgement averages runs.
     const double a = geometric_mean(before.values), b = geometric_mean(after.values);
     c.points.push_back({name, is_time ? a / b : b / a, a, b});
+    const auto [least_before, most_before] = std::ranges::minmax(before.values);
+    const auto [least_after, most_after] = std::ranges::minmax(after.values);
+    highest.push_back(is_time ? most_before / least_after : most_after / least_before);
     base_speeds.add(before, a, is_time);
     next_speeds.add(after, a, is_time);
     if (!before.per_clock.empty() && !after.per_clock.empty()) {
@@ -185,12 +195,12 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   if (per_clock.size() == c.points.size()) c.median_ratio_per_clock = median(per_clock);
   find_divergence(c, threshold);
   const VariesWith varies = std::max(base.varies, next.varies);
-  if (varies <= VariesWith::kSearch && !out.is_host) find_slow_part(c);
+  if (varies <= VariesWith::kSearch && !out.is_host) find_slow_part(c, highest, threshold);
   figures.push_back({.base = base_speeds.medians(),
                      .next = next_speeds.medians(),
-                     .expected = &expected.of(varies, out),
+                     .expected = &usual_curve_spread(varies, out.virtual_machine),
                      .widened = expected.widening,
-                     .offset = base.unit == unit_of(Quantity::kByteRate) ? 0 : expected.offset,
+                     .offset = expected.offset(varies, base.unit),
                      .between_cards = expected.scatter.deviation,
                      .cards = expected.scatter.cards,
                      .judged = out.judged()});
@@ -211,7 +221,7 @@ void compare_curves(const DevicePair& pair, double threshold,
                     std::vector<ComparedFigure>& figures) {
   // Populations have no curves: use their ceilings' widest scatter.
   Expected expected{.widening = widened(pair.base[0]),
-                    .offset = clock_offset(pair),
+                    .clocks = clock_offset(pair),
                     .hosts_differ = hosts_differ(pair)};
   if (out.same_model && different_cards(pair))
     expected.scatter =

@@ -24,7 +24,7 @@
 //                    much
 //   filtered         machine/filter: a new run in another mode omits an unknown part
 //   fact             less hardware: fewer SMs, less memory, a lower power limit, ...
-//   ended_early      machine/run: a new run was interrupted; machine/old_run: an old one was, so
+//   ended_early      machine/run: a new run was interrupted; machine/old_run: all old ones were, so
 //                    that nobody knows how fast the rest was
 //   health           a new problem that check finds with a GPU or the host (health/xid, ...); a
 //                    GPU that only the new side has is checked like any other;
@@ -128,9 +128,10 @@ bool decided(Verdict verdict) {
 
 // "28 of 59 points 0.500 times as fast in their median, from bytes:41943040 to ..."
 std::string part_text(const CurveComparison& c) {
+  const CurveComparison::Part& part = *c.slow_part;
   return fmt::format("{} of {} {:.3f} times as fast in their median, from {} to {}",
-                     c.part_end - c.part_begin, format_count(std::ssize(c.points), "point"),
-                     *c.slow_part, c.points[c.part_begin].name, c.points[c.part_end - 1].name);
+                     part.end - part.begin, format_count(std::ssize(c.points), "point"), part.ratio,
+                     c.points[part.begin].name, c.points[part.end - 1].name);
 }
 
 std::string uneven_text(double runs_differ, double ratio) {
@@ -315,11 +316,11 @@ void add_filters(const MachineSides& sides, Reasons& machine) {
 void add_machine(const MachineSides& sides, std::vector<Judged>& reasons) {
   Reasons machine{"machine", reasons};
   new_machine_errors(sides, machine);
-  if (std::ranges::any_of(sides.base, ended_early))
+  if (!sides.base.empty() && std::ranges::all_of(sides.base, ended_early))
     RulesOf(machine.device, reasons)
-        .add(
-            RuleKind::kEndedEarly, "old_run", Outcome::kCannotJudge,
-            "an old run ended before it had measured everything: what it lacks cannot be compared");
+        .add(RuleKind::kEndedEarly, "old_run", Outcome::kCannotJudge,
+             "the old run ended before it had measured everything: what it lacks cannot be "
+             "compared");
   else if (std::ranges::any_of(sides.next, ended_early))
     machine.add(RuleKind::kEndedEarly, "run", "a new run ended before it had measured everything");
   add_filters(sides, machine);
@@ -382,9 +383,10 @@ Gate gate(const MachineSides& sides, std::span<const DeviceComparison> compared,
   for (const Runs& runs : sides.only_next)
     for (const DeviceView& run : runs) judge_new_device(run, populations, result.reasons);
   const auto is_gpu = [](const Runs& runs) { return runs[0].facts != nullptr; };
-  const bool lost_gpu = std::ranges::any_of(sides.only_base, is_gpu);
-  for (const Runs& runs : sides.only_base)  // without one of two GPUs there are no links to measure
-    if (is_gpu(runs) || !lost_gpu)
+  const auto gpus_left = std::ranges::count_if(sides.pairs, is_gpu, &DevicePair::next) +
+                         std::ranges::count_if(sides.only_next, is_gpu);
+  for (const Runs& runs : sides.only_base)  // without two GPUs there are no links to measure
+    if (!runs[0].is_node() || gpus_left > 1)
       Reasons{runs[0].key(), result.reasons}.add(RuleKind::kMissing, "",
                                                  runs[0].model() + ": not in the new profiles");
   const bool told = std::ranges::any_of(result.reasons, [](const Judged& reason) {

@@ -123,10 +123,14 @@ struct Expected {
   std::set<std::string_view> tried = {};  // the new runs' benchmarks
   std::size_t base_runs;
   Runs alike;  // new runs that should each have what all old ones have
-  // A GPU is in another place now, and a run takes some points only on the first GPU of each side
-  // of the host.
-  bool elsewhere;
+  // Points that other GPUs of the new runs have, if this one is in another place now: a run takes
+  // some only on the first GPU of each side of the host.
+  std::set<std::string> of_others = {};
+  bool chosen = false;  // the other GPUs are left out
 
+  bool taken_elsewhere(const std::string& point) const {
+    return chosen || of_others.contains(point);
+  }
   // The new side's program may lack the benchmark.
   bool may_not_exist(std::string_view id) const { return other_version && !tried.contains(id); }
   // Some new runs lack what all old ones have.
@@ -139,13 +143,22 @@ struct Expected {
   }
 };
 
-bool elsewhere(const DevicePair& pair) {
+bool in_another_place(const DevicePair& pair) {
   const auto index_of = [](const DeviceView& run) {
     return run.facts == nullptr ? std::nullopt : std::optional(run.facts->index);
   };
   const auto first = index_of(pair.base[0]);
   const auto differs = [&](const DeviceView& run) { return index_of(run) != first; };
   return std::ranges::any_of(pair.base, differs) || std::ranges::any_of(pair.next, differs);
+}
+
+std::set<std::string> points_of_other_gpus(const Runs& runs) {
+  std::set<std::string> names;
+  for (const DeviceView& run : runs)
+    for (const DeviceView& other : device_views(*run.profile))
+      if (other.facts != nullptr && other.facts != run.facts)
+        for (const MeasuredPoint& point : *other.points) names.insert(point.what->name());
+  return names;
 }
 
 Expected expected_of(const DevicePair& pair, const Points& next, const DeviceComparison& device,
@@ -155,8 +168,11 @@ Expected expected_of(const DevicePair& pair, const Points& next, const DeviceCom
       .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
       .other_version = versions_of(pair.base) != versions_of(pair.next),
       .base_runs = pair.base.size(),
-      .alike = {},
-      .elsewhere = elsewhere(pair)};
+      .alike = {}};
+  if (in_another_place(pair)) {
+    expected.of_others = points_of_other_gpus(pair.next);
+    expected.chosen = device.chosen;
+  }
   for (const auto& [name, point] : next) expected.tried.insert(point.id);
   std::set<std::string_view> modes;
   for (const DeviceView& run : pair.next) {
@@ -185,7 +201,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
     const auto found = next.find(name);
     if (found == next.end()) {
       // A run has a record of each point that its program knows, so another version may have fewer.
-      if (expected.all_tried && !replaced && !expected.other_version && !expected.elsewhere)
+      if (expected.all_tried && !replaced && !expected.other_version &&
+          !expected.taken_elsewhere(name))
         missing[before.id].add("");
       continue;
     }

@@ -109,9 +109,10 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
                        });
     if (there) continue;
     // Newer versions measure what few cards have; collectives need a library that may be missing.
-    const bool expected = 2 * f.cards > others->cards ||
-                          std::ranges::find(view.profile->resources, f.resource, &Resource::name) !=
-                              view.profile->resources.end();
+    const bool known_to_run = others != known.peers &&
+                              std::ranges::find(view.profile->resources, f.resource,
+                                                &Resource::name) != view.profile->resources.end();
+    const bool expected = 2 * f.cards > others->cards || known_to_run;
     const bool failed = std::ranges::any_of(view.missing_ceilings, [&](const auto* m) {
       return m->resource == f.resource && m->basis == f.basis && m->why != Absence::kSkipped;
     });

@@ -69,7 +69,7 @@ void DeviceRun::visit(const PlannedPoint& planned, bool again) {
   if (unusable_.empty()) {
     session_.progress().started(plan_.device, planned.name, again);
     measurement = measure_or_retry_alone(planned);
-    if (measurement && session_.implausible(*measurement))
+    if (measurement && session_.implausible(*measurement) && !session_.settings().options.profile)
       measurement = measured_again(planned, *std::move(measurement));
   }
   if (!unusable_.empty()) {
@@ -162,7 +162,7 @@ std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint&
 
 Measurement DeviceRun::measured_again(const PlannedPoint& planned, Measurement first) {
   auto second = measure_or_retry_alone(planned);
-  if (!second) return first;
+  if (!second || second->status != Status::kOk) return first;
   second->duration_s += first.duration_s;
   second->reason +=
       fmt::format("{}measured again: {} is above what the hardware can do",

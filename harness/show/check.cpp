@@ -116,28 +116,41 @@ std::string name_of(const Worst& worst, const Checks& checks) {
                  device.uuid == kNodeDevice ? "" : device.model, checks);
 }
 
+// The GPUs of a file's machine, by which its node is known.
+std::set<std::string_view> gpus_of(const CheckedFile& file) {
+  std::set<std::string_view> gpus;
+  for (const CheckedDevice& device : file.result.devices)
+    if (device.uuid != kNodeDevice) gpus.insert(device.uuid);
+  return gpus;
+}
+
 // "; 1 more GPU fails: node3 gpu0; 5 of 7 other GPUs pass"
 std::string of_others(const Checks& checks, const Worst& worst) {
-  std::map<std::string_view, std::pair<std::string, Outcome>> gpus;  // the worst of a card's runs
-  std::vector<std::string> links;                                    // of other machines, as bad
+  using Named = std::pair<std::string, Outcome>;
+  std::map<std::string_view, Named> gpus;                    // the worst of a card's runs
+  std::map<std::set<std::string_view>, std::string> as_bad;  // links of machines
   for (const CheckedFile& file : checks.files)
     for (const CheckedDevice& device : file.result.devices) {
-      const std::string name = name_of(file, device.name, "", checks);
+      std::string name = name_of(file, device.name, "", checks);
+      const Outcome outcome = verdict(device.rules);
       if (device.uuid == kNodeDevice) {
-        if (&device != worst.device && verdict(device.rules) == checks.verdict())
-          links.push_back(name);
+        if (outcome == checks.verdict()) as_bad.try_emplace(gpus_of(file), std::move(name));
       } else if (device.uuid != worst.device->uuid) {
-        Outcome& outcome = gpus.try_emplace(device.uuid, name, Outcome::kPass).first->second.second;
-        outcome = std::max(outcome, verdict(device.rules));
+        Named& known = gpus.try_emplace(device.uuid, std::move(name), Outcome::kPass).first->second;
+        known.second = std::max(known.second, outcome);
       }
     }
-  std::map<std::string, Outcome> others;
-  for (const auto& [card, gpu] : gpus) others.insert(gpu);
+  const bool of_links = worst.device->uuid == kNodeDevice;
+  if (of_links) as_bad.erase(gpus_of(*worst.file));
+  std::vector<Named> others;
+  for (const auto& [card, gpu] : gpus) others.push_back(gpu);
+  std::vector<std::string> links;
+  for (auto& [machine, name] : as_bad) links.push_back(std::move(name));
   const bool all_pass =
       std::ranges::all_of(others, [](const auto& gpu) { return gpu.second < Outcome::kWarn; });
-  if (worst.device->uuid == kNodeDevice && all_pass && links.empty() && !others.empty())
+  if (of_links && all_pass && links.empty() && !others.empty())
     return "; each GPU by itself passes";
-  return of_others(checks.verdict(), others, std::move(links));
+  return of_others(checks.verdict(), std::move(others), std::move(links));
 }
 
 // A line per group, with its worst outcome.

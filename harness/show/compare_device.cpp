@@ -96,10 +96,10 @@ std::string ceiling_table(const DeviceComparison& device, Rows which, std::size_
 
 // Points whose ratio differs from 1 by more than the threshold.
 std::string changed_points(const CurveComparison& c) {
-  const std::size_t n = c.part_end - c.part_begin;
-  if (n == c.points.size()) return "all points";
-  const std::string& first = c.points[c.part_begin].name;
-  return n == 1 ? first : fmt::format("{} to {}", first, c.points[c.part_end - 1].name);
+  const auto& [begin, end, ratio] = *c.part();
+  if (end - begin == c.points.size()) return "all points";
+  const std::string& first = c.points[begin].name;
+  return end - begin == 1 ? first : fmt::format("{} to {}", first, c.points[end - 1].name);
 }
 
 std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
@@ -114,7 +114,7 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
                    verdict_column()};
   std::ptrdiff_t within = 0;
   for (const CurveComparison& c : device.curves) {
-    const bool together = c.part_begin == c.part_end;
+    const bool together = !c.part();
     if (!all && deviates(c.verdict) && device.told_by_ceiling(c)) continue;
     if (!deviates(c.verdict) && (together || !all)) {
       within += together;

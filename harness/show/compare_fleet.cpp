@@ -67,6 +67,14 @@ std::string percent_slower(double ratio) {
   return fmt::format("{} {}", format_percent(std::abs(1 - ratio)), ratio < 1 ? "slower" : "faster");
 }
 
+// "launch graph", "part of latency sweep"; "HBM read curve" beside a ceiling of that name.
+std::string name_of_curve(const CurveComparison& curve, const DeviceComparison& device) {
+  const std::string name = name_of_id(curve.id);
+  const bool taken =
+      std::ranges::find(device.ceilings, name, &CeilingComparison::label) != device.ceilings.end();
+  return (curve.slow_part ? "part of " : "") + name + (taken ? " curve" : "");
+}
+
 void find_losses(Blamed& blamed) {
   for (const Judged* reason : blamed.reasons) {
     const bool unsteady = reason->kind == RuleKind::kUnsteady;
@@ -76,8 +84,8 @@ void find_losses(Blamed& blamed) {
         blamed.losses.push_back({c.label, c.ratio, c.unit == "s", unsteady, &c, nullptr});
     for (const CurveComparison& c : blamed.device->curves)
       if (!reason->name.figure && reason->name.other == c.id)
-        blamed.losses.push_back({name_of_id(c.id) + (c.slow_part ? ", a part," : ""),
-                                 c.loss_ratio(), c.unit == "s", unsteady, nullptr, &c});
+        blamed.losses.push_back({name_of_curve(c, *blamed.device), c.loss_ratio(), c.unit == "s",
+                                 unsteady, nullptr, &c});
   }
   std::ranges::stable_sort(blamed.losses, {}, &Loss::rank);
 }
@@ -105,8 +113,8 @@ std::vector<std::pair<DeviceName, Blamed>> blamed_by(const CompareResult& result
   return all;
 }
 
-// "43.0 % slower", "150 times slower", "takes 2.1 x as long", "unsteady". short: the word slower
-// stands before.
+// "43.0 % slower", "150 times slower", "takes 2.1 x as long", "unsteady". short_form: the word
+// slower stands before.
 std::string how_much(const Loss& loss, bool short_form) {
   if (loss.unsteady) return "unsteady";
   if (loss.is_time) return fmt::format("takes {} x as long", format_number(1 / loss.ratio));

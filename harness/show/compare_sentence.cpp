@@ -109,8 +109,8 @@ std::string as_fast(const CompareResult& result) {
   if (counts.equal + counts.as_cards + counts.open == 0) return counted(counts, {}, true);
   auto [base, next] = side_names(result);
   const auto [base_cards, next_cards] = pooled(result);
-  if (base_cards > 1) base += fmt::format(" ({} cards)", base_cards);
-  if (next_cards > 1) next += fmt::format(" ({} cards)", next_cards);
+  if (base_cards > 0) base += fmt::format(" ({})", format_count(base_cards, "card"));
+  if (next_cards > 0) next += fmt::format(" ({})", format_count(next_cards, "card"));
   const std::string apart = counts.allowed == 0
                                 ? ""
                                 : fmt::format(", apart from {} allowed {}", counts.allowed,
@@ -196,10 +196,14 @@ std::pair<std::string, std::string> side_names(const CompareResult& result) {
 }
 
 std::pair<std::size_t, std::size_t> pooled(const CompareResult& result) {
-  std::pair<std::size_t, std::size_t> most = {1, 1};
-  for (const DeviceComparison& device : result.devices)
-    most = {std::max(most.first, device.base_cards), std::max(most.second, device.next_cards)};
-  return most;
+  std::pair<std::size_t, std::size_t> all;
+  bool any = false;
+  for (const DeviceComparison& device : result.devices) {
+    any = any || device.base_cards > 1 || device.next_cards > 1;
+    all.first += device.base_cards;
+    all.second += device.next_cards;
+  }
+  return any ? all : std::pair<std::size_t, std::size_t>();
 }
 
 std::string main_point(const CompareResult& result) {

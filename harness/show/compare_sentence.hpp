@@ -25,7 +25,7 @@ std::string deviating_curves(std::span<const DeviceComparison> devices);
 // The sides' names: of their files, where each has one.
 std::pair<std::string, std::string> side_names(const CompareResult& result);
 
-// The most cards that are compared as one on either side, at least 1.
+// The cards of both sides, if several on a side are compared as one; else none.
 std::pair<std::size_t, std::size_t> pooled(const CompareResult& result);
 
 }  // namespace peakline

@@ -171,11 +171,12 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
   else
     for (const DeviceComparison& device : result.devices)
       text += device_text(device, rows_of(result, view.all), width);
-  if (const auto [base_cards, next_cards] = pooled(result); base_cards > 1 || next_cards > 1)
-    text += hanging("",
-                    "The sides have no machine in common, so all cards of a side are compared as "
-                    "one, which can hide a slow one: peakline fleet judges each card.",
-                    width);
+  if (const auto [base_cards, next_cards] = pooled(result); base_cards + next_cards > 0)
+    text +=
+        hanging("",
+                "The sides have no machine in common, so cards in the same slot are compared as "
+                "one, which can hide a slow one: peakline fleet judges each card.",
+                width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
   if (!result.only_base.empty())
     text += hanging("  ", "What only base has counts as lost; --device LIST compares chosen GPUs.",

@@ -268,13 +268,14 @@ std::string fleet_sentence(const Fleet& fleet) {
   if (worst == nullptr) return all + ": nothing could be judged";
   if (is_gpu(*of)) gpus.erase(worst->card);
   std::erase(links, worst);
-  std::map<std::string, Outcome> others;
-  for (const auto& [card, gpu] : gpus) others.insert(gpu);
+  std::vector<std::pair<std::string, Outcome>> others;
+  for (const auto& [card, gpu] : gpus) others.push_back(gpu);
   std::vector<std::string> as_bad;
   for (const FleetMember* member : links) as_bad.push_back(name_of(*member));
   const Judged& rule = worst->rules[0];
   return who(rule.name.machine, rule.name.device, is_gpu(*of) ? of->model : "") + ": " +
-         describe_worst(rule, worst->rules) + of_others(verdict, others, std::move(as_bad));
+         describe_worst(rule, worst->rules) +
+         of_others(verdict, std::move(others), std::move(as_bad));
 }
 
 std::string drift_sentence(const Drift& drift) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
 #include "harness/values/labels.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -41,9 +45,10 @@ std::string who(std::string_view machine, std::string_view device, std::string_v
                      model.empty() ? "" : fmt::format(" ({})", short_model(model)));
 }
 
-std::string of_others(Outcome verdict, const std::map<std::string, Outcome>& others,
+std::string of_others(Outcome verdict, std::vector<std::pair<std::string, Outcome>> others,
                       std::vector<std::string> as_bad) {
   const std::string_view noun = as_bad.empty() ? "GPU" : "device";
+  std::ranges::sort(others);
   std::map<Outcome, std::vector<std::string>> by_outcome;
   for (const auto& [name, outcome] : others) by_outcome[outcome].push_back(name);
   as_bad.insert(as_bad.begin(), by_outcome[verdict].begin(), by_outcome[verdict].end());

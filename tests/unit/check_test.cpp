@@ -735,6 +735,22 @@ TEST(CheckText, FailNamesWhoWhatAndHowManyUncut) {
       line(),
       "FAIL  node2 gpu0 (H200): HBM copy (read + write) 15.0 % below healthy, and 2 more; 1 more "
       "GPU fails: node0 gpu0; 1 of 2 other GPUs passes\n");
+  // Cards whose files have one name are cards of their own.
+  checks.files = {{"a/x.json", checked(slow)},
+                  {"b/x.json", on("GPU-a", reference())},
+                  {"c/x.json", on("GPU-b", with_slow_writes(0.9))},
+                  {"d/x.json", on("GPU-c", reference())}};
+  EXPECT_THAT(line(), testing::EndsWith("; 1 more GPU fails: x gpu0; 2 of 3 other GPUs pass\n"));
+}
+
+TEST(CheckText, LinksOfAMachineAreCountedOnce) {
+  Profile slow = sample::reference("nvidia-h200-x2");
+  sample::scale(slow, 0.6, [](const Ceiling& row) { return row.resource.starts_with("nvlink."); });
+  const Checks checks{.files = {{"n1.json", checked(slow)}, {"n2.json", checked(slow)}},
+                      .source = "here"};
+  EXPECT_THAT(terminal_text(check_line(checks), false),
+              testing::AllOf(testing::StartsWith("FAIL  n1 node: NVLink "),
+                             testing::EndsWith("; each GPU by itself passes\n")));
 }
 
 TEST(CheckText, OtherUsersAreNamedOnceWithAdvice) {

@@ -488,6 +488,16 @@ TEST(Gate, ACardInAnotherPlaceIsNamedByItsNewOne) {
   EXPECT_THAT(compare_text(result, {}, {}), StartsWith("SLOWER  gpu1: HBM read 10.0 % slower\n"));
 }
 
+TEST(Gate, ACardInAnotherPlaceMayNotLackWhatOthersLack) {
+  const Profile before = sample::reference("nvidia-h200-x2");
+  Profile after = before;
+  std::swap(after.devices[0].index, after.devices[1].index);
+  std::erase_if(after.measurements, [](const Measurement& m) { return m.id == "latency.sweep"; });
+  EXPECT_THAT(reasons(gate_of({before}, {after})),
+              AllOf(Contains("missing gpu0/latency.sweep"), Contains("missing gpu1/latency.sweep"),
+                    Not(Contains(StartsWith("missing gpu1/allocation")))));
+}
+
 // A run takes points of the host's links only on its first GPU.
 TEST(Gate, TwoGpusOfOneRunAreAlike) {
   const auto alone = [](std::size_t kept) {
@@ -533,11 +543,11 @@ TEST(Gate, ACurveWhoseRunsDifferCannotBeJudged) {
 }
 
 TEST(Gate, AHostOfAnotherSizeMayLaunchAtAnotherSpeed) {
-  const auto slower_launches = [](bool other_host) {
+  const auto slower_launches = [](bool other_host, double times_as_long = 1.8) {
     return run_with([&](Profile& p) {
       for (Measurement& m : p.measurements) {
         if (!m.id.starts_with("launch.")) continue;
-        sample::scale(m, 1.8);
+        sample::scale(m, times_as_long);
         m.varies_with = VariesWith::kLaunches;
       }
       if (other_host) *p.host.usable_threads /= 4;
@@ -547,6 +557,8 @@ TEST(Gate, AHostOfAnotherSizeMayLaunchAtAnotherSpeed) {
   EXPECT_THAT(reasons(gate_of({good}, {slower_launches(false)})),
               Contains("slower gpu0/launch.graph"));
   EXPECT_THAT(reasons(gate_of({good}, {slower_launches(true)})), IsEmpty());
+  EXPECT_THAT(reasons(gate_of({good}, {slower_launches(true, 4)})),
+              Contains("slower gpu0/launch.graph"));
 }
 
 TEST(Gate, AnOldRunThatEndedEarlyLeavesTheRestOpen) {
@@ -557,6 +569,7 @@ TEST(Gate, AnOldRunThatEndedEarlyLeavesTheRestOpen) {
   part = sample::derived(std::move(part));
   EXPECT_THAT(reasons(gate_of({part}, {whole})), ElementsAre("ended_early machine/old_run"));
   EXPECT_EQ(gate_of({part}, {whole}).outcome(), Outcome::kCannotJudge);
+  EXPECT_THAT(reasons(gate_of({part, whole}, {whole})), IsEmpty());
 }
 
 // The median of all points would hide it.
@@ -576,8 +589,11 @@ TEST(Gate, SeesAPartOfACurveThatIsSlow) {
   EXPECT_THAT(result.gate.reasons[0].text,
               StartsWith("4 of 10 points 0.500 times as fast in their median, from "));
   EXPECT_THAT(compare_text(result, {}, {}),
-              StartsWith("SLOWER  gpu0: GEMM waves BF16, a part, 50.0 % slower\n"));
+              StartsWith("SLOWER  gpu0: part of GEMM waves BF16 50.0 % slower\n"));
   EXPECT_THAT(reasons(gate_of({good}, {slow(0.75, "gemm.waves.bf16")})), IsEmpty());
+  EXPECT_THAT(reasons(gate_of({good, slow_part}, {slow_part, good})), IsEmpty());
+  EXPECT_EQ(compare(std::vector{good}, std::vector{slow_part}, {.threshold = 0.6}).verdict(),
+            "same");
 }
 
 // The loss of a ceiling is not told again by the curve of its benchmark, which may lose more.
