@@ -91,7 +91,7 @@ struct CurveComparison {
   // The longest stretch of points whose ratios all differ from 1 by more than the threshold, in one
   // direction.
   std::optional<Part> changed = {};
-  // What makes the curve slower where its median does not.
+  // A part that makes the curve slower where its median does not.
   std::optional<Part> slow_part = {};
   double runs_differ = 0;  // as in Judgement
 

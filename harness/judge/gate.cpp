@@ -225,7 +225,7 @@ void lesser_facts(const DevicePair& pair, const Restrictions& restrictions, Reas
   }
 }
 
-// What check says of a device by itself.
+// The rules of check for a device by itself.
 std::vector<Judged> checked_alone(const DeviceView& view, std::span<const Population> populations) {
   if (view.is_host()) return {};
   const std::vector<DeviceView> views = device_views(*view.profile);

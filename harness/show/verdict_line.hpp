@@ -19,7 +19,7 @@ std::string verdict_line(Outcome verdict, std::string_view text);
 
 // "node2 gpu0 (H100)"; machine and model may be empty.
 std::string who(std::string_view machine, std::string_view device, std::string_view model);
-// What else fails or passes: "; 2 more GPUs fail: node3 gpu0, node3 gpu1; 3 of 5 other GPUs pass; 1
+// The other devices: "; 2 more GPUs fail: node3 gpu0, node3 gpu1; 3 of 5 other GPUs pass; 1
 // cannot be judged: node4 gpu2; 1 with a warning: ...", "; the other 5 GPUs pass". others: GPUs,
 // whose names may be the same; as_bad: names of further devices, such as a machine's links, with
 // the same verdict.

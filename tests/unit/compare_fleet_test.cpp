@@ -163,7 +163,7 @@ TEST(CompareFleet, CardsComparedAsOneAreCounted) {
   EXPECT_THAT(text, HasSubstr("compared as one"));
 }
 
-// With a row a loss; the change of a time is that of the time, not of the speed.
+// Each loss has a row in it; the change of a time is that of the time, not of the speed.
 TEST(CompareFleet, ACardHasOneTable) {
   const CompareResult result = compared(fleet_of(4, {{2, [](Profile& p) {
                                                         slower_memory(0.9)(p);
