@@ -53,7 +53,7 @@ class DeviceRun {
   // Retries a point alone if it fails in its round.
   std::optional<Measurement> measure_or_retry_alone(const PlannedPoint& planned);
   // A point whose first value is implausible: one bad reading must not cost the device its verdict.
-  // The second value counts, whatever it is.
+  // The second value counts, if there is one.
   Measurement measured_again(const PlannedPoint& planned, Measurement first);
   // Throws ProfileError if the answer is not this point's record.
   Measurement read_answer(const std::string& answer, const PlannedPoint& planned) const;

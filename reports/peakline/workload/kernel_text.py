@@ -152,8 +152,8 @@ def headline(placements: Sequence[Placement], called: str = YOURS) -> str:
     of_first: list[str] = []
     for way, (gain, all_) in ways.items():
         share = units.percent(gain / all_.seconds if all_.seconds else 0.0)
-        of = "" if of_first else " of kernel time"
-        of_first.append(f"{units.time(gain)} ({share}{of}) {way}")
+        of, to_gain = ("", "") if of_first else (" of kernel time", "to gain ")
+        of_first.append(f"{units.time(gain)} ({share}{of}) {to_gain}{way}")
     of_all = " and ".join(units.percent(all_.share) for _, all_ in ways.values())
     # Steps have an advice of their own on what to start with.
     lead = "Start with" if called == YOURS else "Of kernels alone, the most is in"
